@@ -17,7 +17,7 @@
  * before. Nobody waits for a dead rank. A rank that is stopped is waited for, and delays nobody but the other end of its channels.
  * Every thread may make every call, also on one channel at once; not from a signal handler. Calls that fail return what is said here and
  * set acp_errno(): ACP_ERR_STALE (no such channel or request any more), ACP_ERR_ARGUMENT, ACP_ERR_MEMORY (a heap is full, or the process
- * has no memory), ACP_ERR_LIMIT (ACP_CHANNEL_REQUESTS requests are under way on the channel), ACP_ERR_PEER, ACP_ERR_UNSUPPORTED (heaps of
+ * has no memory), ACP_ERR_LIMIT (ACP_CHANNEL_DEPTH requests are under way on the channel), ACP_ERR_PEER, ACP_ERR_UNSUPPORTED (heaps of
  * size 0). */
 #ifndef ACP_CHANNEL_H
 #define ACP_CHANNEL_H

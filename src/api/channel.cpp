@@ -57,18 +57,17 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
 }
 
 acp_request_t begin(const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
-    return api::run<Gravity::misuse_ends>(
-        call, ACP_REQUEST_NULL, [&]() -> Result<acp_request_t> {
-            Status status = check_buffer(buf, size);
-            if (status.is_ok()) {
-                // A send only reads from the buffer.
-                auto begun = library().channels->begin(
-                    number_of(ch), kind, static_cast<char*>(const_cast<void*>(buf)), size);
-                if (begun.is_ok()) return handle_of<acp_request_t>(begun.value());
-                status = std::move(begun).failure();
-            }
-            return named(call, "channel", number_of(ch), std::move(status));
-        });
+    return api::run<Gravity::misuse_ends>(call, ACP_REQUEST_NULL, [&]() -> Result<acp_request_t> {
+        Status status = check_buffer(buf, size);
+        if (status.is_ok()) {
+            // A send only reads from the buffer.
+            auto begun = library().channels->begin(
+                number_of(ch), kind, static_cast<char*>(const_cast<void*>(buf)), size);
+            if (begun.is_ok()) return handle_of<acp_request_t>(begun.value());
+            status = std::move(begun).failure();
+        }
+        return named(call, "channel", number_of(ch), std::move(status));
+    });
 }
 
 // What a call tells of an end: the bytes, also of a message that was too long, whose failure is kept.
@@ -114,23 +113,22 @@ Result<std::uint32_t> process_of(const char* end, int rank) {
 extern "C" {
 
 acp_ch_t acp_create_ch(int sender, int receiver) {
-    return api::run<Gravity::misuse_ends>(
-        "acp_create_ch", ACP_CH_NULL, [&]() -> Result<acp_ch_t> {
-            const auto make = [&]() -> Result<acp_ch_t> {
-                auto from = process_of("sender", sender);
-                if (!from.is_ok()) return std::move(from).failure();
-                auto to = process_of("receiver", receiver);
-                if (!to.is_ok()) return std::move(to).failure();
-                auto made = library().channels->make(from.value(), to.value());
-                if (!made.is_ok()) return std::move(made).failure();
-                return handle_of<acp_ch_t>(made.value());
-            };
-            auto made = make();
-            if (made.is_ok()) return made;
-            return std::move(made).failure().within(
-                "acp_create_ch(sender " + std::to_string(sender) + ", receiver " +
-                std::to_string(receiver) + ")" + gma::by_rank(library().member->rank()));
-        });
+    return api::run<Gravity::misuse_ends>("acp_create_ch", ACP_CH_NULL, [&]() -> Result<acp_ch_t> {
+        const auto make = [&]() -> Result<acp_ch_t> {
+            auto from = process_of("sender", sender);
+            if (!from.is_ok()) return std::move(from).failure();
+            auto to = process_of("receiver", receiver);
+            if (!to.is_ok()) return std::move(to).failure();
+            auto made = library().channels->make(from.value(), to.value());
+            if (!made.is_ok()) return std::move(made).failure();
+            return handle_of<acp_ch_t>(made.value());
+        };
+        auto made = make();
+        if (made.is_ok()) return made;
+        return std::move(made).failure().within("acp_create_ch(sender " + std::to_string(sender) +
+                                                ", receiver " + std::to_string(receiver) + ")" +
+                                                gma::by_rank(library().member->rank()));
+    });
 }
 
 acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
@@ -146,15 +144,15 @@ acp_request_t acp_nbfree_ch(acp_ch_t ch) {
 }
 
 size_t acp_wait_ch(acp_request_t request) {
-    return api::run<Gravity::misuse_ends>(
-        "acp_wait_ch", no_bytes, [&] { return wait_for("acp_wait_ch", request, -1); });
+    return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
+                                          [&] { return wait_for("acp_wait_ch", request, -1); });
 }
 
 int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
     return api::run<Gravity::misuse_ends>("acp_waitall_ch", -1, [&]() -> Result<int> {
         if (count < 0 || (requests == nullptr && count != 0)) {
-            return Status(Code::argument,
-                          "acp_waitall_ch: " + std::to_string(count) + " requests at NULL or fewer than 0");
+            return Status(Code::argument, "acp_waitall_ch: " + std::to_string(count) +
+                                              " requests at NULL or fewer than 0");
         }
         Status first;
         for (int i = 0; i < count; ++i) {
@@ -176,8 +174,8 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
         "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns);
-            Status status = ended.is_ok() ? std::move(ended.value().status)
-                                          : std::move(ended).failure();
+            Status status =
+                ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
             if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
             const Code code = status.code();
             if (code != Code::ok) {

@@ -39,7 +39,7 @@ struct Config {
     // ACP_HEAP_SIZE=auto|0..1T: the most that each rank's heap may take; the launcher resolves it
     std::uint64_t heap_bytes = heap_automatic;
     // channels: of the ring, a power of two (ACP_CHANNEL_BYTES); what is longer is fetched by the receiver of another node
-    // (ACP_EAGER_BYTES); requests under way on one (ACP_CHANNEL_REQUESTS)
+    // (ACP_EAGER_BYTES); requests under way on one (ACP_CHANNEL_DEPTH)
     std::uint64_t channel_bytes = 16'384;
     std::uint64_t eager_bytes = 16'384;
     std::uint32_t channel_requests = 1024;

@@ -241,7 +241,7 @@ const std::vector<Variable>& variables() {
         {"ACP_EAGER_BYTES", "size 0..1G",
          "longer messages of channels between nodes are fetched by the receiver",
          parse_bytes<&Config::eager_bytes, eager_bytes_limit>, show_bytes<&Config::eager_bytes>},
-        {"ACP_CHANNEL_REQUESTS", "1..1000000", "sends or receives under way on one channel",
+        {"ACP_CHANNEL_DEPTH", "1..1000000", "sends or receives under way on one channel",
          parse_channel_requests,
          [](const Config& config) { return std::to_string(config.channel_requests); }},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,

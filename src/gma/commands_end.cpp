@@ -7,8 +7,8 @@
 
 namespace acp::gma {
 
-Seen CommandsEnd::look() {
-    return has_come() ? Seen::all : Seen::nothing;
+LookResult CommandsEnd::look() {
+    return has_come() ? LookResult::all : LookResult::nothing;
 }
 
 bool CommandsEnd::has_come() {

@@ -21,7 +21,7 @@ public:
                 node::AwaitedCall call) noexcept
         : commands_(commands), space_(space), number_(number), call_(call) {}
 
-    Seen look() override;
+    LookResult look() override;
 
     // By now what was awaited first may have ended.
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override;
@@ -30,6 +30,7 @@ public:
 
 private:
     [[nodiscard]] bool has_come();
+
     [[nodiscard]] bool is_alone() const noexcept { return call_ == node::AwaitedCall::fetch; }
 
     [[nodiscard]] std::uint32_t rank_at(memory::GlobalAddress address) const;

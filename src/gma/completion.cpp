@@ -233,12 +233,12 @@ std::uint64_t Completion::drop_failures(Handle handle) {
 // sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
 bool Completion::work_until(Condition& condition, Deadline deadline) {
     for (;;) {
-        const Seen seen = condition.look();
-        if (seen == Seen::all) return true;
+        const LookResult seen = condition.look();
+        if (seen == LookResult::all) return true;
         // Who only looks for ends of commands is told of progress by work() itself.
-        if (seen == Seen::progress) member_.waiter().note_progress();
+        if (seen == LookResult::progress) member_.waiter().note_progress();
         if (deadline.is_past() || !progress_.work(Caller::waiter)) {
-            return condition.look() == Seen::all;
+            return condition.look() == LookResult::all;
         }
     }
 }

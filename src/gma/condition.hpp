@@ -15,7 +15,7 @@
 namespace acp::gma {
 
 // What a look at a condition has found.
-enum class Seen {
+enum class LookResult {
     nothing,
     progress,  // not yet all, but more than before: it is worth while to look on
     all        // the condition has come
@@ -29,7 +29,7 @@ public:
 
     // Looks. Called often, and once more after the thread has announced that it sleeps; cheap, and without a lock that
     // another thread may hold for long.
-    virtual Seen look() = 0;
+    virtual LookResult look() = 0;
 
     // The thread is about to sleep: tells people by the entry of its process who waits for what, and whoever makes the condition
     // come that it must ring, if that one asks. look() is called once more afterwards.

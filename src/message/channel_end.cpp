@@ -175,7 +175,8 @@ void ChannelEnd::make_work(const Path& path,
     const bool is_far = !space.is_on_node(this->partner());
     const SendingRule rule{record_bytes_max,
                            is_far ? tools_->settings.eager_bytes : ~std::uint64_t{0}};
-    work_ = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
+    work_ =
+        std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
 }
 
 bool ChannelEnd::is_partner_gone() const noexcept {
@@ -194,9 +195,7 @@ void ChannelEnd::go_on_thoroughly() noexcept {
     }
     if (!is_gone && !is_broken_) return;
     is_broken_ = true;
-    fail_all(Status::worded(Code::peer, [this] {
-        return fate_of_partner();
-    }));
+    fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
 }
 
 std::string ChannelEnd::fate_of_partner() const {
@@ -207,7 +206,8 @@ std::string ChannelEnd::fate_of_partner() const {
 
 void ChannelEnd::fail_all(const Status& why) noexcept {
     while (!queue_.is_empty()) {
-        queue_.end_front({Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
+        queue_.end_front(
+            {Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
     }
 }
 
@@ -215,13 +215,13 @@ void ChannelEnd::drop() noexcept {
     const bool is_in_order = work_ != nullptr && work_->is_over();
     if (work_ != nullptr) work_->settle();
     work_.reset();
-    const bool has_met =
-        has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
+    const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {
         if (!has_met) (void)tools_->pairing.withdraw(name_, side_);
         if (block_ != 0 && (side_ == Side::sender || !is_in_order))
             (void)tools_->allocator.free(block_);
-        if (side_ == Side::sender && partner_ring_ != 0) (void)tools_->allocator.free(partner_ring_);
+        if (side_ == Side::sender && partner_ring_ != 0)
+            (void)tools_->allocator.free(partner_ring_);
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the blocks stay until the heaps are emptied.
     }

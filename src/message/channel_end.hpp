@@ -23,11 +23,12 @@
 
 namespace acp::message {
 
-// How channels are made. The same on all ranks.
+// How channels are made.
 struct ChannelSettings {
-    std::uint64_t record_bytes = 16384;  // of a ring: a power of two
-    std::uint64_t eager_bytes = 16384;   // longer messages to other nodes are fetched by the receiver
-    std::uint32_t requests_max = 1024;   // under way on one channel
+    std::uint64_t record_bytes = 16384;  // of the ring of a receiver: a power of two
+    std::uint64_t eager_bytes =
+        16384;  // longer messages to other nodes are fetched by the receiver
+    std::uint32_t requests_max = 1024;  // under way on one channel
 };
 
 // What the ends of a process work with. One for each epoch.
@@ -104,12 +105,12 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool is_broken_ = false;       // the partner is dead
-    bool has_found_ = false;       // the partner was there first
-    GlobalAddress block_ = 0;      // own one
-    Introduction introduction_;    // own one
+    bool is_broken_ = false;          // the partner is dead
+    bool has_found_ = false;          // the partner was there first
+    GlobalAddress block_ = 0;         // own one
+    Introduction introduction_;       // own one
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
-    std::unique_ptr<EndWork> work_;  // nullptr: knows too little of its partner yet
+    std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
     RequestQueue queue_;
 };
 

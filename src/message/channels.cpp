@@ -28,7 +28,7 @@ constexpr std::uint32_t looks_per_round = 8;
 // That a request has ended, or that it is another's by now.
 class Channels::RequestCondition final : public gma::Condition {
 public:
-    RequestCondition(Channels& channels, Request& request, ChannelEnd& end) noexcept
+    RequestCondition(Channels& channels, ChannelRequest& request, ChannelEnd& end) noexcept
         : channels_(channels), request_(request), end_(end) {}
 
     [[nodiscard]] bool is_done() const noexcept {
@@ -37,16 +37,16 @@ public:
     }
 
     // At this end alone.
-    gma::Seen look_here() noexcept {
-        if (is_done()) return gma::Seen::all;
+    gma::LookResult look_here() noexcept {
+        if (is_done()) return gma::LookResult::all;
         // Another thread that has the lock does the same.
         const std::unique_lock lock(end_.mutex, std::try_to_lock);
         const bool has_moved = lock && end_.go_on();
-        if (is_done()) return gma::Seen::all;
-        return has_moved ? gma::Seen::progress : gma::Seen::nothing;
+        if (is_done()) return gma::LookResult::all;
+        return has_moved ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
-    gma::Seen look() override {
+    gma::LookResult look() override {
         // The first look after announce() is the one that must not miss anything.
         if (std::exchange(is_announced_, false)) {
             (void)os::expedite();  // partner: MappedPath::publish()
@@ -73,11 +73,12 @@ public:
 
     void warn(std::uint64_t waited_ns) override {
         const node::Segment& segment = channels_.tools_.gma.space().segment();
-        std::fprintf(stderr,
-                     "acp: rank %u has waited %.1f s in %s for rank %u; is that process stopped, or "
-                     "has it not made the call that belongs to this one?\n",
-                     channels_.tools_.gma.space().rank(), static_cast<double>(waited_ns) / 1e9,
-                     std::string(node::name_of(call())).c_str(), segment.rank_of(end_.partner()));
+        std::fprintf(
+            stderr,
+            "acp: rank %u has waited %.1f s in %s for rank %u; is that process stopped, or "
+            "has it not made the call that belongs to this one?\n",
+            channels_.tools_.gma.space().rank(), static_cast<double>(waited_ns) / 1e9,
+            std::string(node::name_of(call())).c_str(), segment.rank_of(end_.partner()));
     }
 
 private:
@@ -94,7 +95,7 @@ private:
     }
 
     Channels& channels_;
-    Request& request_;
+    ChannelRequest& request_;
     ChannelEnd& end_;
     std::uint32_t looks_ = 0;
     bool is_announced_ = false;
@@ -138,7 +139,8 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
                                               : "this rank is the channel's sender");
         }
     }
-    return Status(Code::stale, "there is no such channel: it was freed, or never made by this rank");
+    return Status(Code::stale,
+                  "there is no such channel: it was freed, or never made by this rank");
 }
 
 // With the lock of the end.
@@ -149,10 +151,10 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     if (end.queue().size() >= tools_.settings.requests_max) {
         return Status::worded(Code::limit, [this] {
             return std::to_string(tools_.settings.requests_max) +
-                   " requests are under way on the channel; ACP_CHANNEL_REQUESTS allows no more";
+                   " requests are under way on the channel; ACP_CHANNEL_DEPTH allows no more";
         });
     }
-    Request* const request = requests_.take();
+    ChannelRequest* const request = requests_.take();
     if (request == nullptr) return Status(Code::limit, "this process has too many requests");
     request->end.store(&end, std::memory_order_relaxed);
     request->is_done.store(false, std::memory_order_relaxed);
@@ -214,7 +216,7 @@ Result<RequestEnd> Channels::run(SlotHandle channel,
 
 Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     if (handle == ended_at_once) return RequestEnd{};
-    Request* const request = requests_.find(handle);
+    ChannelRequest* const request = requests_.find(handle);
     if (request == nullptr) {
         return Status(Code::stale, "there is no such request: it has ended, or was never made");
     }
@@ -223,7 +225,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     bool is_done = condition.is_done();
     const int looks = timeout_ns == 0 ? 1 : first_looks;
     for (int i = 0; i < looks && !is_done; ++i) {
-        is_done = condition.look_here() == gma::Seen::all;
+        is_done = condition.look_here() == gma::LookResult::all;
         if (!is_done) os::relax();
     }
     if (!is_done && timeout_ns == 0) {
@@ -243,7 +245,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
 }
 
 // Of a request that is done: of several threads that wait for it one is told its end.
-RequestEnd Channels::take(Request& request, SlotHandle handle) {
+RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     ChannelEnd& end = *request.end.load(std::memory_order_relaxed);
     const std::scoped_lock lock(end.mutex);
     if (!requests_.is_still(request, handle)) {

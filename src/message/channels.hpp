@@ -66,14 +66,17 @@ private:
     };
 
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
-    base::Result<SlotHandle> add(ChannelEnd& end, RequestKind kind, char* buffer, std::uint64_t bytes);
-    RequestEnd take(Request& request, SlotHandle handle);
+    base::Result<SlotHandle> add(ChannelEnd& end,
+                                 RequestKind kind,
+                                 char* buffer,
+                                 std::uint64_t bytes);
+    RequestEnd take(ChannelRequest& request, SlotHandle handle);
     void go_on_with_others(const ChannelEnd& but, bool is_thorough) noexcept;
 
     Pairing pairing_;
     ChannelTools tools_;
     Slots<ChannelEnd> ends_;
-    Slots<Request> requests_;
+    Slots<ChannelRequest> requests_;
     std::atomic<std::uint32_t> pending_{0};  // requests that have not ended
     std::mutex numbers_mutex_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>

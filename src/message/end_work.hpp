@@ -16,12 +16,12 @@ enum class RecordTag : std::uint8_t {
     whole,   // a message
     length,  // 8 bytes: so long is the message of which pieces follow
     piece,   // the next bytes of such a message
-    offer,   // an Offer: the receiver fetches the message
+    offer,   // an FetchOffer: the receiver fetches the message
     end      // the sender frees its end
 };
 
 // A message that the receiver fetches from the sender's memory.
-struct Offer {
+struct FetchOffer {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
 };

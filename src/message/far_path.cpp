@@ -16,13 +16,12 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
     }
     try {
         under_way_.push_back(gma::handle_null);
-        under_way_.back() = gma_->issue_invoke(
-            {place_.process,
-             operations::put_notify_number,
-             std::as_bytes(std::span(&message_, 1)).first(bytes),
-             {},
-             nullptr},
-            gma::handle_null);
+        under_way_.back() = gma_->issue_invoke({place_.process,
+                                                operations::put_notify_number,
+                                                std::as_bytes(std::span(&message_, 1)).first(bytes),
+                                                {},
+                                                nullptr},
+                                               gma::handle_null);
     } catch (const std::bad_alloc&) {
         // As if it were lost on its way: the other end asks for it.
     }

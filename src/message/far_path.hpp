@@ -14,6 +14,7 @@
 
 #include "gma/gma.hpp"
 #include "message/ring_layout.hpp"
+
 #include "operations/put_notify.hpp"
 
 namespace acp::message {
@@ -26,7 +27,7 @@ public:
     static constexpr std::uint64_t payload_bytes_max = operations::put_notify_bytes_max;
 
     // Where a ring's parts lie for one of its ends.
-    struct Place {
+    struct RingPlace {
         char* home = nullptr;             // the part of the ring that this end reads
         std::uint64_t home_begin = 0;     // the offset in the ring at which that part begins
         std::uint32_t process = 0;        // of the other end
@@ -36,7 +37,7 @@ public:
     };
 
     //   gma  outlives this
-    FarPath(gma::Gma& gma, const Place& place) noexcept : gma_(&gma), place_(place) {}
+    FarPath(gma::Gma& gma, const RingPlace& place) noexcept : gma_(&gma), place_(place) {}
 
     FarPath(const FarPath&) = default;
     FarPath& operator=(const FarPath&) = default;
@@ -83,7 +84,7 @@ private:
     }
 
     gma::Gma* gma_;
-    Place place_;
+    RingPlace place_;
     std::uint64_t placed_at_ = 0;
     std::uint64_t placed_bytes_ = 0;
     Message message_;

@@ -14,7 +14,8 @@ using memory::GlobalAddress;
 // Of an end. The other one writes its own to `letter`.
 struct Introduction {
     GlobalAddress letter = 0;  // of a Letter in the heap of the end's rank
-    GlobalAddress ring = 0;    // receiver: memory of the ring, in its heap. Sender: where the ring's credits lie if it is on another node
+    GlobalAddress ring =
+        0;  // receiver: memory of the ring, in its heap. Sender: where the ring's credits lie if it is on another node
     std::uint64_t record_bytes = 0;  // receiver: of the ring's shape
     std::uint64_t key = 0;           // receiver: under which the ring was opened first
 };

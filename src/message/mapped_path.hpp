@@ -21,7 +21,7 @@ public:
     // Who orders a store before the look at the peer's bell.
     enum class Fence : std::uint8_t {
         by_sleeper,  // whoever announced that it sleeps executes a barrier on all CPUs (os::expedite) and then looks once more
-        by_each      // every store is a sequentially consistent exchange: where the kernel refuses that barrier
+        by_each  // every store is a sequentially consistent exchange: where the kernel refuses that barrier
     };
 
     //   memory  of the ring; outlives this, as does the bell

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "data/ask.hpp"
+
 #include "operations/put_notify.hpp"
 
 namespace acp::message {
@@ -95,8 +96,7 @@ Result<data::ContainerName> Pairing::map_of(std::uint32_t process) {
         const auto known = maps_.find(process);
         if (known != maps_.end()) return known->second;
     }
-    const GlobalAddress word =
-        gma_.space().claimed_address(process, node::Claim::channel_map);
+    const GlobalAddress word = gma_.space().claimed_address(process, node::Claim::channel_map);
     auto directory = gma_.fetch<std::uint64_t, Operation::add>(word, {0, 0});
     if (!directory.is_ok()) return std::move(directory).failure();
     auto map = directory.value() != 0 ? Result<data::ContainerName>(data::ContainerName{

@@ -13,9 +13,10 @@
 #include "gma/gma.hpp"
 #include "message/end_work.hpp"
 #include "message/ring.hpp"
-#include "operations/put_notify.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
+
+#include "operations/put_notify.hpp"
 
 namespace acp::message {
 
@@ -33,9 +34,7 @@ public:
               sync::Bell<>& partner)
         : gma_(gma), ring_(path, shape, key), fetched_(fetched), partner_(partner) {}
 
-    AtOnce run_at_once(char* buffer,
-                       std::uint64_t bytes,
-                       std::uint64_t& length) noexcept override {
+    AtOnce run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept override {
         const ReceivedRecord record = ring_.receive();
         if (record.data == nullptr) return AtOnce::not_yet;
         if (tag_of(record) != RecordTag::whole) return AtOnce::never;
@@ -85,7 +84,7 @@ private:
 
     // A record for the oldest request. Released, unless it is an offer that is being fetched.
     void take(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        Request& request = queue.front();
+        ChannelRequest& request = queue.front();
         switch (tag_of(record)) {
             case RecordTag::whole:
                 request.length = record.bytes;
@@ -109,7 +108,7 @@ private:
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
     }
 
-    void copy_out(Request& request, const ReceivedRecord& record) noexcept {
+    void copy_out(ChannelRequest& request, const ReceivedRecord& record) noexcept {
         if (request.moved < request.bytes) {
             std::memcpy(request.buffer + request.moved, record.data,
                         std::min(record.bytes, request.bytes - request.moved));
@@ -118,9 +117,9 @@ private:
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        Offer offer;
+        FetchOffer offer;
         std::memcpy(&offer, record.data, sizeof offer);
-        Request& request = queue.front();
+        ChannelRequest& request = queue.front();
         request.length = offer.bytes;
         request.moved = offer.bytes;
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
@@ -156,7 +155,7 @@ private:
 
     // The message of the oldest request is whole. One that is being freed takes on.
     void finish(RequestQueue& queue) noexcept {
-        Request& request = queue.front();
+        ChannelRequest& request = queue.front();
         if (request.kind == RequestKind::free) {
             request.moved = 0;
             request.length = 0;
@@ -183,7 +182,7 @@ private:
     RingReceiver<Path> ring_;
     memory::GlobalAddress fetched_;
     sync::Bell<>& partner_;
-    gma::Handle fetch_ = gma::handle_null;  // under way: of the offer that the ring still holds
+    gma::Handle fetch_ = gma::handle_null;   // under way: of the offer that the ring still holds
     gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
     std::uint64_t fetched_count_ = 0;
     bool has_partner_ended_ = false;

@@ -15,7 +15,7 @@ class ChannelEnd;
 
 // How a request has ended.
 struct RequestEnd {
-    base::Status status;      // ok, or why it has failed; truncated: the rest of the message is lost
+    base::Status status;  // ok, or why it has failed; truncated: the rest of the message is lost
     std::uint64_t bytes = 0;  // put into the buffer of a receive
 };
 
@@ -30,17 +30,17 @@ struct RequestEnd {
 enum class RequestKind : std::uint8_t { send, receive, free };
 
 // Of its end, whose lock guards it, but for `slot`, `end` and `is_done`.
-struct Request {
+struct ChannelRequest {
     SlotEntry slot;
     std::atomic<ChannelEnd*> end{nullptr};
     std::atomic<bool> is_done{false};
     RequestKind kind = RequestKind::send;
     char* buffer = nullptr;
-    std::uint64_t bytes = 0;    // of the buffer
-    std::uint64_t length = 0;   // of the message, once its first record has been sent or received
-    std::uint64_t moved = 0;    // of the message, from or to the ring
-    std::uint64_t offer = 0;    // send: the number of its offer, from 1 on; 0: none
-    std::uint64_t key = 0;      // send: the registration of an offered buffer
+    std::uint64_t bytes = 0;   // of the buffer
+    std::uint64_t length = 0;  // of the message, once its first record has been sent or received
+    std::uint64_t moved = 0;   // of the message, from or to the ring
+    std::uint64_t offer = 0;   // send: the number of its offer, from 1 on; 0: none
+    std::uint64_t key = 0;     // send: the registration of an offered buffer
     RequestEnd result;
 };
 

@@ -17,15 +17,15 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
 
     // Throws std::bad_alloc.
-    void add(Request& request) { requests_.push_back(&request); }
+    void add(ChannelRequest& request) { requests_.push_back(&request); }
 
-    [[nodiscard]] Request& at(std::size_t index) const noexcept { return *requests_[index]; }
+    [[nodiscard]] ChannelRequest& at(std::size_t index) const noexcept { return *requests_[index]; }
 
-    [[nodiscard]] Request& front() const noexcept { return *requests_.front(); }
+    [[nodiscard]] ChannelRequest& front() const noexcept { return *requests_.front(); }
 
     // The oldest one has ended.
     void end_front(RequestEnd end) noexcept {
-        Request& request = *requests_.front();
+        ChannelRequest& request = *requests_.front();
         requests_.pop_front();
         request.result = std::move(end);
         // release: whoever finds it done finds the result and the buffer's bytes; partner: Channels
@@ -33,7 +33,7 @@ public:
     }
 
 private:
-    std::deque<Request*> requests_;
+    std::deque<ChannelRequest*> requests_;
 };
 
 }  // namespace acp::message

@@ -57,7 +57,6 @@
 #include <vector>
 
 #include "base/assert.hpp"
-
 #include "message/ring_layout.hpp"
 #include "message/ring_words.hpp"
 
@@ -117,7 +116,8 @@ public:
     void serve() noexcept {
         auto& request = path_.word(shape_.request_offset());
         const std::uint64_t word = request.load(std::memory_order_relaxed);
-        if (word == 0) [[likely]] return;
+        if (word == 0) [[likely]]
+            return;
         // A request that comes between the load and this store is lost; the receiver repeats it.
         request.store(0, std::memory_order_relaxed);
         std::uint64_t line = 0;
@@ -134,7 +134,8 @@ private:
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
         wraps_ = shape_.must_wrap(next_, bytes);
         const std::uint64_t end = next_ + shape_.lines_of(next_, bytes, wraps_);
-        if (end - released_ > shape_.lines()) [[unlikely]] read_credits();
+        if (end - released_ > shape_.lines()) [[unlikely]]
+            read_credits();
         return end - released_ <= shape_.lines();
     }
 
@@ -166,7 +167,8 @@ private:
     std::uint64_t next_ = 0;  // line of the next record
     // Lines before this one were released, as far as this end knows.
     std::uint64_t released_ = std::uint64_t{0} - shape_.lines();
-    std::vector<std::uint64_t> headers_;  // what was sent, by the lines of the ring: to answer requests
+    std::vector<std::uint64_t>
+        headers_;  // what was sent, by the lines of the ring: to answer requests
 };
 
 // A record in the ring's memory.
@@ -277,10 +279,10 @@ private:
     Path path_;
     RingShape shape_;
     RingKey key_;
-    RecordHead held_;          // what the last receive() gave
+    RecordHead held_;  // what the last receive() gave
     bool is_held_ = false;
-    std::uint64_t line_ = 0;   // of the oldest record that is not released
-    std::uint64_t told_ = 0;   // lines before this one were told to be released
+    std::uint64_t line_ = 0;  // of the oldest record that is not released
+    std::uint64_t told_ = 0;  // lines before this one were told to be released
 };
 
 }  // namespace acp::message

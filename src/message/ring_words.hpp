@@ -31,8 +31,8 @@ public:
 
     // Of the record that starts at a line.
     [[nodiscard]] std::uint64_t header(std::uint64_t line, RecordHead head) const noexcept {
-        return made(line, head.bytes | std::uint32_t{head.tag} << tag_shift |
-                              (head.wraps ? wraps_bit : 0));
+        return made(
+            line, head.bytes | std::uint32_t{head.tag} << tag_shift | (head.wraps ? wraps_bit : 0));
     }
 
     [[nodiscard]] bool fits_header(std::uint64_t word, std::uint64_t line) const noexcept {

@@ -20,7 +20,7 @@ namespace acp::message {
 
 // How a sender sends.
 struct SendingRule {
-    std::uint64_t record_bytes_max = 0;            // the most bytes of one record
+    std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
 };
 
@@ -67,7 +67,7 @@ public:
 
 private:
     // Puts what is left of a request into the ring. false: the ring is full.
-    bool begin(Request& request) noexcept {
+    bool begin(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
         if (request.bytes > rule_.offer_bytes && request.length == 0) {
             const Offering offering = offer(request);
@@ -91,20 +91,20 @@ private:
     enum class Offering : std::uint8_t { done, ring_full, impossible };
 
     // impossible: the buffer cannot be given an address, so the message goes in pieces.
-    Offering offer(Request& request) noexcept {
+    Offering offer(ChannelRequest& request) noexcept {
         if (request.key == 0) {
             auto key = gma_.register_memory(request.buffer, request.bytes, 0);
             if (!key.is_ok()) return Offering::impossible;
             request.key = key.value();
         }
-        const Offer offer{request.key, request.bytes};
+        const FetchOffer offer{request.key, request.bytes};
         if (!put(&offer, sizeof offer, RecordTag::offer)) return Offering::ring_full;
         request.offer = ++offered_;
         return Offering::done;
     }
 
     // Of a request that is in the ring.
-    [[nodiscard]] bool has_ended(Request& request) noexcept {
+    [[nodiscard]] bool has_ended(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) {
             is_over_ = ring_.is_released();
             return is_over_;
@@ -128,7 +128,7 @@ private:
     SendingRule rule_;
     std::atomic<std::uint64_t>& fetched_;
     sync::Bell<>& partner_;
-    std::size_t begun_ = 0;      // of the requests in the queue, the first ones: they are in the ring
+    std::size_t begun_ = 0;  // of the requests in the queue, the first ones: they are in the ring
     std::uint64_t offered_ = 0;  // how many
     bool has_moved_ = false;     // since go_on() began
     bool is_over_ = false;

@@ -7,9 +7,11 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace acp::message {
@@ -30,8 +32,8 @@ struct SlotEntry {
 template <typename Object>
 class Slots {
 public:
-    static constexpr std::uint32_t block_objects = 64;
-    static constexpr std::uint32_t blocks_max = 1U << 14;
+    static constexpr std::uint32_t first_objects = 16;
+    static constexpr std::uint32_t blocks_max = 16;  // each twice as long as the one before
 
     Slots() = default;
     Slots(const Slots&) = delete;
@@ -62,12 +64,13 @@ public:
     // The object of a handle, as it was a moment ago; nullptr: there is none. Whoever needs to be sure locks the object, where it has a
     // lock, and asks is_still().
     [[nodiscard]] Object* find(SlotHandle handle) const noexcept {
-        const auto index = static_cast<std::uint32_t>(handle) - 1;
-        if (index / block_objects >= blocks_max) return nullptr;
+        const std::uint64_t index = static_cast<std::uint32_t>(handle) - std::uint64_t{1};
+        const std::uint64_t number = block_of(index);
+        if (number >= blocks_max) return nullptr;
         // acquire: partner is add_block()
-        Object* const block = blocks_[index / block_objects].load(std::memory_order_acquire);
+        Object* const block = blocks_[number].load(std::memory_order_acquire);
         if (block == nullptr) return nullptr;
-        Object& object = block[index % block_objects];
+        Object& object = block[index - first_of(number)];
         return is_still(object, handle) ? &object : nullptr;
     }
 
@@ -78,10 +81,10 @@ public:
     // Calls call(object) with each object that is in use, or was a moment ago.
     template <typename Call>
     void for_each(const Call& call) const {
-        for (const auto& block : blocks_) {
-            Object* const objects = block.load(std::memory_order_acquire);
+        for (std::uint32_t number = 0; number < blocks_max; ++number) {
+            Object* const objects = blocks_[number].load(std::memory_order_acquire);
             if (objects == nullptr) return;
-            for (std::uint32_t i = 0; i < block_objects; ++i) {
+            for (std::uint32_t i = 0; i < first_objects << number; ++i) {
                 if (objects[i].slot.handle.load(std::memory_order_acquire) != no_slot)
                     call(objects[i]);
             }
@@ -89,14 +92,24 @@ public:
     }
 
 private:
+    // The block of the object of an index, and the index of a block's first object.
+    [[nodiscard]] static constexpr std::uint64_t block_of(std::uint64_t index) noexcept {
+        return static_cast<std::uint64_t>(std::bit_width(index / first_objects + 1)) - 1;
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t first_of(std::uint64_t number) noexcept {
+        return ((std::uint64_t{1} << number) - 1) * first_objects;
+    }
+
     bool add_block() {
         const auto number = static_cast<std::uint32_t>(owned_.size());
         if (number == blocks_max) return false;
-        auto block = std::make_unique<Object[]>(block_objects);
+        const std::uint32_t count = first_objects << number;
+        auto block = std::make_unique<Object[]>(count);
         owned_.reserve(number + 1);
-        free_.reserve(std::size_t{number + 1} * block_objects);
-        for (std::uint32_t i = block_objects; i-- > 0;) {
-            block[i].slot.index = number * block_objects + i;
+        free_.reserve(first_of(number + 1));
+        for (std::uint32_t i = count; i-- > 0;) {
+            block[i].slot.index = static_cast<std::uint32_t>(first_of(number)) + i;
             free_.push_back(&block[i]);
         }
         blocks_[number].store(block.get(), std::memory_order_release);

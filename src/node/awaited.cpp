@@ -74,8 +74,8 @@ std::string describe_channel(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
     const char* const what = doing.call == AwaitedCall::free_ch ? ": for rank "
-                             : is_sender ? ": to send to rank "
-                                         : ": for a message from rank ";
+                             : is_sender                        ? ": to send to rank "
+                                                                : ": for a message from rank ";
     return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
            seconds_of(doing.waited_ns) + what + partner +
            (doing.call == AwaitedCall::free_ch ? " to free the channel too" : "");

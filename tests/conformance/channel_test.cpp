@@ -109,17 +109,20 @@ TEST_F(ChannelTest, all_ranks_send_and_receive_at_once_with_many_requests_under_
     constexpr std::size_t under_way = 20;
     const acp_ch_t out = make(rank_, next());
     const acp_ch_t in = make(previous(), rank_);
+
     struct Under {
         acp_request_t request;
         Buffer buffer;
     };
+
     std::deque<Under> sends;
     std::deque<Under> receives;
     std::uint64_t checked = 0;
     for (std::uint64_t i = 0; i < messages + under_way; ++i) {
         if (i < messages) {
             sends.push_back({nullptr, content_of(i, size_of(i))});
-            sends.back().request = acp_nbsend_ch(out, sends.back().buffer.data(), sends.back().buffer.size());
+            sends.back().request =
+                acp_nbsend_ch(out, sends.back().buffer.data(), sends.back().buffer.size());
             ASSERT_NE(sends.back().request, ACP_REQUEST_NULL) << acp_error_message();
             receives.push_back({nullptr, Buffer(70'000)});
             receives.back().request = acp_nbrecv_ch(in, receives.back().buffer.data(), 70'000);
@@ -147,7 +150,7 @@ TEST_F(ChannelTest, channels_of_two_ranks_belong_together_in_the_order_in_which_
     std::vector<acp_ch_t> channels;
     for (int i = 0; i < count; ++i) {
         // Some begin with the sender's end, some with the receiver's.
-        if (i % 2 == rank_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        for (int spin = 0; i % 2 == rank_ && spin < 2'000; ++spin) std::this_thread::yield();
         channels.push_back(make(0, 1));
     }
     for (int i = count; i-- > 0;) {

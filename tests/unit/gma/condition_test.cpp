@@ -26,8 +26,8 @@ protected:
 // A flag that another thread of the test sets.
 class FlagCondition final : public Condition {
 public:
-    Seen look() override {
-        return is_set.load(std::memory_order_acquire) ? Seen::all : Seen::nothing;
+    LookResult look() override {
+        return is_set.load(std::memory_order_acquire) ? LookResult::all : LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
