@@ -16,6 +16,7 @@
 #define ACP_H
 
 #include <acp/access.h>
+#include <acp/channel.h>
 #include <acp/deque.h>
 #include <acp/element.h>
 #include <acp/error.h>

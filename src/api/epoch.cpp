@@ -139,6 +139,10 @@ base::Status read_config(Library& instance, int* argc, char*** argv) {
     return identity.is_ok() ? settle_with_job(instance, given, identity.value()) : base::Status();
 }
 
+message::ChannelSettings channel_settings(const base::Config& config) noexcept {
+    return {config.channel_bytes, config.eager_bytes, config.channel_requests};
+}
+
 base::Status open_epoch(Library& instance) {
     instance.member->begin_epoch();
     auto status = instance.link.open(*instance.member, *instance.hazards, instance.config);
@@ -157,6 +161,8 @@ base::Status open_epoch(Library& instance) {
     hashed_at_hand = instance.hashed.get();
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator);
+    instance.channels = std::make_unique<message::Channels>(
+        *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config));
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -165,6 +171,7 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    instance.channels.reset();
     instance.workspaces.reset();
     instance.sequences.reset();
     hashed_at_hand = nullptr;
@@ -180,6 +187,7 @@ void clear_memory(const node::Member& member) {
     std::memset(member.segment().starter(member.slot_index()), 0,
                 member.segment().shape().starter_bytes);
     allocator::NodeHeap::clear(member.segment(), member.slot_index());
+    message::Pairing::clear(member.segment(), member.slot_index());
 }
 
 // The meetings of acp_init: all have opened; what that needs of the others is there; all know how it went for all.

@@ -22,6 +22,7 @@
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
+#include "message/channels.hpp"
 #include "node/member.hpp"
 
 namespace acp::api {
@@ -43,6 +44,7 @@ struct Library {
     std::unique_ptr<data::Hashed> hashed;
     std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
     std::unique_ptr<data::Workspaces> workspaces;
+    std::unique_ptr<message::Channels> channels;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

@@ -38,6 +38,11 @@ struct Config {
     std::uint64_t starter_bytes = 65'536;
     // ACP_HEAP_SIZE=auto|0..1T: the most that each rank's heap may take; the launcher resolves it
     std::uint64_t heap_bytes = heap_automatic;
+    // channels: of the ring, a power of two (ACP_CHANNEL_BYTES); what is longer is fetched by the receiver of another node
+    // (ACP_EAGER_BYTES); requests under way on one (ACP_CHANNEL_DEPTH)
+    std::uint64_t channel_bytes = 16'384;
+    std::uint64_t eager_bytes = 16'384;
+    std::uint32_t channel_requests = 1024;
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
     std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK

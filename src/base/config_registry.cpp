@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "base/fault_plan.hpp"
@@ -54,6 +55,10 @@ constexpr std::uint64_t starter_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t heap_bytes_limit = kibi * kibi * kibi * kibi;
 constexpr std::uint64_t datagram_bytes_least = 64;
 constexpr std::uint64_t datagram_bytes_limit = 65000;
+constexpr std::uint64_t channel_bytes_least = kibi;
+constexpr std::uint64_t channel_bytes_limit = 16 * kibi * kibi;
+constexpr std::uint64_t channel_requests_limit = 1'000'000;
+constexpr std::uint64_t eager_bytes_limit = kibi * kibi * kibi;
 constexpr std::uint64_t colors_limit = 4;
 constexpr std::uint64_t socket_bytes_least = 64 * kibi;
 constexpr std::uint64_t socket_bytes_limit = kibi * kibi * kibi;
@@ -107,6 +112,23 @@ bool parse_heap(std::string_view text, Config& config) {
 
 std::string show_heap(const Config& config) {
     return config.heap_bytes == heap_automatic ? "auto" : size_text(config.heap_bytes);
+}
+
+bool parse_channel_bytes(std::string_view text, Config& config) {
+    std::uint64_t bytes = 0;
+    if (!parse_range(text, channel_bytes_least, channel_bytes_limit, bytes) ||
+        !std::has_single_bit(bytes)) {
+        return false;
+    }
+    config.channel_bytes = bytes;
+    return true;
+}
+
+bool parse_channel_requests(std::string_view text, Config& config) {
+    const std::optional<std::uint64_t> value = parse_unsigned(text);
+    if (!value || *value < 1 || *value > channel_requests_limit) return false;
+    config.channel_requests = static_cast<std::uint32_t>(*value);
+    return true;
 }
 
 bool parse_colors(std::string_view text, Config& config) {
@@ -214,6 +236,14 @@ const std::vector<Variable>& variables() {
          show_bytes<&Config::starter_bytes>},
         {"ACP_HEAP_SIZE", "auto|size 0..1T",
          "most memory of every rank for acp_malloc (acprun's option wins)", parse_heap, show_heap},
+        {"ACP_CHANNEL_BYTES", "power of two 1K..16M", "a channel's ring, in the receiver's heap",
+         parse_channel_bytes, show_bytes<&Config::channel_bytes>},
+        {"ACP_EAGER_BYTES", "size 0..1G",
+         "longer messages of channels between nodes are fetched by the receiver",
+         parse_bytes<&Config::eager_bytes, eager_bytes_limit>, show_bytes<&Config::eager_bytes>},
+        {"ACP_CHANNEL_DEPTH", "1..1000000", "sends or receives under way on one channel",
+         parse_channel_requests,
+         [](const Config& config) { return std::to_string(config.channel_requests); }},
         {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,
          [](const Config& config) { return std::to_string(config.colors); }},
         {"ACP_HANG_WARNING", "seconds, 0 never",

@@ -26,6 +26,7 @@ const char* phrase(Code code) noexcept {
         "system call failed",
         "processes of the job use different builds",
         "not supported here",
+        "message longer than its buffer",
     };
     const auto index = static_cast<std::size_t>(code);
     return index < phrases.size() ? phrases[index] : "unknown error";
@@ -53,6 +54,7 @@ const char* bare_message(Code code) noexcept {
         "system call failed; there is no memory left to say which",
         "processes of the job use different builds",
         "not supported here; there is no memory left to say what",
+        "message longer than its buffer; the rest is lost",
     };
     const auto index = static_cast<std::size_t>(code);
     return index < messages.size() ? messages[index] : "unknown error";

@@ -31,9 +31,10 @@ enum class Code : int {
     system = 14,
     mismatch = 15,
     unsupported = 16,
+    truncated = 17,
 };
 
-inline constexpr int code_count = 17;
+inline constexpr int code_count = 18;
 
 // The short phrase that acp_strerror returns; static text.
 [[nodiscard]] const char* phrase(Code code) noexcept;

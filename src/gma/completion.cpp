@@ -3,10 +3,10 @@
 #include "gma/completion.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <string>
 
+#include "gma/commands_end.hpp"
 #include "os/clock.hpp"
 #include "os/signal_gate.hpp"
 #include "os/thread.hpp"
@@ -119,12 +119,18 @@ bool Completion::look_once(std::uint64_t number) {
     return commands_.queue.done() >= number;
 }
 
+bool Completion::has_ended(Handle handle) {
+    if (handle % 2 != 0 || commands_.queue.done() >= handle) return true;
+    const std::scoped_lock lock(commands_.mutex);
+    return !commands_.queue.is_outstanding(handle);
+}
+
 base::Status Completion::wait_for_one(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     if (handle % 2 != 0) return {};  // it ran at once
     if (commands_.queue.is_outstanding(handle)) {
         lock.unlock();
-        attend(handle, node::AwaitedCall::fetch);
+        attend_commands(handle, node::AwaitedCall::fetch);
         lock.lock();
     }
     auto failure = commands_.queue.take_failure_of(handle, os::own_thread());
@@ -146,9 +152,9 @@ base::Status Completion::wait_announced(std::uint64_t number,
                                         Deadline deadline,
                                         bool is_interruptible) {
     os::SignalGate signals;
-    const node::Outcome outcome = is_interruptible
-                                      ? attend(number, node::AwaitedCall::wait, deadline, &signals)
-                                      : attend(number, node::AwaitedCall::complete, deadline);
+    CommandsEnd end(commands_, space_, number,
+                    is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete);
+    const node::Outcome outcome = attend(end, deadline, is_interruptible ? &signals : nullptr);
     if (outcome == node::Outcome::timeout) {
         return timeout_after(timeout_ns);
     }
@@ -163,17 +169,22 @@ base::Status Completion::wait_announced(std::uint64_t number,
 void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();
     lock.unlock();
-    attend(oldest, node::AwaitedCall::issue);
+    attend_commands(oldest, node::AwaitedCall::issue);
     lock.lock();
 }
 
+node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_ns) {
+    return attend(condition, Deadline(timeout_ns));
+}
+
+void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
+    CommandsEnd end(commands_, space_, number, call);
+    attend(end);
+}
+
 // Waits as one whom others ring: works on what comes, and sleeps.
-//   call     told to people; of fetch the number alone is waited for, of the others its prefix
 //   signals  nullptr: handlers do not end the wait; else open when this returns
-node::Outcome Completion::attend(std::uint64_t number,
-                                 node::AwaitedCall call,
-                                 Deadline deadline,
-                                 os::SignalGate* signals) {
+node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
     node::Door& door = member_.slot().door;
     // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
     // not be taken for one who does.
@@ -182,8 +193,7 @@ node::Outcome Completion::attend(std::uint64_t number,
         attending.emplace(progress_.attendance(), service_);
     }
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
-    const bool is_alone = call == node::AwaitedCall::fetch;
-    const auto ready = [&] { return work_until(number, is_alone, deadline); };
+    const auto ready = [&] { return work_until(condition, deadline); };
     std::uint64_t start_ns = 0;
     bool is_said = false;
     node::AwaitedEntry entry(member_.slot());
@@ -192,9 +202,9 @@ node::Outcome Completion::attend(std::uint64_t number,
         const std::uint64_t waited_ns = os::now_ns() - start_ns;
         if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
             is_said = true;
-            say_what_is_awaited(number, call, waited_ns);
+            condition.warn(waited_ns);
         }
-        tell_what_is_awaited(entry, call, number, start_ns);
+        condition.announce(entry, start_ns);
         stay.rest();
         if (attending) attending->rest();
         return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
@@ -219,24 +229,18 @@ std::uint64_t Completion::drop_failures(Handle handle) {
     return before - commands_.queue.failures().untold_count();
 }
 
-//   is_alone  the number itself is meant, not its prefix
-bool Completion::has_ended(std::uint64_t number, bool is_alone) {
-    if (commands_.queue.done() >= number) return true;
-    if (!is_alone) return false;
-    const std::scoped_lock lock(commands_.mutex);
-    return !commands_.queue.is_outstanding(number);
-}
-
-// Works until the prefix, or the number alone, has ended, nothing is left to do, or the deadline has passed. A thread that
-// is told "not ready" may sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not
-// sleep.
-bool Completion::work_until(std::uint64_t number, bool is_alone, Deadline deadline) {
-    while (!has_ended(number, is_alone)) {
+// Works until the condition has come, nothing is left to do, or the deadline has passed. A thread that is told "not ready" may
+// sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
+bool Completion::work_until(Condition& condition, Deadline deadline) {
+    for (;;) {
+        const LookResult seen = condition.look();
+        if (seen == LookResult::all) return true;
+        // Who only looks for ends of commands is told of progress by work() itself.
+        if (seen == LookResult::progress) member_.waiter().note_progress();
         if (deadline.is_past() || !progress_.work(Caller::waiter)) {
-            return has_ended(number, is_alone);
+            return condition.look() == LookResult::all;
         }
     }
-    return true;
 }
 
 bool Completion::is_complete(Handle handle) {
@@ -246,50 +250,6 @@ bool Completion::is_complete(Handle handle) {
         number = commands_.queue.number_of(handle);
     }
     return look_once(number);
-}
-
-// For the agent and acpstat, before each sleep: by then what was awaited first may have ended.
-void Completion::tell_what_is_awaited(node::AwaitedEntry& entry,
-                                      node::AwaitedCall call,
-                                      std::uint64_t number,
-                                      std::uint64_t since_ns) {
-    const std::scoped_lock lock(commands_.mutex);
-    const std::uint64_t awaited = first_awaited(number, call);
-    if (awaited != 0) entry.tell(call, since_ns, &commands_.queue.command(awaited));
-}
-
-// With the lock. The command that a wait for `number` waits for first; 0: it has ended.
-std::uint64_t Completion::first_awaited(std::uint64_t number, node::AwaitedCall call) const {
-    if (call == node::AwaitedCall::fetch) {
-        return commands_.queue.is_outstanding(number) ? number : 0;
-    }
-    const std::uint64_t oldest = commands_.queue.oldest_outstanding();
-    return oldest > number ? 0 : oldest;
-}
-
-void Completion::say_what_is_awaited(std::uint64_t number,
-                                     node::AwaitedCall call,
-                                     std::uint64_t waited_ns) {
-    const auto rank_at = [&](GlobalAddress address) {
-        return space_.segment().rank_of(
-            static_cast<std::uint32_t>(space_.layout().process(address)));
-    };
-    std::uint32_t source = 0;
-    std::uint32_t target = 0;
-    {
-        const std::scoped_lock lock(commands_.mutex);
-        const std::uint64_t awaited = first_awaited(number, call);
-        if (awaited == 0) {
-            return;
-        }
-        const Command& command = commands_.queue.command(awaited);
-        source = rank_at(command.source);
-        target = rank_at(command.target_or_word());
-    }
-    std::fprintf(stderr,
-                 "acp: rank %u has waited %.1f s for a command from rank %u to rank %u; is that "
-                 "process stopped?\n",
-                 space_.rank(), static_cast<double>(waited_ns) / 1e9, source, target);
 }
 
 }  // namespace acp::gma

@@ -8,6 +8,7 @@
 
 #include "base/config.hpp"
 #include "base/status.hpp"
+#include "gma/condition.hpp"
 #include "gma/deadline.hpp"
 #include "gma/progress.hpp"
 #include "gma/service_thread.hpp"
@@ -36,6 +37,12 @@ public:
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
     base::Status wait_for_one(Handle handle);
 
+    // Whether the command of a handle, and no other, has ended. Makes no progress.
+    [[nodiscard]] bool has_ended(Handle handle);
+
+    // Waits until a condition has come, and works meanwhile as one who waits for commands does. timeout_ns as of wait().
+    node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
+
     // Counts the failures of a handle's prefix as reported; returns how many there were.
     std::uint64_t drop_failures(Handle handle);
 
@@ -53,19 +60,12 @@ private:
                                 std::int64_t timeout_ns,
                                 Deadline deadline,
                                 bool is_interruptible);
-    node::Outcome attend(std::uint64_t number,
-                         node::AwaitedCall call,
+    void attend_commands(std::uint64_t number, node::AwaitedCall call);
+    node::Outcome attend(Condition& condition,
                          Deadline deadline = {},
                          os::SignalGate* signals = nullptr);
-    [[nodiscard]] bool has_ended(std::uint64_t number, bool is_alone);
     base::Status take_failure(std::uint64_t number, bool is_exact);
-    bool work_until(std::uint64_t number, bool is_alone, Deadline deadline);
-    [[nodiscard]] std::uint64_t first_awaited(std::uint64_t number, node::AwaitedCall call) const;
-    void say_what_is_awaited(std::uint64_t number, node::AwaitedCall call, std::uint64_t waited_ns);
-    void tell_what_is_awaited(node::AwaitedEntry& entry,
-                              node::AwaitedCall call,
-                              std::uint64_t number,
-                              std::uint64_t since_ns);
+    bool work_until(Condition& condition, Deadline deadline);
 
     node::Member& member_;
     Commands& commands_;

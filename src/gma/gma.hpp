@@ -29,6 +29,7 @@
 #include "gma/issuer.hpp"
 #include "gma/pointer_issuer.hpp"
 #include "gma/trace.hpp"
+#include "gma/traffic.hpp"
 #include "local/attach.hpp"
 #include "local/forwarder.hpp"
 #include "local/hazards.hpp"
@@ -40,18 +41,6 @@
 #include "remote/link.hpp"
 
 namespace acp::gma {
-
-// Bytes and commands by path since the epoch began, for the report.
-struct Traffic {
-    std::uint64_t direct_commands = 0;
-    std::uint64_t direct_bytes = 0;
-    std::uint64_t attach_commands = 0;
-    std::uint64_t attach_bytes = 0;
-    std::uint64_t forwarded_commands = 0;
-    std::uint64_t forwarded_bytes = 0;
-    std::uint64_t remote_commands = 0;
-    std::uint64_t remote_bytes = 0;
-};
 
 class Gma {
 public:
@@ -194,6 +183,14 @@ public:
         if (handle % 2 != 0 && handle <= floor) [[likely]]
             return {};
         return completion_.wait(handle, timeout_ns, is_interruptible);
+    }
+
+    // Whether the command of a handle, and no other, has ended. Its failure is left to wait_for_one(). Makes no progress.
+    [[nodiscard]] bool has_ended(Handle handle) { return completion_.has_ended(handle); }
+
+    // Completion::wait_until: for what layers above wait for that is no command.
+    node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {
+        return completion_.wait_until(condition, timeout_ns);
     }
 
     // Waits until everything issued has ended. Returns the failures that were not yet reported, which count as reported now.

@@ -104,6 +104,14 @@ public:
         return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
     }
 
+    // Whether the receiver has released all that was sent, and has told so (RingReceiver::tell_released).
+    [[nodiscard]] bool is_released() noexcept {
+        if (released_ != next_) read_credits();
+        return released_ == next_;
+    }
+
+    [[nodiscard]] Path& path() noexcept { return path_; }
+
     // Answers a request for a header, if there is one. One load if not.
     void serve() noexcept {
         auto& request = path_.word(shape_.request_offset());
@@ -173,7 +181,8 @@ struct ReceivedRecord {
 template <typename Path>
 class RingReceiver {
 public:
-    // Call open() before anything else.
+    // Call open() before anything else, unless the ring's memory was zero but for the two credits, of line 0 under this key: then it is
+    // open already.
     RingReceiver(const Path& path, RingShape shape, RingKey key) noexcept
         : path_(path), shape_(shape), key_(key) {}
 
@@ -218,6 +227,11 @@ public:
         }
         return line_ - told_ >= shape_.credit_lines() && tell_credit();
     }
+
+    // Tells the sender of all that was released. Else it is told a quarter of the ring at a time. true: the caller must wake the sender.
+    [[nodiscard]] bool tell_released() noexcept { return tell_credit(); }
+
+    [[nodiscard]] Path& path() noexcept { return path_; }
 
     // Mends what may be wrong with the words between the ends, when a record is waited for and does not come. Harmless when none was sent.
     // Afterwards look for a record again.

@@ -21,6 +21,7 @@ namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
+// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -32,7 +33,10 @@ enum class AwaitedCall : std::uint32_t {
     complete,
     wait,
     issue,
-    fetch
+    fetch,
+    send_ch,
+    recv_ch,
+    free_ch
 };
 
 // "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.

@@ -28,6 +28,7 @@ enum class Claim : std::uint32_t {
     fetched_words,
     local_ends,
     heap_blocks,
+    channel_map,
     heap_words,
     heap_users,
     list_users,
@@ -59,13 +60,15 @@ struct ClaimedRange {
 }
 
 // In the order of Claim; those of which the gateway has one come first, those without an address last.
-inline constexpr std::array<ClaimedRange, 7> claimed_ranges{{
+inline constexpr std::array<ClaimedRange, 8> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
      [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
     {.name = "blocks of acp_malloc",
      .bytes = [](const Shape& shape) -> std::uint64_t { return shape.heap_bytes; },
      .alignment = 4096},
+    {"where channels find their partners (message/pairing.hpp)",
+     [](const Shape&) -> std::uint64_t { return claim_alignment; }},
     {.name = "words of the heap (allocator/node_heap.hpp)",
      .bytes = [](const Shape& shape) -> std::uint64_t {
          return shape.heap_bytes == 0 ? 0 : heap_words(shape).bytes();

@@ -10,6 +10,7 @@
 #include "allocator/operations.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
+#include "operations/put_notify.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -19,6 +20,8 @@ namespace {
 constexpr std::array rows{
     local::NumberedOperation{put_signal_number, "acp_put_signal", memory::invoke_bytes_max, 0,
                              put_signal, put_signal_places},
+    local::NumberedOperation{put_notify_number, "a message of a channel", memory::invoke_bytes_max,
+                             0, put_notify, put_notify_places},
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST(Status, internal_codes_have_the_public_codes_values) {
         {Code::system, ACP_ERR_SYSTEM},
         {Code::mismatch, ACP_ERR_MISMATCH},
         {Code::unsupported, ACP_ERR_UNSUPPORTED},
+        {Code::truncated, ACP_ERR_TRUNCATED},
     }};
     for (int value = 0; value < code_count; ++value) {
         const auto& [internal, external] = pairs[static_cast<std::size_t>(value)];

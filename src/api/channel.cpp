@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/channel.h>.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "gma/commands.hpp"
+#include "message/channels.hpp"
+
+#include <acp/channel.h>
+#include <acp/error.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+using base::Code;
+using base::Result;
+using base::Status;
+using message::Channels;
+using message::RequestEnd;
+using message::RequestKind;
+
+constexpr auto no_bytes = static_cast<size_t>(-1);
+constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
+
+template <typename Pointer>
+std::uint64_t number_of(Pointer handle) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
+}
+
+template <typename Pointer>
+Pointer handle_of(std::uint64_t number) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
+    return reinterpret_cast<Pointer>(static_cast<std::uintptr_t>(number));
+}
+
+// "acp_send_ch(channel 0x100000001) by rank 0 on host"
+Status named(const char* call, const char* what, std::uint64_t number, Status failure) {
+    if (failure.is_ok()) return failure;
+    return std::move(failure).within(std::string(call) + "(" + what + " " + base::hex(number) +
+                                     ")" + gma::by_rank(library().member->rank()));
+}
+
+Status check_buffer(const void* buffer, std::size_t bytes) {
+    if (buffer == nullptr && bytes != 0) {
+        return {Code::argument, "buf is NULL, and size is " + std::to_string(bytes)};
+    }
+    if (bytes >= bytes_max) {
+        return {Code::argument, "size " + std::to_string(bytes) + " is not below 2^61"};
+    }
+    return {};
+}
+
+acp_request_t begin(const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
+    return api::run<Gravity::misuse_ends>(call, ACP_REQUEST_NULL, [&]() -> Result<acp_request_t> {
+        Status status = check_buffer(buf, size);
+        if (status.is_ok()) {
+            // A send only reads from the buffer.
+            auto begun = library().channels->begin(
+                number_of(ch), kind, static_cast<char*>(const_cast<void*>(buf)), size);
+            if (begun.is_ok()) return handle_of<acp_request_t>(begun.value());
+            status = std::move(begun).failure();
+        }
+        return named(call, "channel", number_of(ch), std::move(status));
+    });
+}
+
+// What a call tells of an end: the bytes, also of a message that was too long, whose failure is kept.
+Result<size_t> told(const char* call, const char* what, std::uint64_t number, RequestEnd end) {
+    if (end.status.is_ok()) return static_cast<size_t>(end.bytes);
+    const bool is_truncated = end.status.code() == Code::truncated;
+    Status status = named(call, what, number, std::move(end.status));
+    if (!is_truncated) return status;
+    api::keep(status);
+    return static_cast<size_t>(end.bytes);
+}
+
+Result<size_t> wait_for(const char* call, acp_request_t request, std::int64_t timeout_ns) {
+    auto ended = library().channels->wait(number_of(request), timeout_ns);
+    if (!ended.is_ok())
+        return named(call, "request", number_of(request), std::move(ended).failure());
+    return told(call, "request", number_of(request), std::move(ended).value());
+}
+
+size_t run_blocking(const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
+    return api::run<Gravity::misuse_ends>(call, no_bytes, [&]() -> Result<size_t> {
+        if (Status status = check_buffer(buf, size); !status.is_ok())
+            return named(call, "channel", number_of(ch), std::move(status));
+        auto ended = library().channels->run(number_of(ch), kind,
+                                             static_cast<char*>(const_cast<void*>(buf)), size);
+        if (!ended.is_ok())
+            return named(call, "channel", number_of(ch), std::move(ended).failure());
+        return told(call, "channel", number_of(ch), std::move(ended).value());
+    });
+}
+
+Result<std::uint32_t> process_of(const char* end, int rank) {
+    const std::uint32_t procs = library().member->procs();
+    if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
+        return Status(Code::argument, std::string(end) + " " + std::to_string(rank) +
+                                          " is not one of ranks 0 to " + std::to_string(procs - 1));
+    }
+    return library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_ch_t acp_create_ch(int sender, int receiver) {
+    return api::run<Gravity::misuse_ends>("acp_create_ch", ACP_CH_NULL, [&]() -> Result<acp_ch_t> {
+        const auto make = [&]() -> Result<acp_ch_t> {
+            auto from = process_of("sender", sender);
+            if (!from.is_ok()) return std::move(from).failure();
+            auto to = process_of("receiver", receiver);
+            if (!to.is_ok()) return std::move(to).failure();
+            auto made = library().channels->make(from.value(), to.value());
+            if (!made.is_ok()) return std::move(made).failure();
+            return handle_of<acp_ch_t>(made.value());
+        };
+        auto made = make();
+        if (made.is_ok()) return made;
+        return std::move(made).failure().within("acp_create_ch(sender " + std::to_string(sender) +
+                                                ", receiver " + std::to_string(receiver) + ")" +
+                                                gma::by_rank(library().member->rank()));
+    });
+}
+
+acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
+    return begin("acp_nbsend_ch", ch, RequestKind::send, buf, size);
+}
+
+acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
+    return begin("acp_nbrecv_ch", ch, RequestKind::receive, buf, size);
+}
+
+acp_request_t acp_nbfree_ch(acp_ch_t ch) {
+    return begin("acp_nbfree_ch", ch, RequestKind::free, nullptr, 0);
+}
+
+size_t acp_wait_ch(acp_request_t request) {
+    return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
+                                          [&] { return wait_for("acp_wait_ch", request, -1); });
+}
+
+int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
+    return api::run<Gravity::misuse_ends>("acp_waitall_ch", -1, [&]() -> Result<int> {
+        if (count < 0 || (requests == nullptr && count != 0)) {
+            return Status(Code::argument, "acp_waitall_ch: " + std::to_string(count) +
+                                              " requests at NULL or fewer than 0");
+        }
+        Status first;
+        for (int i = 0; i < count; ++i) {
+            size_t size = 0;
+            if (requests[i] != ACP_REQUEST_NULL) {
+                auto ended = wait_for("acp_waitall_ch", requests[i], -1);
+                size = ended.is_ok() ? ended.value() : no_bytes;
+                if (!ended.is_ok() && first.is_ok()) first = std::move(ended).failure();
+            }
+            if (sizes != nullptr) sizes[i] = size;
+        }
+        if (!first.is_ok()) return first;
+        return 0;
+    });
+}
+
+int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns) {
+    return api::run<Gravity::reported>(
+        "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
+            constexpr const char* call = "acp_wait_ch_timeout";
+            auto ended = library().channels->wait(number_of(request), timeout_ns);
+            Status status =
+                ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
+            if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
+            const Code code = status.code();
+            if (code != Code::ok) {
+                api::keep(named(call, "request", number_of(request), std::move(status)));
+            }
+            return static_cast<int>(code);
+        });
+}
+
+int acp_test_ch(acp_request_t request, size_t* size) {
+    return api::run<Gravity::misuse_ends>("acp_test_ch", -1, [&]() -> Result<int> {
+        auto ended = library().channels->wait(number_of(request), 0);
+        if (!ended.is_ok()) {
+            if (ended.failure().code() == Code::timeout) return 0;
+            return named("acp_test_ch", "request", number_of(request), std::move(ended).failure());
+        }
+        auto bytes = told("acp_test_ch", "request", number_of(request), std::move(ended).value());
+        if (size != nullptr) *size = bytes.is_ok() ? bytes.value() : no_bytes;
+        if (!bytes.is_ok()) return std::move(bytes).failure();
+        return 1;
+    });
+}
+
+int acp_send_ch(acp_ch_t ch, const void* buf, size_t size) {
+    return run_blocking("acp_send_ch", ch, RequestKind::send, buf, size) == no_bytes ? -1 : 0;
+}
+
+size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
+    return run_blocking("acp_recv_ch", ch, RequestKind::receive, buf, size);
+}
+
+int acp_free_ch(acp_ch_t ch) {
+    return run_blocking("acp_free_ch", ch, RequestKind::free, nullptr, 0) == no_bytes ? -1 : 0;
+}
+
+}  // extern "C"

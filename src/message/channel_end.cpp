@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of an end: making, meeting, the partner's death, freeing.
+#include "message/channel_end.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "message/far_path.hpp"
+#include "message/mapped_path.hpp"
+#include "message/receiving.hpp"
+#include "message/sending.hpp"
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "os/random_bytes.hpp"
+
+namespace acp::message {
+
+using base::Code;
+using base::Status;
+
+// The start of an end's block. The ring of a receiver follows, or the credits of a sender to another node.
+struct ChannelEnd::OwnBlock {
+    Letter letter;
+    alignas(line_bytes) std::atomic<std::uint64_t> fetched{0};
+};
+
+namespace {
+
+constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
+
+// The part of a ring that lies with the sender: from the first credit on.
+constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
+    return shape.credit_offset(0);
+}
+
+// Writes the credits of a ring that was opened under a key and never used.
+void grant_all(char* credits, std::uint64_t key) noexcept {
+    const std::uint64_t credit = RingKey(static_cast<std::uint32_t>(key)).credit(0);
+    for (const std::uint64_t offset : {std::uint64_t{0}, line_bytes})
+        std::memcpy(credits + offset, &credit, sizeof credit);
+}
+
+std::uint64_t block_bytes(Side side, RingShape shape) noexcept {
+    return block_head_bytes +
+           (side == Side::receiver ? shape.bytes() : shape.bytes() - credits_begin(shape));
+}
+
+}  // namespace
+
+ChannelEnd::OwnBlock& ChannelEnd::own() const noexcept {
+    static_assert(sizeof(OwnBlock) == block_head_bytes);
+    return *reinterpret_cast<OwnBlock*>(pointer_to(block_));
+}
+
+// Of memory in the heap of a process of this node.
+char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
+    const local::Space& space = tools_->gma.space();
+    const auto process = static_cast<std::uint32_t>(space.layout().process(address));
+    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks) +
+           (address - tools_->allocator.start_of(process));
+}
+
+Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side) {
+    tools_ = &tools;
+    name_ = name;
+    side_ = side;
+    is_being_freed_ = false;
+    is_broken_ = false;
+    has_found_ = false;
+    partner_ring_ = 0;
+    const RingShape shape(tools.settings.record_bytes);
+    const std::uint64_t bytes = block_bytes(side, shape);
+    auto block = tools.allocator.allocate(tools.gma.space().process(), bytes, line_bytes);
+    if (!block.is_ok()) return std::move(block).failure();
+    block_ = block.value();
+    std::memset(pointer_to(block_), 0, bytes);
+    introduction_ = {block_ + offsetof(OwnBlock, letter), block_ + block_head_bytes,
+                     shape.record_bytes(), 0};
+    os::fill_random(std::as_writable_bytes(std::span(&introduction_.key, 1)).first(4));
+    const bool is_near_receiver =
+        side == Side::receiver && tools.gma.space().is_on_node(name.sender);
+    if (side == Side::receiver) open_own_ring();
+    // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
+    Status status = is_near_receiver ? open({}) : Status();
+    if (status.is_ok()) {
+        auto partner = tools.pairing.meet(name, side, introduction_);
+        if (!partner.is_ok()) {
+            status = std::move(partner).failure();
+        } else if (partner.value().has_value()) {
+            has_found_ = true;
+            if (!is_near_receiver) status = open(*partner.value());
+        }
+    }
+    if (!status.is_ok()) drop();
+    return status;
+}
+
+// An empty ring with room for all of it, so that the sender need not wait for the receiver.
+void ChannelEnd::open_own_ring() noexcept {
+    const RingShape shape(introduction_.record_bytes);
+    grant_all(pointer_to(introduction_.ring) + credits_begin(shape), introduction_.key);
+}
+
+bool ChannelEnd::has_met() noexcept {
+    if (is_broken_) return false;
+    const Letter& letter = own().letter;
+    // acquire: the introduction is there; partner: operations::put_notify
+    if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
+    Status status = open(letter.from);
+    if (status.is_ok()) return true;
+    is_broken_ = true;
+    fail_all(status);
+    return false;
+}
+
+Status ChannelEnd::open(const Introduction& partner) {
+    try {
+        const local::Space& space = tools_->gma.space();
+        const Introduction& receiver = side_ == Side::receiver ? introduction_ : partner;
+        const Introduction& sender = side_ == Side::sender ? introduction_ : partner;
+        const RingShape shape(receiver.record_bytes);
+        if (space.is_on_node(this->partner())) {
+            sync::Bell<>& bell =
+                space.segment().slot(space.slot_of(this->partner())).door.waiter_bell;
+            const auto fence = tools_->gma.hazards().has_membarrier()
+                                   ? MappedPath<>::Fence::by_sleeper
+                                   : MappedPath<>::Fence::by_each;
+            make_work(MappedPath<>(pointer_to(receiver.ring), bell, fence), partner,
+                      shape.payload_bytes_max());
+        } else if (side_ == Side::sender) {
+            grant_all(pointer_to(sender.ring), receiver.key);
+            make_work(FarPath(tools_->gma, {.home = pointer_to(sender.ring),
+                                            .home_begin = credits_begin(shape),
+                                            .process = name_.receiver,
+                                            .there = receiver.ring,
+                                            .unsent_begin = shape.journal_offset(0),
+                                            .unsent_end = credits_begin(shape)}),
+                      partner, std::min(shape.payload_bytes_max(), FarPath::payload_bytes_max));
+        } else {
+            make_work(FarPath(tools_->gma, {.home = pointer_to(receiver.ring),
+                                            .home_begin = 0,
+                                            .process = name_.sender,
+                                            .there = sender.ring - credits_begin(shape),
+                                            .unsent_begin = credits_begin(shape),
+                                            .unsent_end = credits_begin(shape) + 1}),
+                      partner, 0);
+        }
+    } catch (const std::bad_alloc&) {
+        return Status::bare(Code::memory);
+    }
+    partner_ring_ = side_ == Side::sender ? partner.ring - block_head_bytes : 0;
+    return {};
+}
+
+template <typename Path>
+void ChannelEnd::make_work(const Path& path,
+                           const Introduction& partner,
+                           std::uint64_t record_bytes_max) {
+    const Introduction& receiver = side_ == Side::receiver ? introduction_ : partner;
+    const RingShape shape(receiver.record_bytes);
+    const RingKey key(static_cast<std::uint32_t>(receiver.key));
+    const local::Space& space = tools_->gma.space();
+    const std::uint32_t bell_slot =
+        space.is_on_node(this->partner()) ? space.slot_of(this->partner()) : space.slot();
+    sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
+    if (side_ == Side::receiver) {
+        work_ = std::make_unique<Receiving<Path>>(
+            tools_->gma, path, shape, key,
+            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)), bell);
+        return;
+    }
+    const bool is_far = !space.is_on_node(this->partner());
+    const SendingRule rule{record_bytes_max,
+                           is_far ? tools_->settings.eager_bytes : ~std::uint64_t{0}};
+    work_ =
+        std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
+}
+
+bool ChannelEnd::is_partner_gone() const noexcept {
+    const local::Space& space = tools_->gma.space();
+    return space.is_on_node(partner()) ? node::is_dead(space.segment(), space.slot_of(partner()))
+                                       : node::is_lost(space.segment(), partner());
+}
+
+void ChannelEnd::go_on_thoroughly() noexcept {
+    // Before the last look: what a partner that has died since had sent is taken.
+    const bool is_gone = !is_broken_ && is_partner_gone();
+    (void)go_on();
+    if (work_ != nullptr) {
+        work_->recover();
+        (void)work_->go_on(queue_);
+    }
+    if (!is_gone && !is_broken_) return;
+    is_broken_ = true;
+    fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
+}
+
+std::string ChannelEnd::fate_of_partner() const {
+    const local::Space& space = tools_->gma.space();
+    if (!space.is_on_node(partner())) return node::fate_of_process(space.segment(), partner());
+    return node::fate(space.segment(), space.slot_of(partner()));
+}
+
+void ChannelEnd::fail_all(const Status& why) noexcept {
+    while (!queue_.is_empty()) {
+        queue_.end_front(
+            {Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
+    }
+}
+
+void ChannelEnd::drop() noexcept {
+    const bool is_in_order = work_ != nullptr && work_->is_over();
+    if (work_ != nullptr) work_->settle();
+    work_.reset();
+    const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
+    try {
+        if (!has_met) (void)tools_->pairing.withdraw(name_, side_);
+        if (block_ != 0 && (side_ == Side::sender || !is_in_order))
+            (void)tools_->allocator.free(block_);
+        if (side_ == Side::sender && partner_ring_ != 0)
+            (void)tools_->allocator.free(partner_ring_);
+    } catch (const std::bad_alloc&) {
+        // Without memory for the calls the blocks stay until the heaps are emptied.
+    }
+    block_ = 0;
+}
+
+}  // namespace acp::message

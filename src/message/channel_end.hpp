@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One end of a channel, of its rank's process. It is made, meets its partner, moves messages (end_work.hpp), and is freed by a last request,
+// or because its partner is dead. What it keeps in the heap of its rank, in one block:
+//   sender    its letter, the count of fetched offers, and, for a receiver on another node, the credits of the ring
+//   receiver  its letter, and the ring
+// The receiver's block is freed by the sender, who looks at it last; each frees its own where the other one is dead.
+// All but `slot` is for the holder of `mutex`. Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "gma/gma.hpp"
+#include "message/end_work.hpp"
+#include "message/pairing.hpp"
+#include "message/request_queue.hpp"
+#include "message/slots.hpp"
+
+namespace acp::message {
+
+// How channels are made.
+struct ChannelSettings {
+    std::uint64_t record_bytes = 16384;  // of the ring of a receiver: a power of two
+    std::uint64_t eager_bytes =
+        16384;  // longer messages to other nodes are fetched by the receiver
+    std::uint32_t requests_max = 1024;  // under way on one channel
+};
+
+// What the ends of a process work with. One for each epoch.
+struct ChannelTools {
+    gma::Gma& gma;
+    data::Allocator& allocator;
+    Pairing& pairing;
+    ChannelSettings settings;
+};
+
+class ChannelEnd {
+public:
+    ChannelEnd() = default;
+    ChannelEnd(const ChannelEnd&) = delete;
+    ChannelEnd& operator=(const ChannelEnd&) = delete;
+    ~ChannelEnd() = default;
+
+    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::meet, memory; then nothing is left of it.
+    base::Status make(ChannelTools& tools, const ChannelName& name, Side side);
+
+    [[nodiscard]] Side side() const noexcept { return side_; }
+
+    [[nodiscard]] const ChannelName& name() const noexcept { return name_; }
+
+    [[nodiscard]] RequestQueue& queue() noexcept { return queue_; }
+
+    [[nodiscard]] std::uint32_t partner() const noexcept {
+        return side_ == Side::sender ? name_.receiver : name_.sender;
+    }
+
+    // No request but that to free may follow.
+    [[nodiscard]] bool is_being_freed() const noexcept { return is_being_freed_; }
+
+    void begin_free() noexcept { is_being_freed_ = true; }
+
+    // EndWork::run_at_once, if the end can work and no request is under way.
+    [[nodiscard]] AtOnce run_at_once(char* buffer,
+                                     std::uint64_t bytes,
+                                     std::uint64_t& length) noexcept {
+        if (work_ == nullptr || !queue_.is_empty()) return AtOnce::never;
+        return work_->run_at_once(buffer, bytes, length);
+    }
+
+    // Goes on with the requests as far as it can. true: something moved.
+    bool go_on() noexcept {
+        if (work_ == nullptr && !has_met()) return false;
+        return work_->go_on(queue_);
+    }
+
+    // As go_on(), after nothing has come for long, or before the thread sleeps: also looks whether the partner lives.
+    void go_on_thoroughly() noexcept;
+
+    // Gives back what the end has, after its last request has ended.
+    void drop() noexcept;
+
+    SlotEntry slot;
+    std::mutex mutex;
+
+private:
+    struct OwnBlock;
+
+    void open_own_ring() noexcept;
+    bool has_met() noexcept;
+    base::Status open(const Introduction& partner);
+    template <typename Path>
+    void make_work(const Path& path, const Introduction& partner, std::uint64_t record_bytes_max);
+    [[nodiscard]] bool is_partner_gone() const noexcept;
+    [[nodiscard]] std::string fate_of_partner() const;
+    void fail_all(const base::Status& why) noexcept;
+    [[nodiscard]] OwnBlock& own() const noexcept;
+    [[nodiscard]] char* pointer_to(GlobalAddress address) const noexcept;
+
+    ChannelTools* tools_ = nullptr;
+    ChannelName name_;
+    Side side_ = Side::sender;
+    bool is_being_freed_ = false;
+    bool is_broken_ = false;          // the partner is dead
+    bool has_found_ = false;          // the partner was there first
+    GlobalAddress block_ = 0;         // own one
+    Introduction introduction_;       // own one
+    GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
+    std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
+    RequestQueue queue_;
+};
+
+}  // namespace acp::message

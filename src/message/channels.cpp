@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests: begun, waited for, ended.
+#include "message/channels.hpp"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "gma/condition.hpp"
+#include "os/cpu.hpp"
+#include "os/membarrier.hpp"
+
+namespace acp::message {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// Looks at the ring alone before a thread that waits begins to look at everything.
+constexpr int first_looks = 128;
+// Of the looks that follow: one in so many goes on with the requests of other channels too.
+constexpr std::uint32_t looks_per_round = 8;
+
+}  // namespace
+
+// That a request has ended, or that it is another's by now.
+class Channels::RequestCondition final : public gma::Condition {
+public:
+    RequestCondition(Channels& channels, ChannelRequest& request, ChannelEnd& end) noexcept
+        : channels_(channels), request_(request), end_(end) {}
+
+    [[nodiscard]] bool is_done() const noexcept {
+        // acquire: partner is RequestQueue::end_front
+        return request_.is_done.load(std::memory_order_acquire);
+    }
+
+    // At this end alone.
+    gma::LookResult look_here() noexcept {
+        if (is_done()) return gma::LookResult::all;
+        // Another thread that has the lock does the same.
+        const std::unique_lock lock(end_.mutex, std::try_to_lock);
+        const bool has_moved = lock && end_.go_on();
+        if (is_done()) return gma::LookResult::all;
+        return has_moved ? gma::LookResult::progress : gma::LookResult::nothing;
+    }
+
+    gma::LookResult look() override {
+        // The first look after announce() is the one that must not miss anything.
+        if (std::exchange(is_announced_, false)) {
+            // Orders the announcement before the looks that follow; partner: MappedPath::publish()
+            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+            {
+                const std::scoped_lock lock(end_.mutex);
+                if (!is_done()) end_.go_on_thoroughly();
+            }
+            channels_.go_on_with_others(end_, true);
+        } else if (++looks_ % looks_per_round == 0) {
+            channels_.go_on_with_others(end_, false);
+        }
+        return look_here();
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        const local::Space& space = channels_.tools_.gma.space();
+        const ChannelName& name = end_.name();
+        memory::Command told;
+        told.source = space.starter_address(name.sender);
+        told.target = space.starter_address(name.receiver);
+        entry.tell(call(), since_ns, &told);
+    }
+
+    void warn(std::uint64_t waited_ns) override {
+        const node::Segment& segment = channels_.tools_.gma.space().segment();
+        std::fprintf(
+            stderr,
+            "acp: rank %u has waited %.1f s in %s for rank %u; is that process stopped, or "
+            "has it not made the call that belongs to this one?\n",
+            channels_.tools_.gma.space().rank(), static_cast<double>(waited_ns) / 1e9,
+            std::string(node::name_of(call())).c_str(), segment.rank_of(end_.partner()));
+    }
+
+private:
+    [[nodiscard]] node::AwaitedCall call() const noexcept {
+        switch (request_.kind) {
+            case RequestKind::send:
+                return node::AwaitedCall::send_ch;
+            case RequestKind::receive:
+                return node::AwaitedCall::recv_ch;
+            case RequestKind::free:
+                break;
+        }
+        return node::AwaitedCall::free_ch;
+    }
+
+    Channels& channels_;
+    ChannelRequest& request_;
+    ChannelEnd& end_;
+    std::uint32_t looks_ = 0;
+    bool is_announced_ = false;
+};
+
+Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) {
+    const std::uint32_t own = tools_.gma.space().process();
+    if ((sender == own) == (receiver == own)) {
+        return Status(Code::argument,
+                      sender == receiver
+                          ? "sender and receiver are the same rank"
+                          : "the calling rank is neither the sender nor the receiver");
+    }
+    ChannelEnd* const end = ends_.take();
+    if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
+    const std::unique_lock lock(end->mutex);
+    std::uint64_t number = 0;
+    {
+        const std::scoped_lock numbers(numbers_mutex_);
+        number = numbers_[{sender, receiver}]++;
+    }
+    Status status = end->make(tools_, {sender, receiver, number},
+                              sender == own ? Side::sender : Side::receiver);
+    if (status.is_ok()) return end->slot.handle.load(std::memory_order_relaxed);
+    ends_.give_back(*end);
+    return status;
+}
+
+// The end of a handle, locked.
+Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
+    ChannelEnd* const end = ends_.find(channel);
+    if (end != nullptr) [[likely]] {
+        Locked locked{end, std::unique_lock(end->mutex)};
+        if (ends_.is_still(*end, channel) && !end->is_being_freed()) [[likely]] {
+            const bool is_fit = kind == RequestKind::free ||
+                                (kind == RequestKind::send) == (end->side() == Side::sender);
+            if (is_fit) [[likely]]
+                return locked;
+            return Status(Code::argument, kind == RequestKind::send
+                                              ? "this rank is the channel's receiver"
+                                              : "this rank is the channel's sender");
+        }
+    }
+    return Status(Code::stale,
+                  "there is no such channel: it was freed, or never made by this rank");
+}
+
+// With the lock of the end.
+Result<SlotHandle> Channels::add(ChannelEnd& end,
+                                 RequestKind kind,
+                                 char* buffer,
+                                 std::uint64_t bytes) {
+    if (end.queue().size() >= tools_.settings.requests_max) {
+        return Status::worded(Code::limit, [this] {
+            return std::to_string(tools_.settings.requests_max) +
+                   " requests are under way on the channel; ACP_CHANNEL_DEPTH allows no more";
+        });
+    }
+    ChannelRequest* const request = requests_.take();
+    if (request == nullptr) return Status(Code::limit, "this process has too many requests");
+    request->end.store(&end, std::memory_order_relaxed);
+    request->is_done.store(false, std::memory_order_relaxed);
+    request->kind = kind;
+    request->buffer = buffer;
+    request->bytes = bytes;
+    request->length = request->moved = request->offer = request->key = 0;
+    try {
+        end.queue().add(*request);
+    } catch (const std::bad_alloc&) {
+        requests_.give_back(*request);
+        throw;
+    }
+    pending_.fetch_add(1, std::memory_order_relaxed);
+    if (kind == RequestKind::free) end.begin_free();
+    const SlotHandle handle = request->slot.handle.load(std::memory_order_relaxed);
+    (void)end.go_on();
+    return handle;
+}
+
+Result<SlotHandle> Channels::begin(SlotHandle channel,
+                                   RequestKind kind,
+                                   char* buffer,
+                                   std::uint64_t bytes) {
+    auto found = find(channel, kind);
+    if (!found.is_ok()) return std::move(found).failure();
+    ChannelEnd& end = *found.value().end;
+    std::uint64_t length = 0;
+    if (kind == RequestKind::send && end.run_at_once(buffer, bytes, length) == AtOnce::done)
+        return ended_at_once;
+    return add(end, kind, buffer, bytes);
+}
+
+Result<RequestEnd> Channels::run(SlotHandle channel,
+                                 RequestKind kind,
+                                 char* buffer,
+                                 std::uint64_t bytes) {
+    SlotHandle request = no_slot;
+    {
+        auto found = find(channel, kind);
+        if (!found.is_ok()) return std::move(found).failure();
+        ChannelEnd& end = *found.value().end;
+        std::uint64_t length = 0;
+        AtOnce outcome = kind == RequestKind::free ? AtOnce::never : AtOnce::not_yet;
+        for (int i = 0; i < first_looks && outcome == AtOnce::not_yet; ++i) {
+            outcome = end.run_at_once(buffer, bytes, length);
+            if (outcome == AtOnce::not_yet) os::relax();
+        }
+        if (outcome == AtOnce::done) {
+            if (length <= bytes) return RequestEnd{{}, length};
+            return RequestEnd{truncated(length, bytes), bytes};
+        }
+        auto added = add(end, kind, buffer, bytes);
+        if (!added.is_ok()) return std::move(added).failure();
+        request = added.value();
+    }
+    return wait(request, -1);
+}
+
+Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
+    if (handle == ended_at_once) return RequestEnd{};
+    ChannelRequest* const request = requests_.find(handle);
+    if (request == nullptr) {
+        return Status(Code::stale, "there is no such request: it has ended, or was never made");
+    }
+    ChannelEnd& end = *request->end.load(std::memory_order_relaxed);
+    RequestCondition condition(*this, *request, end);
+    bool is_done = condition.is_done();
+    const int looks = timeout_ns == 0 ? 1 : first_looks;
+    for (int i = 0; i < looks && !is_done; ++i) {
+        is_done = condition.look_here() == gma::LookResult::all;
+        if (!is_done) os::relax();
+    }
+    if (!is_done && timeout_ns == 0) {
+        const std::scoped_lock lock(end.mutex);
+        end.go_on_thoroughly();
+        is_done = condition.is_done();
+    }
+    if (!is_done) {
+        const node::Outcome outcome = tools_.gma.wait_until(condition, timeout_ns);
+        if (outcome == node::Outcome::timeout) {
+            return Status::worded(Code::timeout, [timeout_ns] {
+                return "the request has not ended after " + std::to_string(timeout_ns) + " ns";
+            });
+        }
+    }
+    return take(*request, handle);
+}
+
+// Of a request that is done: of several threads that wait for it one is told its end.
+RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
+    ChannelEnd& end = *request.end.load(std::memory_order_relaxed);
+    const std::scoped_lock lock(end.mutex);
+    if (!requests_.is_still(request, handle)) {
+        return {Status(Code::stale, "another thread was told the end of this request"), 0};
+    }
+    RequestEnd ended = std::move(request.result);
+    request.result = {};
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+    const bool is_free = request.kind == RequestKind::free;
+    requests_.give_back(request);
+    if (is_free) {
+        end.drop();
+        ends_.give_back(end);
+    }
+    return ended;
+}
+
+// What others have begun goes on while any thread of the process waits.
+void Channels::go_on_with_others(const ChannelEnd& but, bool is_thorough) noexcept {
+    if (pending_.load(std::memory_order_relaxed) < 2) return;
+    ends_.for_each([&](ChannelEnd& end) {
+        if (&end == &but) return;
+        std::unique_lock lock(end.mutex, std::defer_lock);
+        if (is_thorough) {
+            lock.lock();
+        } else if (!lock.try_lock()) {
+            return;  // who has it does the same
+        }
+        if (end.queue().is_empty()) return;
+        if (is_thorough) return end.go_on_thoroughly();
+        (void)end.go_on();
+    });
+}
+
+}  // namespace acp::message

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The channels of a process: their ends and requests by handle, and waiting for requests. One for each epoch. Any thread.
+// Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/status.hpp"
+#include "message/channel_end.hpp"
+#include "message/pairing.hpp"
+#include "message/request.hpp"
+#include "message/slots.hpp"
+#include "node/awaited.hpp"
+
+namespace acp::message {
+
+class Channels {
+public:
+    // The handle of a send that has ended already.
+    static constexpr SlotHandle ended_at_once = ~SlotHandle{0};
+
+    //   all but settings outlive this
+    Channels(gma::Gma& gma,
+             data::Hashed& hashed,
+             data::Allocator& allocator,
+             const ChannelSettings& settings) noexcept
+        : pairing_(gma, hashed), tools_{gma, allocator, pairing_, settings} {}
+
+    // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
+    ~Channels() = default;
+    Channels(const Channels&) = delete;
+    Channels& operator=(const Channels&) = delete;
+
+    // Makes this process's end of its next channel with another one.   sender, receiver  < procs
+    // Errors: argument (the process is not exactly one of the two), memory, peer, unsupported.
+    base::Result<SlotHandle> make(std::uint32_t sender, std::uint32_t receiver);
+
+    // Begins a request, which reads or writes `buffer` until it has ended.
+    // Errors: stale (no such end, or it is being freed), argument (not that kind of end), limit, peer.
+    base::Result<SlotHandle> begin(SlotHandle channel,
+                                   RequestKind kind,
+                                   char* buffer,
+                                   std::uint64_t bytes);
+
+    // Waits for the end of a request, which is gone then.
+    //   timeout_ns  0: only look; < 0: for ever
+    // The outer failure: stale (no such request), timeout (it goes on).
+    base::Result<RequestEnd> wait(SlotHandle request, std::int64_t timeout_ns);
+
+    // begin() and wait(). Takes no request where it need not.
+    base::Result<RequestEnd> run(SlotHandle channel,
+                                 RequestKind kind,
+                                 char* buffer,
+                                 std::uint64_t bytes);
+
+private:
+    class RequestCondition;
+
+    struct Locked {
+        ChannelEnd* end;
+        std::unique_lock<std::mutex> lock;
+    };
+
+    base::Result<Locked> find(SlotHandle channel, RequestKind kind);
+    base::Result<SlotHandle> add(ChannelEnd& end,
+                                 RequestKind kind,
+                                 char* buffer,
+                                 std::uint64_t bytes);
+    RequestEnd take(ChannelRequest& request, SlotHandle handle);
+    void go_on_with_others(const ChannelEnd& but, bool is_thorough) noexcept;
+
+    Pairing pairing_;
+    ChannelTools tools_;
+    Slots<ChannelEnd> ends_;
+    Slots<ChannelRequest> requests_;
+    std::atomic<std::uint32_t> pending_{0};  // requests that have not ended
+    std::mutex numbers_mutex_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>
+        numbers_;  // of the next channel, by sender and receiver
+};
+
+}  // namespace acp::message

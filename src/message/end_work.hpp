@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an end of a channel does once it has met its partner: moves messages between the buffers of its requests and the ring. A sender
+// is a Sending, a receiver a Receiving, each over the path to its partner. For the holder of the end's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "message/request_queue.hpp"
+
+namespace acp::message {
+
+// What a record of a channel's ring is; the tag of its header.
+enum class RecordTag : std::uint8_t {
+    whole,   // a message
+    length,  // 8 bytes: so long is the message of which pieces follow
+    piece,   // the next bytes of such a message
+    offer,   // an FetchOffer: the receiver fetches the message
+    end      // the sender frees its end
+};
+
+// A message that the receiver fetches from the sender's memory.
+struct FetchOffer {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+};
+
+// What came of an attempt to do a request at once.
+enum class AtOnce : std::uint8_t {
+    done,
+    not_yet,  // there is no room, or no message
+    never     // the message is not of one record: it takes a request
+};
+
+class EndWork {
+public:
+    EndWork() = default;
+    EndWork(const EndWork&) = delete;
+    EndWork& operator=(const EndWork&) = delete;
+    virtual ~EndWork() = default;
+
+    // Does for a message of one record what a request would, if no request is before it. Does nothing where it is not done.
+    //   sender     sends `bytes` bytes
+    //   receiver   receives at most `bytes` bytes; length becomes that of the message
+    virtual AtOnce run_at_once(char* buffer,
+                               std::uint64_t bytes,
+                               std::uint64_t& length) noexcept = 0;
+
+    // Goes on with the requests as far as it can, and ends those that are over. true: something moved.
+    virtual bool go_on(RequestQueue& queue) noexcept = 0;
+
+    // Nothing has come for long, or the thread that waits is about to sleep: mends the ring's words.
+    virtual void recover() noexcept = 0;
+
+    // Whether the request to free has ended in order: then the partner no longer looks at anything of this end.
+    [[nodiscard]] virtual bool is_over() const noexcept = 0;
+
+    // Waits for what this end has under way. Called before it is destroyed.
+    virtual void settle() noexcept = 0;
+};
+
+}  // namespace acp::message

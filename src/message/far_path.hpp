@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path of one end of a ring to the other end on another node: what is placed and published goes there in one numbered operation
+// (operations/put_notify.hpp), which also wakes whoever waits there. What ring.hpp calls the journal is not written: a header that is lost
+// costs a request and its answer. Nor is the first of a ring's two credits: what comes by datagrams comes whole or not at all.
+// For the thread that uses the end. Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <span>
+
+#include "gma/gma.hpp"
+#include "message/ring_layout.hpp"
+
+#include "operations/put_notify.hpp"
+
+namespace acp::message {
+
+class FarPath {
+public:
+    using Word = std::atomic<std::uint64_t>;
+
+    // The most bytes of a record's payload.
+    static constexpr std::uint64_t payload_bytes_max = operations::put_notify_bytes_max;
+
+    // Where a ring's parts lie for one of its ends.
+    struct RingPlace {
+        char* home = nullptr;             // the part of the ring that this end reads
+        std::uint64_t home_begin = 0;     // the offset in the ring at which that part begins
+        std::uint32_t process = 0;        // of the other end
+        memory::GlobalAddress there = 0;  // where offset 0 would lie there
+        std::uint64_t unsent_begin = 0;   // what is stored in this range of offsets is left out
+        std::uint64_t unsent_end = 0;
+    };
+
+    //   gma  outlives this
+    FarPath(gma::Gma& gma, const RingPlace& place) noexcept : gma_(&gma), place_(place) {}
+
+    FarPath(const FarPath&) = default;
+    FarPath& operator=(const FarPath&) = default;
+    ~FarPath() = default;
+
+    [[nodiscard]] Word& word(std::uint64_t offset) const noexcept {
+        return *reinterpret_cast<Word*>(home_at(offset));
+    }
+
+    // Of a receiver: where a payload lies.
+    [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return home_at(offset); }
+
+    // At most payload_bytes_max. They leave with the next publish().
+    void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept {
+        placed_at_ = offset;
+        placed_bytes_ = bytes;
+        std::memcpy(message_.bytes.data(), source, bytes);
+    }
+
+    void store(std::uint64_t offset, std::uint64_t value) noexcept {
+        if (offset >= place_.unsent_begin && offset < place_.unsent_end) return;
+        (void)publish(offset, value);
+    }
+
+    // false, always: the operation rings.
+    [[nodiscard]] bool publish(std::uint64_t offset, std::uint64_t value) noexcept;
+
+    [[nodiscard]] static bool ring() noexcept { return false; }
+
+    // Waits for what was sent, so that nothing of it is under way any more. Its failures are the business of who watches the other
+    // process.
+    void settle() noexcept;
+
+private:
+    static constexpr std::size_t under_way_max = 64;
+
+    struct Message {
+        operations::PutNotify head;
+        std::array<std::byte, payload_bytes_max> bytes;
+    };
+
+    [[nodiscard]] char* home_at(std::uint64_t offset) const noexcept {
+        return place_.home + (offset - place_.home_begin);
+    }
+
+    gma::Gma* gma_;
+    RingPlace place_;
+    std::uint64_t placed_at_ = 0;
+    std::uint64_t placed_bytes_ = 0;
+    Message message_;
+    std::deque<gma::Handle> under_way_;
+};
+
+}  // namespace acp::message

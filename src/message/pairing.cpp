@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The maps of ends that wait for their partners.
+#include "message/pairing.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "data/ask.hpp"
+
+#include "operations/put_notify.hpp"
+
+namespace acp::message {
+
+using base::Result;
+using base::Status;
+using memory::Operation;
+
+namespace {
+
+// Of an end in the map of the receiver.
+struct EntryKey {
+    std::uint64_t number = 0;
+    std::uint32_t sender = 0;
+    Side side = Side::sender;
+};
+
+data::Bytes bytes_of(const EntryKey& key) noexcept {
+    return std::as_bytes(std::span(&key, 1));
+}
+
+}  // namespace
+
+void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
+    std::memset(segment.claimed(slot, node::Claim::channel_map), 0, sizeof(GlobalAddress));
+}
+
+// The entry is added before the partner's is looked for, on both sides; each is one linearizable step of the map.
+Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
+                                                  Side side,
+                                                  const Introduction& own) {
+    auto map = map_of(name.receiver);
+    if (!map.is_ok()) return std::move(map).failure();
+    const EntryKey own_key{name.number, name.sender, side};
+    auto put = hashed_.put(map.value(),
+                           {.key = bytes_of(own_key),
+                            .value = std::as_bytes(std::span(&own, 1)),
+                            .mode = data::PutMode::assign,
+                            .expected = {}},
+                           nullptr);
+    if (!put.is_ok()) return std::move(put).failure();
+    const EntryKey partner_key{name.number, name.sender, other(side)};
+    Introduction partner;
+    auto found = hashed_.find(map.value(), bytes_of(partner_key),
+                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
+    Status status;
+    if (!found.is_ok()) {
+        status = std::move(found).failure();
+    } else if (found.value().effect != data::Effect::done) {
+        return std::optional<Introduction>();
+    } else {
+        status = write(own, partner.letter);
+        // Whoever finds the other one removes both entries; where both do, the second finds nothing left.
+        if (status.is_ok()) status = withdraw(name, other(side));
+    }
+    auto removed = withdraw(name, side);
+    if (status.is_ok()) status = std::move(removed);
+    if (!status.is_ok()) return status;
+    return std::optional(partner);
+}
+
+Status Pairing::withdraw(const ChannelName& name, Side side) {
+    auto map = map_of(name.receiver);
+    if (!map.is_ok()) return std::move(map).failure();
+    auto erased = hashed_.erase(map.value(), bytes_of({name.number, name.sender, side}));
+    return erased.is_ok() ? Status() : std::move(erased).failure();
+}
+
+Status Pairing::write(const Introduction& own, GlobalAddress letter) {
+    struct {
+        operations::PutNotify head;
+        Introduction from;
+    } arguments{{letter, letter + offsetof(Letter, has_come), 1}, own};
+
+    return data::ask(gma_, {static_cast<std::uint32_t>(gma_.space().layout().process(letter)),
+                            operations::put_notify_number,
+                            std::as_bytes(std::span(&arguments, 1)),
+                            {},
+                            nullptr});
+}
+
+Result<data::ContainerName> Pairing::map_of(std::uint32_t process) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto known = maps_.find(process);
+        if (known != maps_.end()) return known->second;
+    }
+    const GlobalAddress word = gma_.space().claimed_address(process, node::Claim::channel_map);
+    auto directory = gma_.fetch<std::uint64_t, Operation::add>(word, {0, 0});
+    if (!directory.is_ok()) return std::move(directory).failure();
+    auto map = directory.value() != 0 ? Result<data::ContainerName>(data::ContainerName{
+                                            directory.value(), 0, data::ContainerKind::map})
+                                      : make_map(process, word);
+    if (map.is_ok()) {
+        const std::scoped_lock lock(mutex_);
+        maps_.emplace(process, map.value());
+    }
+    return map;
+}
+
+// Of several that make one, that of the first is kept.
+Result<data::ContainerName> Pairing::make_map(std::uint32_t process, GlobalAddress word) {
+    data::HashedOptions options;
+    options.processes = {process};
+    options.directory_process = process;
+    auto made = hashed_.create(options);
+    if (!made.is_ok()) return made;
+    auto first =
+        gma_.fetch<std::uint64_t, Operation::compare_swap>(word, {made.value().directory, 0});
+    if (first.is_ok() && first.value() == 0) return made;
+    (void)hashed_.destroy(made.value());
+    if (!first.is_ok()) return std::move(first).failure();
+    return data::ContainerName{first.value(), 0, data::ContainerKind::map};
+}
+
+}  // namespace acp::message

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the two ends of a channel find each other, whoever comes first, and without the other rank's help. Each rank that receives by
+// channels has a map in its heap, with an entry for each end that has not yet met its partner. An end adds its own entry and then looks
+// for the other one's: of two that come at the same time at least one finds the other. It writes to the other one's letter
+// (introduction.hpp) and removes both entries.
+// The map is made by the first rank that needs it, and is found by a word of a range that this layer claims for each process
+// (node/claims.hpp). One for each epoch. Any thread; blocks where other nodes are asked.
+// Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/status.hpp"
+#include "data/hashed.hpp"
+#include "gma/gma.hpp"
+#include "message/introduction.hpp"
+
+namespace acp::message {
+
+enum class Side : std::uint32_t { sender, receiver };
+
+[[nodiscard]] constexpr Side other(Side side) noexcept {
+    return side == Side::sender ? Side::receiver : Side::sender;
+}
+
+// Which channel: the `number`-th that its two processes have made.
+struct ChannelName {
+    std::uint32_t sender = 0;  // processes, by their index in the job
+    std::uint32_t receiver = 0;
+    std::uint64_t number = 0;
+
+    friend bool operator==(const ChannelName&, const ChannelName&) = default;
+};
+
+class Pairing {
+public:
+    //   both outlive this
+    Pairing(gma::Gma& gma, data::Hashed& hashed) noexcept : gma_(gma), hashed_(hashed) {}
+
+    ~Pairing() = default;
+    Pairing(const Pairing&) = delete;
+    Pairing& operator=(const Pairing&) = delete;
+
+    // Empties the word of a process before an epoch begins.
+    static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
+
+    // Adds the entry of an end, and looks for its partner's. nullopt: the partner was not there; it will write to own.letter.
+    // Errors: memory, unsupported, peer; then there is no entry.
+    base::Result<std::optional<Introduction>> meet(const ChannelName& name,
+                                                   Side side,
+                                                   const Introduction& own);
+
+    // Removes the entry of an end that has not met its partner. Errors: peer.
+    base::Status withdraw(const ChannelName& name, Side side);
+
+private:
+    base::Result<data::ContainerName> map_of(std::uint32_t process);
+    base::Result<data::ContainerName> make_map(std::uint32_t process, GlobalAddress word);
+    base::Status write(const Introduction& own, GlobalAddress letter);
+
+    gma::Gma& gma_;
+    data::Hashed& hashed_;
+    std::mutex mutex_;
+    std::map<std::uint32_t, data::ContainerName> maps_;  // by process, those that were found
+};
+
+}  // namespace acp::message

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiver's end of a channel that has met its partner: takes messages out of the ring for its requests, in order. What no request
+// waits for stays in the ring. Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "gma/gma.hpp"
+#include "message/end_work.hpp"
+#include "message/ring.hpp"
+#include "os/futex.hpp"
+#include "sync/bell.hpp"
+
+#include "operations/put_notify.hpp"
+
+namespace acp::message {
+
+template <typename Path>
+class Receiving final : public EndWork {
+public:
+    //   path     to a ring that was opened under the key (ChannelEnd::make), and into which the sender may have put messages
+    //   fetched  address of the sender's word that counts what was fetched
+    //   partner  whom to wake, where the path does not
+    Receiving(gma::Gma& gma,
+              const Path& path,
+              RingShape shape,
+              RingKey key,
+              memory::GlobalAddress fetched,
+              sync::Bell<>& partner)
+        : gma_(gma), ring_(path, shape, key), fetched_(fetched), partner_(partner) {}
+
+    AtOnce run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept override {
+        const ReceivedRecord record = ring_.receive();
+        if (record.data == nullptr) return AtOnce::not_yet;
+        if (tag_of(record) != RecordTag::whole) return AtOnce::never;
+        std::memcpy(buffer, record.data, std::min(bytes, record.bytes));
+        length = record.bytes;
+        wake_if(ring_.release());
+        return AtOnce::done;
+    }
+
+    bool go_on(RequestQueue& queue) noexcept override {
+        for (bool has_moved = false; !queue.is_empty(); has_moved = true) {
+            if (has_partner_ended_) {
+                end_without_message(queue);
+            } else if (fetch_ != gma::handle_null) {
+                if (!gma_.has_ended(fetch_)) return has_moved;
+                end_fetch(queue);
+            } else {
+                const ReceivedRecord record = ring_.receive();
+                if (record.data == nullptr) return has_moved;
+                take(queue, record);
+            }
+        }
+        return true;
+    }
+
+    void recover() noexcept override {
+        ring_.recover();
+        wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for
+    }
+
+    [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }
+
+    void settle() noexcept override {
+        if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
+        settle_notice();
+        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
+    }
+
+private:
+    [[nodiscard]] static RecordTag tag_of(const ReceivedRecord& record) noexcept {
+        return static_cast<RecordTag>(record.tag);
+    }
+
+    void wake_if(bool is_due) noexcept {
+        if (is_due) os::futex_wake(partner_.word(), os::everybody);
+    }
+
+    // A record for the oldest request. Released, unless it is an offer that is being fetched.
+    void take(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        ChannelRequest& request = queue.front();
+        switch (tag_of(record)) {
+            case RecordTag::whole:
+                request.length = record.bytes;
+                copy_out(request, record);
+                break;
+            case RecordTag::length:
+                std::memcpy(&request.length, record.data, sizeof request.length);
+                break;
+            case RecordTag::piece:
+                copy_out(request, record);
+                break;
+            case RecordTag::offer:
+                return begin_fetch(queue, record);
+            case RecordTag::end:
+                has_partner_ended_ = true;
+                wake_if(ring_.release());
+                wake_if(ring_.tell_released());
+                return;
+        }
+        wake_if(ring_.release());
+        if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
+    }
+
+    void copy_out(ChannelRequest& request, const ReceivedRecord& record) noexcept {
+        if (request.moved < request.bytes) {
+            std::memcpy(request.buffer + request.moved, record.data,
+                        std::min(record.bytes, request.bytes - request.moved));
+        }
+        request.moved += record.bytes;
+    }
+
+    void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        FetchOffer offer;
+        std::memcpy(&offer, record.data, sizeof offer);
+        ChannelRequest& request = queue.front();
+        request.length = offer.bytes;
+        request.moved = offer.bytes;
+        const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
+        if (wanted == 0) return end_fetch(queue);
+        fetch_ = gma_.issue_pointer(
+            {offer.address, {request.buffer, wanted, true}, memory::IssuedBy::get},
+            gma::handle_null);
+    }
+
+    void end_fetch(RequestQueue& queue) noexcept {
+        base::Status status;
+        if (fetch_ != gma::handle_null) status = gma_.wait_for_one(fetch_);
+        fetch_ = gma::handle_null;
+        ++fetched_count_;
+        settle_notice();
+        const operations::PutNotify counted{0, fetched_, fetched_count_};
+        notice_ =
+            gma_.issue_invoke({static_cast<std::uint32_t>(gma_.space().layout().process(fetched_)),
+                               operations::put_notify_number,
+                               std::as_bytes(std::span(&counted, 1)),
+                               {},
+                               nullptr},
+                              gma::handle_null);
+        wake_if(ring_.release());
+        if (status.is_ok()) return finish(queue);
+        queue.end_front({std::move(status), 0});
+    }
+
+    void settle_notice() noexcept {
+        if (notice_ != gma::handle_null) (void)gma_.wait_for_one(notice_);
+        notice_ = gma::handle_null;
+    }
+
+    // The message of the oldest request is whole. One that is being freed takes on.
+    void finish(RequestQueue& queue) noexcept {
+        ChannelRequest& request = queue.front();
+        if (request.kind == RequestKind::free) {
+            request.moved = 0;
+            request.length = 0;
+            return;
+        }
+        const std::uint64_t length = request.length;
+        const std::uint64_t bytes = request.bytes;
+        if (length <= bytes) return queue.end_front({{}, length});
+        queue.end_front({truncated(length, bytes), bytes});
+    }
+
+    void end_without_message(RequestQueue& queue) noexcept {
+        if (queue.front().kind == RequestKind::free) return queue.end_front({});
+        queue.end_front({base::Status::worded(base::Code::stale,
+                                              [] {
+                                                  return std::string(
+                                                      "the sender has freed the channel, and no "
+                                                      "more messages will come");
+                                              }),
+                         0});
+    }
+
+    gma::Gma& gma_;
+    RingReceiver<Path> ring_;
+    memory::GlobalAddress fetched_;
+    sync::Bell<>& partner_;
+    gma::Handle fetch_ = gma::handle_null;   // under way: of the offer that the ring still holds
+    gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
+    std::uint64_t fetched_count_ = 0;
+    bool has_partner_ended_ = false;
+};
+
+}  // namespace acp::message

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sender's end of a channel that has met its partner. A message goes as one record if it fits, else in pieces that the receiver
+// takes out while more are put in. A long one for another node is offered: the receiver fetches it, and counts what it has fetched in a word
+// of the sender. Messages are put into the ring in order, also while older ones are being fetched. Tests: tests/conformance/channel_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "gma/gma.hpp"
+#include "message/end_work.hpp"
+#include "message/ring.hpp"
+#include "os/futex.hpp"
+#include "sync/bell.hpp"
+
+namespace acp::message {
+
+// How a sender sends.
+struct SendingRule {
+    std::uint64_t record_bytes_max = 0;             // the most bytes of one record
+    std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
+};
+
+template <typename Path>
+class Sending final : public EndWork {
+public:
+    //   fetched  counts the offers that the receiver has taken
+    //   partner  whom to wake, where the path does not
+    Sending(gma::Gma& gma,
+            const Path& path,
+            RingShape shape,
+            RingKey key,
+            SendingRule rule,
+            std::atomic<std::uint64_t>& fetched,
+            sync::Bell<>& partner)
+        : gma_(gma), ring_(path, shape, key), rule_(rule), fetched_(fetched), partner_(partner) {}
+
+    AtOnce run_at_once(char* buffer,
+                       std::uint64_t bytes,
+                       std::uint64_t& /*length*/) noexcept override {
+        if (bytes > rule_.record_bytes_max) return AtOnce::never;
+        return put(buffer, bytes, RecordTag::whole) ? AtOnce::done : AtOnce::not_yet;
+    }
+
+    bool go_on(RequestQueue& queue) noexcept override {
+        ring_.serve();
+        has_moved_ = false;
+        while (begun_ < queue.size() && begin(queue.at(begun_))) ++begun_;
+        while (!queue.is_empty() && begun_ > 0 && has_ended(queue.front())) {
+            queue.end_front({});
+            --begun_;
+            has_moved_ = true;
+        }
+        return has_moved_;
+    }
+
+    void recover() noexcept override { ring_.serve(); }
+
+    [[nodiscard]] bool is_over() const noexcept override { return is_over_; }
+
+    void settle() noexcept override {
+        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
+    }
+
+private:
+    // Puts what is left of a request into the ring. false: the ring is full.
+    bool begin(ChannelRequest& request) noexcept {
+        if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
+        if (request.bytes > rule_.offer_bytes && request.length == 0) {
+            const Offering offering = offer(request);
+            if (offering != Offering::impossible) return offering == Offering::done;
+        }
+        if (request.bytes <= rule_.record_bytes_max)
+            return put(request.buffer, request.bytes, RecordTag::whole);
+        if (request.length == 0) {
+            if (!put(&request.bytes, sizeof request.bytes, RecordTag::length)) return false;
+            request.length = request.bytes;
+        }
+        while (request.moved < request.bytes) {
+            const std::uint64_t bytes =
+                std::min(request.bytes - request.moved, rule_.record_bytes_max);
+            if (!put(request.buffer + request.moved, bytes, RecordTag::piece)) return false;
+            request.moved += bytes;
+        }
+        return true;
+    }
+
+    enum class Offering : std::uint8_t { done, ring_full, impossible };
+
+    // impossible: the buffer cannot be given an address, so the message goes in pieces.
+    Offering offer(ChannelRequest& request) noexcept {
+        if (request.key == 0) {
+            auto key = gma_.register_memory(request.buffer, request.bytes, 0);
+            if (!key.is_ok()) return Offering::impossible;
+            request.key = key.value();
+        }
+        const FetchOffer offer{request.key, request.bytes};
+        if (!put(&offer, sizeof offer, RecordTag::offer)) return Offering::ring_full;
+        request.offer = ++offered_;
+        return Offering::done;
+    }
+
+    // Of a request that is in the ring.
+    [[nodiscard]] bool has_ended(ChannelRequest& request) noexcept {
+        if (request.kind == RequestKind::free) {
+            is_over_ = ring_.is_released();
+            return is_over_;
+        }
+        // acquire: the receiver no longer reads the buffer; partner: operations::put_notify
+        if (request.offer > fetched_.load(std::memory_order_acquire)) return false;
+        if (request.key != 0) (void)gma_.registry().remove(request.key);
+        return true;
+    }
+
+    bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
+        const SendOutcome outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
+        if (outcome == SendOutcome::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
+        if (outcome == SendOutcome::full) return false;
+        has_moved_ = true;
+        return true;
+    }
+
+    gma::Gma& gma_;
+    RingSender<Path> ring_;
+    SendingRule rule_;
+    std::atomic<std::uint64_t>& fetched_;
+    sync::Bell<>& partner_;
+    std::size_t begun_ = 0;  // of the requests in the queue, the first ones: they are in the ring
+    std::uint64_t offered_ = 0;  // how many
+    bool has_moved_ = false;     // since go_on() began
+    bool is_over_ = false;
+};
+
+}  // namespace acp::message

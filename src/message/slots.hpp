@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Objects that a program names by handles: ends of channels, and requests. A handle of an object that was given back, or of none, finds
+// nothing. The objects are never destroyed before this, so that a thread that comes late with an old handle finds one that it can lock and
+// look at. Any thread.
+// Tests: tests/unit/message/slots_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace acp::message {
+
+// The object's number plus 1 in the lower half, its generation in the upper one; 0: none.
+using SlotHandle = std::uint64_t;
+
+inline constexpr SlotHandle no_slot = 0;
+
+// What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
+struct SlotEntry {
+    std::atomic<SlotHandle> handle{no_slot};
+    std::uint32_t index = 0;
+    std::uint32_t generation = 0;
+};
+
+// Of objects with a member `SlotEntry slot`.
+template <typename Object>
+class Slots {
+public:
+    static constexpr std::uint32_t first_objects = 16;
+    static constexpr std::uint32_t blocks_max = 16;  // each twice as long as the one before
+
+    Slots() = default;
+    Slots(const Slots&) = delete;
+    Slots& operator=(const Slots&) = delete;
+    ~Slots() = default;
+
+    // An object that nobody uses; its content is what the last user left. nullptr: there are too many. Throws std::bad_alloc.
+    [[nodiscard]] Object* take() {
+        const std::scoped_lock lock(mutex_);
+        if (free_.empty() && !add_block()) return nullptr;
+        Object* const object = free_.back();
+        free_.pop_back();
+        SlotEntry& slot = object->slot;
+        ++slot.generation;
+        // release: whoever finds the object by the handle sees it as it is now; partner: find()
+        slot.handle.store(std::uint64_t{slot.generation} << 32 | (slot.index + 1),
+                          std::memory_order_release);
+        return object;
+    }
+
+    // The object may be taken again, and its handle finds it no longer.
+    void give_back(Object& object) noexcept {
+        object.slot.handle.store(no_slot, std::memory_order_release);
+        const std::scoped_lock lock(mutex_);
+        free_.push_back(&object);  // has room: see add_block()
+    }
+
+    // The object of a handle, as it was a moment ago; nullptr: there is none. Whoever needs to be sure locks the object, where it has a
+    // lock, and asks is_still().
+    [[nodiscard]] Object* find(SlotHandle handle) const noexcept {
+        const std::uint64_t index = static_cast<std::uint32_t>(handle) - std::uint64_t{1};
+        const std::uint64_t number = block_of(index);
+        if (number >= blocks_max) return nullptr;
+        // acquire: partner is add_block()
+        Object* const block = blocks_[number].load(std::memory_order_acquire);
+        if (block == nullptr) return nullptr;
+        Object& object = block[index - first_of(number)];
+        return is_still(object, handle) ? &object : nullptr;
+    }
+
+    [[nodiscard]] static bool is_still(const Object& object, SlotHandle handle) noexcept {
+        return object.slot.handle.load(std::memory_order_acquire) == handle;
+    }
+
+    // Calls call(object) with each object that is in use, or was a moment ago.
+    template <typename Call>
+    void for_each(const Call& call) const {
+        for (std::uint32_t number = 0; number < blocks_max; ++number) {
+            Object* const objects = blocks_[number].load(std::memory_order_acquire);
+            if (objects == nullptr) return;
+            for (std::uint32_t i = 0; i < first_objects << number; ++i) {
+                if (objects[i].slot.handle.load(std::memory_order_acquire) != no_slot)
+                    call(objects[i]);
+            }
+        }
+    }
+
+private:
+    // The block of the object of an index, and the index of a block's first object.
+    [[nodiscard]] static constexpr std::uint64_t block_of(std::uint64_t index) noexcept {
+        return static_cast<std::uint64_t>(std::bit_width(index / first_objects + 1)) - 1;
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t first_of(std::uint64_t number) noexcept {
+        return ((std::uint64_t{1} << number) - 1) * first_objects;
+    }
+
+    bool add_block() {
+        const auto number = static_cast<std::uint32_t>(owned_.size());
+        if (number == blocks_max) return false;
+        const std::uint32_t count = first_objects << number;
+        auto block = std::make_unique<Object[]>(count);
+        owned_.reserve(number + 1);
+        free_.reserve(first_of(number + 1));
+        for (std::uint32_t i = count; i-- > 0;) {
+            block[i].slot.index = static_cast<std::uint32_t>(first_of(number)) + i;
+            free_.push_back(&block[i]);
+        }
+        blocks_[number].store(block.get(), std::memory_order_release);
+        owned_.push_back(std::move(block));
+        return true;
+    }
+
+    std::array<std::atomic<Object*>, blocks_max> blocks_{};
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Object[]>> owned_;
+    std::vector<Object*> free_;
+};
+
+}  // namespace acp::message

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for what is no command: whoever brings it about rings, and the thread that waits serves its process meanwhile.
+#include "gma/condition.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "node/awaited.hpp"
+#include "os/clock.hpp"
+
+#include "ranks_in_process.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::gma::test {
+namespace {
+
+class ConditionTest : public testing::TestWithParam<base::IntraNode> {
+protected:
+    void SetUp() override { acp::test::arm_watchdog(60, "unit_gma"); }
+
+    void TearDown() override { acp::test::arm_watchdog(0, ""); }
+};
+
+// A flag that another thread of the test sets.
+class FlagCondition final : public Condition {
+public:
+    LookResult look() override {
+        return is_set.load(std::memory_order_acquire) ? LookResult::all : LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        const Command none{};
+        entry.tell(node::AwaitedCall::wait, since_ns, &none);
+        ++announced;
+    }
+
+    void warn(std::uint64_t waited_ns) override { (void)waited_ns; }
+
+    std::atomic<bool> is_set{false};
+    std::atomic<int> announced{0};
+};
+
+TEST_P(ConditionTest,
+       a_condition_ends_a_wait_when_its_bringer_rings_and_the_sleeper_serves_meanwhile) {
+    Ranks ranks(GetParam(), 2, 2);
+    FlagCondition condition;
+    node::Outcome outcome = node::Outcome::timeout;
+    std::thread waiter([&] { outcome = ranks[1].gma->wait_until(condition, node::for_ever); });
+    while (condition.announced.load() == 0) std::this_thread::yield();
+    // The waiter sleeps or is about to; its process is served all the same.
+    const std::uint64_t value = 4711;
+    std::memcpy(ranks.starter(0), &value, sizeof value);
+    EXPECT_TRUE(
+        finish(ranks[0], ranks[0].gma->issue(copy(ranks[1].own, ranks[0].starter, 8), 0)).is_ok());
+    std::uint64_t arrived = 0;
+    std::memcpy(&arrived, ranks[1].memory.data(), sizeof arrived);
+    EXPECT_EQ(arrived, value);
+    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).call, node::AwaitedCall::wait);
+    condition.is_set.store(true, std::memory_order_release);
+    node::ring_bell(ranks.node().slot(1).door.waiter_bell);
+    waiter.join();
+    EXPECT_EQ(outcome, node::Outcome::ready);
+    EXPECT_EQ(node::look_at(ranks.node(), 1, os::now_ns()).call, node::AwaitedCall::none);
+}
+
+TEST_P(ConditionTest, a_condition_that_does_not_come_is_waited_for_as_long_as_the_caller_says) {
+    Ranks ranks(GetParam(), 1, 1);
+    FlagCondition condition;
+    EXPECT_EQ(ranks[0].gma->wait_until(condition, 0), node::Outcome::timeout);
+    const std::uint64_t start = os::now_ns();
+    EXPECT_EQ(ranks[0].gma->wait_until(condition, 20'000'000), node::Outcome::timeout);
+    EXPECT_GE(os::now_ns() - start, 20'000'000U);
+    condition.is_set.store(true);
+    EXPECT_EQ(ranks[0].gma->wait_until(condition, 0), node::Outcome::ready);
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes,
+                         ConditionTest,
+                         testing::Values(base::IntraNode::automatic,
+                                         base::IntraNode::attach,
+                                         base::IntraNode::mailbox));
+
+}  // namespace
+}  // namespace acp::gma::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles of objects that come and go: each finds its own object, and none any other.
+#include "message/slots.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace acp::message::test {
+namespace {
+
+struct Numbered {
+    SlotEntry slot;
+    int number = 0;
+};
+
+TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
+    Slots<Numbered> slots;
+    std::vector<SlotHandle> handles;
+    for (int i = 0; i < 200; ++i) {
+        Numbered* const object = slots.take();
+        ASSERT_NE(object, nullptr);
+        object->number = i;
+        handles.push_back(object->slot.handle.load());
+        EXPECT_NE(handles.back(), no_slot);
+    }
+    EXPECT_EQ(std::set<SlotHandle>(handles.begin(), handles.end()).size(), handles.size());
+    for (int i = 0; i < 200; ++i) {
+        Numbered* const object = slots.find(handles[static_cast<std::size_t>(i)]);
+        ASSERT_NE(object, nullptr);
+        EXPECT_EQ(object->number, i);
+    }
+    slots.give_back(*slots.find(handles[17]));
+    EXPECT_EQ(slots.find(handles[17]), nullptr);
+    Numbered* const next = slots.take();
+    EXPECT_EQ(next->number, 17) << "the object was taken again";
+    EXPECT_EQ(slots.find(handles[17]), nullptr) << "under another handle";
+    EXPECT_EQ(slots.find(next->slot.handle.load()), next);
+}
+
+TEST(SlotsTest, what_is_no_handle_finds_nothing) {
+    Slots<Numbered> slots;
+    Numbered* const only = slots.take();
+    const SlotHandle handle = only->slot.handle.load();
+    for (const SlotHandle wrong :
+         {no_slot, handle + 1, handle + 64, handle + (SlotHandle{1} << 32), handle << 32,
+          ~SlotHandle{0}, ~SlotHandle{0} - 1, SlotHandle{0xffffffff}}) {
+        EXPECT_EQ(slots.find(wrong), nullptr) << wrong;
+    }
+}
+
+TEST(SlotsTest, for_each_meets_those_in_use) {
+    Slots<Numbered> slots;
+    std::vector<Numbered*> taken;
+    for (int i = 0; i < 100; ++i) {
+        taken.push_back(slots.take());
+        taken.back()->number = i;
+    }
+    for (std::size_t i = 0; i < 100; i += 2) slots.give_back(*taken[i]);
+    int count = 0;
+    slots.for_each([&](const Numbered& object) {
+        EXPECT_EQ(object.number % 2, 1);
+        ++count;
+    });
+    EXPECT_EQ(count, 50);
+}
+
+TEST(SlotsTest, threads_take_different_objects) {
+    Slots<Numbered> slots;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 2'000; ++i) {
+                Numbered* const object = slots.take();
+                const SlotHandle handle = object->slot.handle.load();
+                const int before = ++object->number;
+                EXPECT_EQ(slots.find(handle), object);
+                EXPECT_EQ(object->number, before);
+                slots.give_back(*object);
+                EXPECT_NE(slots.find(handle), object);
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace acp::message::test
