@@ -116,9 +116,9 @@ private:
     }
 
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
-        const SendOutcome outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
-        if (outcome == SendOutcome::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
-        if (outcome == SendOutcome::full) return false;
+        const SendAttempt outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
+        if (outcome == SendAttempt::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
+        if (outcome == SendAttempt::full) return false;
         has_moved_ = true;
         return true;
     }
