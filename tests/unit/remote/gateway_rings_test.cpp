@@ -226,7 +226,7 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
     rings_.flush();
     EndedRecord& record = ring_pair(segment_, 0).ended[0];
     record.count = ~0U;
-    record.code = 17;  // one past the last
+    record.code = base::code_count;  // one past the last
     record.blamed = 3;
     record.process = ~0U;
     const auto ended = turn(0);
