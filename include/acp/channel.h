@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Channels: messages of any length from one rank to another one, in the order sent, each once. A channel has two ends, which the sender
  * and the receiver each make for themselves, without waiting for the other one; the n-th sender's end that a rank makes for another rank
- * belongs to the n-th receiver's end that the other one makes for it. The ends find each other while calls on channels are made, and
- * a message may be sent before the receiver has made its end.
+ * belongs to the n-th receiver's end that the other one makes for it; a call that fails makes none. The ends find each other while
+ * calls on channels are made; requests may be begun before the other rank has made its end, and end when it has.
  *
  * Short messages are copied into a ring in the receiver's heap and from there into the receiver's buffer. Longer ones go in pieces,
  * which sender and receiver copy at the same time; between nodes, those of more than ACP_EAGER_BYTES are fetched by the receiver
  * straight into its buffer. A channel takes about ACP_CHANNEL_BYTES of the receiver's heap and as much again for its journal and the
  * sender's notes (acp_environment(7)); all of it is given back when both ends are freed.
  *
- * A request is a send, a receive or a free under way. It goes on while any thread of its process is in a call on channels, and
- * short messages that find room are sent before acp_nbsend_ch returns. Each request is ended by exactly one acp_wait_ch, acp_test_ch,
+ * A request is a send, a receive or a free under way. It goes on while any thread of its process is in a call on channels (not in
+ * acp_sync or acp_wait), and short messages that find room are sent before acp_nbsend_ch returns. Each request is ended by exactly one acp_wait_ch, acp_test_ch,
  * acp_wait_ch_timeout or acp_waitall_ch that returns its end, and is gone then. Requests of one channel end in the order made.
  *
- * If one of the two ranks dies, the other's requests on the channel end with ACP_ERR_PEER; the receiver still gets what was sent in whole
- * before. Nobody waits for a dead rank. A rank that is stopped is waited for, and delays nobody but the other end of its channels.
+ * If one of the two ranks dies, or its node is lost, the other's requests on the channel end with ACP_ERR_PEER; the receiver still gets
+ * what had reached its node in whole before. Nobody waits for a dead rank. A rank that is stopped is waited for, and delays nobody but
+ * the other end of its channels; one that is alone on its node is given up after ACP_PEER_TIMEOUT. acp_finalize and acp_reset drop
+ * ends that are not freed, with their messages and requests.
  * Every thread may make every call, also on one channel at once; not from a signal handler. Calls that fail return what is said here and
  * set acp_errno(): ACP_ERR_STALE (no such channel or request any more), ACP_ERR_ARGUMENT, ACP_ERR_MEMORY (a heap is full, or the process
  * has no memory), ACP_ERR_LIMIT (ACP_CHANNEL_DEPTH requests are under way on the channel), ACP_ERR_PEER, ACP_ERR_UNSUPPORTED (heaps of

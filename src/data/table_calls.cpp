@@ -343,10 +343,30 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
     };
 
     if (is_too_long(key)) return too_long();
+    if (place.heap != nullptr) {
+        return run_here(place, [&](Here& here) {
+            EntryResult found;
+            found.effect = Effect::absent;
+            (void)here.tables()->walk_key(here.table(), key_at(place, key), after,
+                                          [&](const table::VisitedEntry& entry) {
+                                              found.effect = Effect::done;
+                                              found.value_bytes = entry.value_bytes;
+                                              found.record = entry.record;
+                                              after = entry.place;
+                                              return table::Visited::stop_here;
+                                          });
+            return found;
+        });
+    }
     Message message;
     message.add(request_of(place, key.size(), 0)).add(after).add(key);
     if (!message.is_whole()) {
-        return Status(Code::limit, "such a key of another node has less than 900 bytes or so");
+        return Status(Code::limit,
+                      "a key of " + std::to_string(key.size()) +
+                          " bytes is too long to be looked for on another node one entry after "
+                          "the other: " +
+                          std::to_string(message_bytes - sizeof(EntryRequest) - sizeof after) +
+                          " bytes are the most");
     }
     Told told;
     auto status =

@@ -14,6 +14,7 @@
 #include "message/sending.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
+#include "os/clock.hpp"
 #include "os/random_bytes.hpp"
 
 namespace acp::message {
@@ -30,6 +31,7 @@ struct ChannelEnd::OwnBlock {
 namespace {
 
 constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
+constexpr std::uint64_t recovery_pause_ns = 200'000'000;
 
 // The part of a ring that lies with the sender: from the first credit on.
 constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
@@ -70,6 +72,7 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     is_being_freed_ = false;
     is_broken_ = false;
     has_found_ = false;
+    recovered_at_ns_ = 0;
     partner_ring_ = 0;
     const RingShape shape(tools.settings.record_bytes);
     const std::uint64_t bytes = block_bytes(side, shape);
@@ -187,13 +190,21 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 
 void ChannelEnd::go_on_thoroughly() noexcept {
     // Before the last look: what a partner that has died since had sent is taken.
-    const bool is_gone = !is_broken_ && is_partner_gone();
+    const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
+    if (is_broken_ || (is_gone && side_ == Side::sender)) return give_up();
     (void)go_on();
-    if (work_ != nullptr) {
+    // Not at each look: it may wake the partner, whose own look would wake this process again.
+    const std::uint64_t now_ns = os::now_ns();
+    if (work_ != nullptr && now_ns - recovered_at_ns_ >= recovery_pause_ns) {
+        recovered_at_ns_ = now_ns;
         work_->recover();
         (void)work_->go_on(queue_);
     }
-    if (!is_gone && !is_broken_) return;
+    if (is_gone) give_up();
+}
+
+// From now on no request goes well, so that none does after one that has failed.
+void ChannelEnd::give_up() noexcept {
     is_broken_ = true;
     fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
 }
@@ -205,7 +216,10 @@ std::string ChannelEnd::fate_of_partner() const {
 }
 
 void ChannelEnd::fail_all(const Status& why) noexcept {
+    if (work_ != nullptr) work_->settle();  // afterwards nobody writes to a buffer
     while (!queue_.is_empty()) {
+        const std::uint64_t key = queue_.front().key;
+        if (key != 0) (void)tools_->gma.registry().remove(key);
         queue_.end_front(
             {Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
     }

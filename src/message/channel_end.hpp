@@ -59,6 +59,9 @@ public:
         return side_ == Side::sender ? name_.receiver : name_.sender;
     }
 
+    // Whether its partner is dead or cut off: then requests end by go_on_thoroughly().
+    [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+
     // No request but that to free may follow.
     [[nodiscard]] bool is_being_freed() const noexcept { return is_being_freed_; }
 
@@ -68,12 +71,13 @@ public:
     [[nodiscard]] AtOnce run_at_once(char* buffer,
                                      std::uint64_t bytes,
                                      std::uint64_t& length) noexcept {
-        if (work_ == nullptr || !queue_.is_empty()) return AtOnce::never;
+        if (work_ == nullptr || is_broken_ || !queue_.is_empty()) return AtOnce::never;
         return work_->run_at_once(buffer, bytes, length);
     }
 
     // Goes on with the requests as far as it can. true: something moved.
     bool go_on() noexcept {
+        if (is_broken_) return false;
         if (work_ == nullptr && !has_met()) return false;
         return work_->go_on(queue_);
     }
@@ -97,6 +101,7 @@ private:
     void make_work(const Path& path, const Introduction& partner, std::uint64_t record_bytes_max);
     [[nodiscard]] bool is_partner_gone() const noexcept;
     [[nodiscard]] std::string fate_of_partner() const;
+    void give_up() noexcept;
     void fail_all(const base::Status& why) noexcept;
     [[nodiscard]] OwnBlock& own() const noexcept;
     [[nodiscard]] char* pointer_to(GlobalAddress address) const noexcept;
@@ -105,8 +110,9 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool is_broken_ = false;          // the partner is dead
-    bool has_found_ = false;          // the partner was there first
+    bool is_broken_ = false;  // the partner is dead
+    bool has_found_ = false;  // the partner was there first
+    std::uint64_t recovered_at_ns_ = 0;
     GlobalAddress block_ = 0;         // own one
     Introduction introduction_;       // own one
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed

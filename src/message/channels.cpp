@@ -113,14 +113,15 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
     ChannelEnd* const end = ends_.take();
     if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
     const std::unique_lock lock(end->mutex);
-    std::uint64_t number = 0;
-    {
-        const std::scoped_lock numbers(numbers_mutex_);
-        number = numbers_[{sender, receiver}]++;
-    }
+    // An end that could not be made has no number, so ends are made one after the other.
+    const std::scoped_lock numbers(numbers_mutex_);
+    std::uint64_t& number = numbers_[{sender, receiver}];
     Status status = end->make(tools_, {sender, receiver, number},
                               sender == own ? Side::sender : Side::receiver);
-    if (status.is_ok()) return end->slot.handle.load(std::memory_order_relaxed);
+    if (status.is_ok()) {
+        ++number;
+        return end->slot.handle.load(std::memory_order_relaxed);
+    }
     ends_.give_back(*end);
     return status;
 }
@@ -133,8 +134,13 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
         if (ends_.is_still(*end, channel) && !end->is_being_freed()) [[likely]] {
             const bool is_fit = kind == RequestKind::free ||
                                 (kind == RequestKind::send) == (end->side() == Side::sender);
-            if (is_fit) [[likely]]
+            if (is_fit) [[likely]] {
+                // A partner that is dead by now is known at once.
+                const node::Segment& segment = tools_.gma.space().segment();
+                if (segment.control().deaths.load(std::memory_order_relaxed) != 0) [[unlikely]]
+                    end->go_on_thoroughly();
                 return locked;
+            }
             return Status(Code::argument, kind == RequestKind::send
                                               ? "this rank is the channel's receiver"
                                               : "this rank is the channel's sender");
@@ -172,7 +178,11 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     pending_.fetch_add(1, std::memory_order_relaxed);
     if (kind == RequestKind::free) end.begin_free();
     const SlotHandle handle = request->slot.handle.load(std::memory_order_relaxed);
-    (void)end.go_on();
+    if (end.is_broken()) {
+        end.go_on_thoroughly();
+    } else {
+        (void)end.go_on();
+    }
     return handle;
 }
 

@@ -50,8 +50,11 @@ public:
     // Goes on with the requests as far as it can, and ends those that are over. true: something moved.
     virtual bool go_on(RequestQueue& queue) noexcept = 0;
 
-    // Nothing has come for long, or the thread that waits is about to sleep: mends the ring's words.
+    // Nothing has come for long: mends the ring's words. May wake the partner, so it is not called often.
     virtual void recover() noexcept = 0;
+
+    // Whether what this end sends to its partner's node fails, since that node is lost.
+    [[nodiscard]] virtual bool is_cut_off() noexcept = 0;
 
     // Whether the request to free has ended in order: then the partner no longer looks at anything of this end.
     [[nodiscard]] virtual bool is_over() const noexcept = 0;

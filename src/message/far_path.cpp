@@ -10,10 +10,7 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
     message_.head = {place_.there + placed_at_, place_.there + offset, value};
     const std::size_t bytes = sizeof message_.head + placed_bytes_;
     placed_bytes_ = 0;
-    if (under_way_.size() >= under_way_max) {
-        (void)gma_->wait_for_one(under_way_.front());
-        under_way_.pop_front();
-    }
+    if (under_way_.size() >= 2 * under_way_max) end_oldest();
     try {
         under_way_.push_back(gma::handle_null);
         under_way_.back() = gma_->issue_invoke({place_.process,
@@ -28,11 +25,35 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
     return false;
 }
 
-void FarPath::settle() noexcept {
-    for (const gma::Handle handle : under_way_) {
-        if (handle != gma::handle_null) (void)gma_->wait_for_one(handle);
+// Waits for it.
+void FarPath::end_oldest() noexcept {
+    const gma::Handle handle = under_way_.front();
+    under_way_.pop_front();
+    if (handle == gma::handle_null) return;
+    const base::Status status = gma_->wait_for_one(handle);
+    is_cut_off_ = is_cut_off_ || status.code() == base::Code::peer;
+}
+
+void FarPath::forget_ended() noexcept {
+    while (!under_way_.empty() &&
+           (under_way_.front() == gma::handle_null || gma_->has_ended(under_way_.front()))) {
+        end_oldest();
     }
-    under_way_.clear();
+}
+
+bool FarPath::is_cut_off() noexcept {
+    forget_ended();
+    return is_cut_off_;
+}
+
+// Headers that are asked for again, credits and the like come on top.
+bool FarPath::may_send() noexcept {
+    if (under_way_.size() >= under_way_max) forget_ended();
+    return under_way_.size() < under_way_max;
+}
+
+void FarPath::settle() noexcept {
+    while (!under_way_.empty()) end_oldest();
 }
 
 }  // namespace acp::message

@@ -67,17 +67,30 @@ public:
 
     [[nodiscard]] static bool ring() noexcept { return false; }
 
-    // Waits for what was sent, so that nothing of it is under way any more. Its failures are the business of who watches the other
-    // process.
+    // Whether something that was sent has failed because the other node is lost.
+    [[nodiscard]] bool is_cut_off() noexcept;
+
+    // Sends a word that means nothing, if nothing is under way: whoever waits long learns by it whether the other node is lost.
+    void probe() noexcept {
+        if (under_way_.empty()) (void)publish(place_.unsent_begin, 0);
+    }
+
+    // Whether more may be sent without waiting for what is under way.
+    [[nodiscard]] bool may_send() noexcept;
+
+    // Waits for what was sent, so that nothing of it is under way any more.
     void settle() noexcept;
 
 private:
-    static constexpr std::size_t under_way_max = 64;
+    static constexpr std::size_t under_way_max = 32;
 
     struct Message {
         operations::PutNotify head;
         std::array<std::byte, payload_bytes_max> bytes;
     };
+
+    void forget_ended() noexcept;
+    void end_oldest() noexcept;
 
     [[nodiscard]] char* home_at(std::uint64_t offset) const noexcept {
         return place_.home + (offset - place_.home_begin);
@@ -89,6 +102,7 @@ private:
     std::uint64_t placed_bytes_ = 0;
     Message message_;
     std::deque<gma::Handle> under_way_;
+    bool is_cut_off_ = false;
 };
 
 }  // namespace acp::message

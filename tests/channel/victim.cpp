@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks send numbered messages to each other without end, until the one in the middle is killed. Rank 0 sends to the
+// victim, rank 2 receives from it. Each then finds its requests refused, frees its end, and goes on with the other survivor.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <acp.h>
+
+#include "channel/kill_board.hpp"
+#include "support/board.hpp"
+#include "support/clock.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::size_t bytes_max = 60'000;
+constexpr auto no_bytes = static_cast<std::size_t>(-1);
+
+// A message tells its number, and by each word whether it is whole.
+std::vector<std::uint64_t> message_of(std::uint64_t number) {
+    Random random(number);
+    const std::size_t bytes = random.chance(10) ? random.below(bytes_max) : random.below(600);
+    return std::vector<std::uint64_t>(bytes / 8 + 1, number);
+}
+
+class Worker {
+public:
+    explicit Worker(ChannelBoard& board) : note_(board.ranks[acp_rank()]), rank_(acp_rank()) {}
+
+    int run() {
+        note_.process.store(getpid(), std::memory_order_relaxed);
+        if (rank_ == victim_rank) relay();
+        exchange(5);
+        const std::int64_t before = blocks();
+        if (rank_ == 0) send_to_victim();
+        if (rank_ == 2) receive_from_victim();
+        exchange(50);
+        note_.blocks_left.store(blocks() - before, std::memory_order_relaxed);
+        must(acp_heap_check(rank_) == 0, "acp_heap_check");
+        acp_finalize();
+        return note_.message[0] == '\0' ? 0 : 5;
+    }
+
+private:
+    void must(bool is_so, const std::string& what) {
+        if (is_so || note_.message[0] != '\0') return;
+        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
+                      acp_error_message());
+    }
+
+    std::int64_t blocks() {
+        acp_heap_stat_t stat{};
+        must(acp_heap_stat(rank_, &stat) == 0, "acp_heap_stat");
+        return static_cast<std::int64_t>(stat.blocks);
+    }
+
+    // The victim passes on what it gets.
+    [[noreturn]] void relay() {
+        const acp_ch_t in = acp_create_ch(0, 1);
+        const acp_ch_t out = acp_create_ch(1, 2);
+        std::vector<std::uint64_t> room(bytes_max / 8 + 1);
+        note_.is_at_work.store(1, std::memory_order_release);
+        for (;;) {
+            const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
+            if (bytes == no_bytes || acp_send_ch(out, room.data(), bytes) != 0) pause();
+        }
+    }
+
+    void send_to_victim() {
+        const acp_ch_t out = acp_create_ch(0, 1);
+        for (std::uint64_t number = 0;; ++number) {
+            const std::vector<std::uint64_t> message = message_of(number);
+            if (acp_send_ch(out, message.data(), message.size() * 8) != 0) break;
+            if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
+        }
+        end_with_victim(out);
+    }
+
+    void receive_from_victim() {
+        const acp_ch_t in = acp_create_ch(1, 2);
+        std::vector<std::uint64_t> room(bytes_max / 8 + 1);
+        for (std::uint64_t number = 0;; ++number) {
+            const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
+            if (bytes == no_bytes) break;
+            const std::vector<std::uint64_t> message = message_of(number);
+            must(
+                bytes == message.size() * 8 && std::memcmp(room.data(), message.data(), bytes) == 0,
+                "message " + std::to_string(number) + " has other bytes");
+            if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
+        }
+        end_with_victim(in);
+    }
+
+    void end_with_victim(acp_ch_t channel) {
+        note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
+        must(acp_errno() == ACP_ERR_PEER, "a request with the victim");
+        must(std::string(acp_error_message()).find("rank 1") != std::string::npos,
+             "the message does not name rank 1");
+        char byte = 0;
+        const acp_request_t late =
+            rank_ == 0 ? acp_nbsend_ch(channel, &byte, 1) : acp_nbrecv_ch(channel, &byte, 1);
+        must(late == ACP_REQUEST_NULL || acp_wait_ch(late) == no_bytes,
+             "a later request goes well");
+        must(acp_free_ch(channel) != 0 && acp_errno() == ACP_ERR_PEER, "acp_free_ch");
+        must(acp_free_ch(channel) != 0 && acp_errno() == ACP_ERR_STALE, "acp_free_ch once more");
+    }
+
+    // With the other survivor, by channels that come and go.
+    void exchange(std::uint64_t messages) {
+        const acp_ch_t out = acp_create_ch(rank_, 2 - rank_);
+        const acp_ch_t in = acp_create_ch(2 - rank_, rank_);
+        for (std::uint64_t number = 0; number < messages; ++number) {
+            std::uint64_t got = 0;
+            must(acp_send_ch(out, &number, sizeof number) == 0, "acp_send_ch to a survivor");
+            must(acp_recv_ch(in, &got, sizeof got) == sizeof got && got == number,
+                 "acp_recv_ch from a survivor");
+        }
+        acp_request_t frees[2] = {acp_nbfree_ch(out), acp_nbfree_ch(in)};
+        must(acp_waitall_ch(frees, 2, nullptr) == 0, "freeing channels of survivors");
+    }
+
+    ChannelNote& note_;
+    int rank_;
+};
+
+}  // namespace
+}  // namespace acp::test
+
+int main(int argc, char** argv) {
+    acp::test::arm_watchdog(120, "a rank of channel_victim");
+    const auto board = acp::test::Board<acp::test::ChannelBoard>::open();
+    if (acp_init(&argc, &argv) != 0) {
+        std::fprintf(stderr, "%s\n", acp_error_message());
+        return 3;
+    }
+    return acp::test::Worker(*board).run();
+}
