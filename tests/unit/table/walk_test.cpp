@@ -180,8 +180,7 @@ TEST_F(WalkTest, visits_no_key_again_when_the_others_of_its_hash_are_erased) {
         if (!first.empty() || last.empty()) return;
         first = last;
         const std::string other = first == "one" ? "other" : "one";
-        ASSERT_EQ(user_.table.erase(table, of_one_hash(other)),
-                  Effect::done);
+        ASSERT_EQ(user_.table.erase(table, of_one_hash(other)), Effect::done);
     });
     EXPECT_EQ(keys, (std::map<std::string, int>{{first, 1}}));
     user_.table.destroy(table, 0);
