@@ -69,7 +69,10 @@ MUTANTS = {
         "        table::finish_freeing<Atomic>(ground_.blocks(), ground_.participants(), dead, is_known);\n",
         "        is_known(0) || true;\n"),
     "what a dead one was freeing is freed though a word leads to it": ("recovery.hpp",
-        "        return shown.has_made(block) || shown.taken", "        return block == 0 && shown.taken"),
+        "        return shown.has_made(block) || shown.taken", "        return shown.taken"),
+    "what a dead one was freeing is freed though it is in its list": ("recovery.hpp",
+        "shown.taken.load(std::memory_order_acquire) == block ||\n               reclaimer_.is_listed(dead, block);",
+        "shown.taken.load(std::memory_order_acquire) == block;"),
     "bytes apart that a dead one was freeing stay": ("ground.hpp",
         "                (void)blocks_.free_apart(address);\n", ""),
     "bytes apart that somebody else has by now are freed": ("ground.hpp", """\
