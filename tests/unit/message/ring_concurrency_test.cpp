@@ -62,6 +62,7 @@ struct Scene {
     }
 
     void send_all() {
+        RingSender<NotingPath> sender(path(receiver_bell), shape, key);
         for (std::uint64_t number = 0; number < plan.records; ++number) {
             NumberedRecord record(number, plan.bytes_max);
             record.write(content.data());
@@ -124,8 +125,6 @@ struct Scene {
     SharedPages pages{shape.bytes()};
     NotingPath::PeerBell sender_bell;
     NotingPath::PeerBell receiver_bell;
-    // Outside the fibers, one of which may be killed: its stack is not unwound.
-    RingSender<NotingPath> sender{path(receiver_bell), shape, key};
     RingReceiver<NotingPath> receiver{path(sender_bell), shape, key};
     std::vector<char> content = std::vector<char>(shape.payload_bytes_max());
     sched::Atomic<std::uint32_t> is_over;
