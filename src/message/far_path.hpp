@@ -50,7 +50,7 @@ public:
     // Of a receiver: where a payload lies.
     [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return home_at(offset); }
 
-    // At most payload_bytes_max. They leave with the next publish().
+    // 1 .. payload_bytes_max bytes. They leave with the next publish().
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept {
         placed_at_ = offset;
         placed_bytes_ = bytes;

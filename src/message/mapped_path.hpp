@@ -36,8 +36,7 @@ public:
     [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return memory_ + offset; }
 
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) const noexcept {
-        // An empty payload may have no source at all.
-        if (bytes != 0 && source != memory_ + offset) std::memcpy(memory_ + offset, source, bytes);
+        if (source != memory_ + offset) std::memcpy(memory_ + offset, source, bytes);
     }
 
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {

@@ -39,7 +39,7 @@
 // as it is; the memory of records lies at the receiver, that of credits at the sender, and a path turns each call into a put:
 //   Word& word(offset)             a word of the part that lies at home
 //   char* room(offset)             where the sender may compose a payload: the target itself, else a copy of the ring at home
-//   void place(offset, bytes...)   a put; no effect where source is the target
+//   void place(offset, bytes...)   a put of at least a byte; no effect where source is the target
 //   void store(offset, word)       a put of 8 bytes, after all before it. A path may leave out stores to the journal: a lost header then
 //                                  costs a request and its answer
 //   bool publish(offset, word)     for a header the signal of a put with signal: an addition to a word that is 0, in the datagram of
@@ -150,7 +150,8 @@ private:
     }
 
     [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
-        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);
+        // An empty payload may have no source at all.
+        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);
         const std::uint64_t header =
             key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});
         headers_[shape_.index_of(next_)] = header;

@@ -5,7 +5,7 @@ import sys
 
 from plants import Plants
 
-TESTS = ["tests/unit/heap/heap_test.cpp", "tests/unit/heap/kill_test.cpp", "tests/unit/heap/concurrency_test.cpp"]
+TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "loans", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -75,6 +75,14 @@ MUTANTS = {
     "claimed units of the dead forgotten": ("heap.hpp", "                return units_.give_up_claimed(unit);",
                                             "                return;"),
     "free units not found again": ("heap.hpp", "        units_.repair_used();\n", ""),
+    # Loans.
+    "a loan is anybody's": ("loans.hpp", "std::uint64_t{process} + 1) << number_bits | block", "std::uint64_t{process != ~0U}) << number_bits | block"),
+    "a loan that is held is ended": ("loans.hpp", "if (loan == 0 || (loan & held) != 0 || !is_gone", "if (loan == 0 || !is_gone"),
+    "a loan that ended was held for nothing": ("loans.hpp",
+        "        (void)change(packed(block, process) | held, 0);\n", "        let_go(block, process);\n"),
+    "a block is lent and its loan written over": ("loans.hpp",
+        "            if (words_[i].load(std::memory_order_relaxed) == 0 &&\n", "            none = words_[i].load(std::memory_order_relaxed);\n            if ("),
+    "ended for one that is gone, but not freed": ("loans.hpp", "                free(block_in(loan));\n", ""),
 }
 
 if __name__ == "__main__":

@@ -30,12 +30,18 @@ class Plants:
         self.tests = tests
         self.mutants = mutants
 
+    def source(self, name: str) -> str:
+        return (ROOT / "src" / self.layer / self.mutants[name][0]).read_text()
+
+    def misfit(self, name: str) -> str | None:
+        """Why a rule cannot be applied; None: it can."""
+        file, text, _ = self.mutants[name]
+        count = self.source(name).count(text)
+        return None if count == 1 else f"{name}: its text stands {count} times in src/{self.layer}/{file}; mend the rule"
+
     def changed(self, name: str) -> str:
-        file, text, instead = self.mutants[name]
-        source = (ROOT / "src" / self.layer / file).read_text()
-        if source.count(text) != 1:
-            raise SystemExit(f"{name}: its text stands {source.count(text)} times in src/{self.layer}/{file}; mend the rule")
-        return source.replace(text, instead)
+        _, text, instead = self.mutants[name]
+        return self.source(name).replace(text, instead)
 
     def build(self, name: str, folder: pathlib.Path) -> pathlib.Path:
         shutil.copytree(ROOT / "src" / self.layer, folder / self.layer)
@@ -69,8 +75,9 @@ class Plants:
         parser.add_argument("--only", help="the defects whose names contain this")
         options = parser.parse_args()
         names = [name for name in self.mutants if options.only is None or options.only in name]
-        for name in names:
-            self.changed(name)
+        misfits = [misfit for name in names if (misfit := self.misfit(name))]
+        if misfits:
+            raise SystemExit("\n".join(misfits))
         if options.check:
             return 0
         unnoticed = 0

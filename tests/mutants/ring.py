@@ -13,16 +13,16 @@ TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "rin
 MUTANTS = {
     "the journal is not written": ("ring.hpp", "        path_.store(shape_.journal_offset(next_), header);\n", ""),
     "the header comes before the payload": ("ring.hpp",
-        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",
+        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",
         "        const std::uint64_t header ="),
     "the journal comes before the payload": ("ring.hpp",
-        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =\n"
+        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =\n"
         "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
         "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n",
         "        const std::uint64_t header =\n"
         "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
         "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n"
-        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
     "a header does not hand the payload over": ("mapped_path.hpp",
         "            word(offset).exchange(value, std::memory_order_seq_cst);", "            word(offset).exchange(value, std::memory_order_relaxed);"),
     "the journal does not hand the payload over": ("mapped_path.hpp",
@@ -57,8 +57,8 @@ MUTANTS = {
     "a full sender does not answer": ("ring.hpp", "        serve();\n        for (std::uint64_t which", "        for (std::uint64_t which"),
     "the journal is not looked at": ("ring.hpp", "        if (fits(noted)) {", "        if (fits(noted) && line_ == ~std::uint64_t{0}) {"),
     "the final length decides where a record lies": ("ring.hpp",
-        "        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n",
-        "        wraps_ = shape_.must_wrap(next_, bytes);\n        path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n",
+        "        wraps_ = shape_.must_wrap(next_, bytes);\n        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
     "the line is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(key_, (line & 0) << 32 | low);"),
     "the key is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(0, line << 32 | low);"),
     "an empty record may be zero": ("ring_words.hpp", "        return sum + static_cast<std::uint32_t>(sum == 0);", "        return sum;"),

@@ -21,10 +21,9 @@ MUTANTS = {
         "        (void)head.operation.compare_exchange_strong(expected, view.operation.as(TurnState::idle, 0).packed(),\n"
         "            std::memory_order_acq_rel, std::memory_order_relaxed);\n        return true;\n"),
     "who was evicted frees a body in use": ("reservation.hpp",
-        "        if (!is_kept) ground_.blocks().free(view.body.block);\n",
-        "        ground_.blocks().free(view.body.block);\n"),
+        "        if (is_kept) {\n            forget();\n        } else {", "        if (is_kept && view.body.block == 0) {\n        } else {"),
     "who was evicted keeps its body": ("reservation.hpp",
-        "        if (!is_kept) ground_.blocks().free(view.body.block);\n", ""),
+        "            ground_.unlink_and_free(view.body.block, forget);\n", "            forget();\n"),
     "who was evicted takes its change for done": ("reservation.hpp", "        return is_kept;\n", "        return is_kept || true;\n"),
     "who was evicted is not told": ("reservation.hpp",
         "        if (operation.state == TurnState::evicting) give_up_body(operation, body.block);\n",
@@ -55,13 +54,13 @@ MUTANTS = {
         "            if (ground_.is_current(head, view)) return;\n        }\n", "            return;\n        }\n"),
     "a replaced body is freed before it is": ("sequence.hpp",
         "        const bool is_done = reservation_.install(head, view, view.operation, named);\n"
-        "        replaced.store(0, std::memory_order_release);\n        if (is_done) {\n"
-        "            ground_.blocks().free(view.body.block);\n",
-        "        ground_.blocks().free(view.body.block);\n"
+        "        const auto forget = [&] { replaced.store(0, std::memory_order_release); };\n        if (is_done) {\n"
+        "            ground_.unlink_and_free(view.body.block, forget);\n        } else {\n",
+        "        const auto forget = [&] { replaced.store(0, std::memory_order_release); };\n"
+        "        ground_.unlink_and_free(view.body.block, [] {});\n"
         "        const bool is_done = reservation_.install(head, view, view.operation, named);\n"
-        "        replaced.store(0, std::memory_order_release);\n        if (is_done) {\n"),
-    "a replaced body stays": ("sequence.hpp", "        if (is_done) {\n            ground_.blocks().free(view.body.block);\n",
-        "        if (is_done) {\n"),
+        "        if (is_done) {\n            forget();\n        } else {\n"),
+    "a replaced body stays": ("sequence.hpp", "            ground_.unlink_and_free(view.body.block, forget);\n", "            forget();\n"),
     "a body is replaced untold": ("sequence.hpp",
         "        replaced.store(Named{0, view.body.block, 0}.packed(), std::memory_order_release);\n", ""),
     "a failed change stays begun": ("sequence.hpp", "            reservation_.keep_body(head, view);\n", ""),
@@ -72,20 +71,27 @@ MUTANTS = {
         "            const std::uint64_t at = end == ContentEnd::back"),
     "the dead keep the sequence": ("recovery.hpp", "            end_turn(head);\n", "            static_cast<void>(&SequenceRecovery::end_turn);\n"),
     "bodies given up to the dead stay": ("recovery.hpp",
-        "        if (held.bit != 0) ground_.blocks().free(held.block);\n", "        static_cast<void>(held);\n"),
+        "            ground_.unlink_and_free(held.block, forget);\n", "            forget();\n"),
     "what the dead held is freed": ("recovery.hpp",
-        "        if (held.bit != 0) ground_.blocks().free(held.block);\n",
-        "        if (held.block != 0) ground_.blocks().free(held.block);\n"),
+        "        if (held.bit != 0) {\n", "        if (held.block != 0) {\n"),
     "bodies that the dead made stay": ("recovery.hpp",
-        "            ground_.blocks().free(made.block);\n            return;\n        }\n        shown_.replaced",
-        "            return;\n        }\n        shown_.replaced"),
+        "            ground_.unlink_and_free(made.block,\n"
+        "                                    [&] { shown_.made.store(0, std::memory_order_release); });\n",
+        "            shown_.made.store(0, std::memory_order_release);\n"),
     "bodies that the dead replaced stay": ("recovery.hpp",
-        "        if (replaced.block != 0) ground_.blocks().free(replaced.block);\n", "        static_cast<void>(replaced);\n"),
+        "            ground_.unlink_and_free(replaced.block, forget);\n", "            forget();\n"),
     "bodies that the dead did not replace are freed": ("recovery.hpp", "        if (made.block != 0) {\n",
         "        if (made.block != 0 && replaced.block == 0) {\n"),
     "heads that the dead made stay": ("recovery.hpp",
-        "        ground_.blocks().free(body.block);\n        ground_.blocks().free(made.block);\n",
-        "        ground_.blocks().free(body.block);\n"),
+        "        ground_.unlink_and_free(made.block,\n"
+        "                                [&] { shown_.head_made.store(0, std::memory_order_release); });\n",
+        "        shown_.head_made.store(0, std::memory_order_release);\n"),
+    "what the dead were freeing stays": ("recovery.hpp",
+        "            table::finish_freeing(ground_.blocks(), ground_.participants(), dead_,\n"
+        "                                  [&](BlockNumber block) { return shown_.names(block); });\n",
+        "            shown_.names(0) || true;\n"),
+    "what the dead were freeing is freed though a word leads to it": ("recovery.hpp",
+        "[&](BlockNumber block) { return shown_.names(block); });", "[](BlockNumber block) { return block == 0; });"),
 }
 
 if __name__ == "__main__":

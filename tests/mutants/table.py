@@ -101,13 +101,15 @@ MUTANTS = {
     "walked without a second look": ("walk.hpp", "        if (((again ^ word) & ~slot::frozen) != 0 || ", "        if (again == 1 || "),
     "walked through buckets that were moved": ("walk.hpp", "            if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;\n", ""),
     "a claimed record is walked to": ("walk.hpp", "        return claim::claimer_in(claim) == 0;", "        return claim != 0;"),
-    "no tie of keys": ("walk.hpp", "tie_of_key(record.key(), record.key_bytes)};", "BlockNumber{1}};"),
-    "no tie of entries of a key": ("walk.hpp", "has_many_of_a_key() ? number :", "has_many_of_a_key() ? BlockNumber{1} :"),
-    "records are the tie of keys": ("walk.hpp", "tie_of_key(record.key(), record.key_bytes)};", "number};"),
-    "a moved bucket ends where it did": ("walk.hpp", """\
-            level = root.to;
-            first""", """\
-            first"""),
+    "no tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 2 : 1;"),
+    "no tie of entries of a key": ("walk.hpp", "has_many_of_a_key()) return number;", "has_many_of_a_key()) return 1;"),
+    "records are the tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 1 : number;"),
+    "keys of one hash are told apart by nothing": ("walk.hpp",
+        "                    if (one.tie == WalkPlace::tie_of_all) return false;\n", ""),
+    "a place behind a key of several is one behind all": ("walk.hpp", "found.has_equals || (is_at_after && is_tied));",
+        "found.has_equals || (is_at_after && is_tied && after.tie == 0));"),
+    "a moved bucket ends where it did": ("walk.hpp", "array, level, positions.end_of_bucket(position, level)};",
+        "array, level, positions.end_of_bucket(position, root.from)};"),
     "more than is shown is forgotten": ("walk.hpp", "(shown == StepEnd::all && found.has_more)", "false"),
     # Blocks that were filled before.
     "a filled block is not shown": ("insertion.hpp", """\
@@ -115,13 +117,33 @@ MUTANTS = {
                                           std::memory_order_release);
 """, ""),
     "a filled block that is not needed stays": ("insertion.hpp", """\
-            ground_.shown().record_made.store(0, std::memory_order_release);
-            ground_.blocks().free(making.made);
+        } else {
+            ground_.unlink_and_free(making.made, [&] {
 """, """\
+        } else if (making.request.prepared != 0) {
             ground_.shown().record_made.store(0, std::memory_order_release);
-            if (making.request.prepared == 0) ground_.blocks().free(making.made);
+        } else {
+            ground_.unlink_and_free(making.made, [&] {
 """),
     "a filled block is shown for ever": ("insertion.hpp", "            effect.is_prepared_left = true;", "            effect.is_prepared_left = false;"),
+    # Blocks on their way from the last word that leads to them into the heap.
+    "freed without telling": ("freeing.hpp", "    shown.store(word, std::memory_order_release);\n    unlink();", "    unlink();"),
+    "freed without a signature": ("freeing.hpp",
+        "        .store(freeing::signature(word, participant), std::memory_order_relaxed);",
+        "        .load(std::memory_order_relaxed);\n    static_cast<void>(participant);"),
+    "what somebody else has by now is freed": ("freeing.hpp", """\
+        if (blocks.is_kept(block) && spare_word(blocks, word).load(std::memory_order_acquire) ==
+                                         freeing::signature(word, dead)) {
+""", "        if (blocks.is_kept(block)) {\n"),
+    "what is freed already is freed": ("freeing.hpp", "        if (blocks.is_kept(block) && spare_word", "        if (spare_word"),
+    "what the dead were freeing is freed though a word leads to it": ("freeing.hpp", "    if (!is_known(block)) {", "    if (block != 0) {"),
+    "freed before those that the dead were recovering": ("freeing.hpp",
+        "        if (is_recovering(participants, dead)) return false;\n", ""),
+    "what the dead were freeing stays": ("reclaimer.hpp",
+        "        return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);",
+        "        return is_known(0) || true;"),
+    "a chain is freed without telling": ("reclaimer.hpp",
+        "                ground_.shown().chain.store(ground_.place_of(first), std::memory_order_relaxed);\n", ""),
 }
 
 if __name__ == "__main__":

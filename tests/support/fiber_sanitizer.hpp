@@ -21,6 +21,7 @@
 #if defined(ACP_TEST_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #elif defined(ACP_TEST_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -58,6 +59,32 @@ struct FiberMark {
     void* fake_stack = nullptr;
 #elif defined(ACP_TEST_TSAN)
     void* handle = nullptr;
+#endif
+};
+
+// While there is one, what the thread allocates is not taken for a leak: what a fiber allocates that is killed nobody frees.
+class LeaksAllowed {
+public:
+    //   is_on  false: no effect
+    explicit LeaksAllowed([[maybe_unused]] bool is_on) noexcept {
+#if defined(ACP_TEST_ASAN)
+        is_on_ = is_on;
+        if (is_on_) __lsan_disable();
+#endif
+    }
+
+    ~LeaksAllowed() {
+#if defined(ACP_TEST_ASAN)
+        if (is_on_) __lsan_enable();
+#endif
+    }
+
+    LeaksAllowed(const LeaksAllowed&) = delete;
+    LeaksAllowed& operator=(const LeaksAllowed&) = delete;
+
+#if defined(ACP_TEST_ASAN)
+private:
+    bool is_on_ = false;
 #endif
 };
 

@@ -160,6 +160,7 @@ Outcome Scheduler::run() {
 }
 
 void Scheduler::enter(int fiber) noexcept {
+    const LeaksAllowed leaks(fiber == options_.victim && !options_.is_victim_resumed);
     current_ = fiber;
     start_switch(home_mark_, me().mark);
     swapcontext(&home_, &me().context);

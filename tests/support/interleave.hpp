@@ -40,7 +40,7 @@ struct Outcome {
 };
 
 // Runs the fibers until each has ended or was killed. A killed fiber's stack is not unwound: what it
-// allocated leaks, so fibers work on what the test owns. More than 10^6 operations are a failure.
+// allocated leaks, which sanitizers are told. More than 10^6 operations are a failure.
 Outcome run(const Options& options, const std::vector<std::function<void()>>& fibers);
 
 // Calls test(seed) for seeds 1 .. count (1 .. count / 50 under a sanitizer) until the test has failed; with ACP_TEST_SEED=N in the

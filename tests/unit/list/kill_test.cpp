@@ -23,7 +23,16 @@ constexpr std::uint32_t victim = 0;
 constexpr std::uint32_t survivor = 1;
 constexpr std::uint32_t helper = 2;
 
-enum class Kind : std::uint8_t { push_back, push_front, insert, pop_front, pop_back, take, move };
+enum class Kind : std::uint8_t {
+    push_back,
+    push_front,
+    insert,
+    insert_nowhere,  // before what is no element
+    pop_front,
+    pop_back,
+    take,
+    move
+};
 
 struct Step {
     Kind kind;
@@ -34,11 +43,13 @@ struct Step {
     std::uint32_t what = 0;  // move: the number of the element there
 };
 
-// Every operation, at the ends and in the middle, also such as empty a list.
+// Every operation, at the ends and in the middle, also such as empty a list or are refused.
 std::vector<Step> steps_of_victim() {
     return {{Kind::push_back, 0, 0, "one"},
             {Kind::push_back, 0, 0, "@two"},
             {Kind::push_front, 0, 0, "zero"},
+            {Kind::insert_nowhere, 0, 1, "nowhere"},
+            {Kind::insert_nowhere, 0, 1, "@nowhere"},
             {Kind::insert, 0, 2, "between"},
             {Kind::move, 1, 0, "", 0, 1},
             {Kind::push_back, 1, 0, "@other"},
@@ -68,6 +79,8 @@ void apply(Model& model, const Step& step) {
             return;
         case Kind::insert:
             texts.insert(at, step.text);
+            return;
+        case Kind::insert_nowhere:
             return;
         case Kind::pop_front:
             if (!texts.empty()) texts.erase(texts.begin());
@@ -113,6 +126,11 @@ struct Scene {
                 return;
             case Kind::insert:
                 (void)user.insert(list, position(user, list, step.at), step.text, moved);
+                return;
+            case Kind::insert_nowhere:
+                EXPECT_EQ(
+                    user.insert(list, {position(user, list, step.at).node, 0}, step.text, moved),
+                    ListEffect::stale);
                 return;
             case Kind::pop_front:
                 (void)user.pop_front(list);

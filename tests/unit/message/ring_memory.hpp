@@ -157,6 +157,7 @@ public:
     [[nodiscard]] char* room(std::uint64_t offset) const { return home_ + offset; }
 
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) const {
+        EXPECT_NE(bytes, 0U) << "an empty payload may have no source";
         const char* const first = static_cast<const char*>(source);
         network_->puts.push_back({offset, {first, first + bytes}, false});
     }

@@ -61,7 +61,7 @@ TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorder
         const auto target = [&](std::uint64_t offset) {
             return is_private ? job.private_at(1, offset) : job.shared(1, offset);
         };
-        constexpr std::uint64_t data_bytes = 1500;  // several pieces
+        constexpr std::uint64_t data_bytes = 1504;  // several pieces
         for (std::uint64_t value = 1; value <= 5; ++value) {
             const std::uint64_t token = 8 * value;
             job.at<std::uint64_t>(job.shared(0, data_at)) = value;

@@ -53,6 +53,11 @@ protected:
         return keys;
     }
 
+    //   name  outlives the key
+    [[nodiscard]] static EntryKey of_one_hash(const std::string& name) {
+        return {name.data(), static_cast<std::uint32_t>(name.size()), 1'234'567};
+    }
+
     SharedHeap shared_;
     SharedPages participants_{Participants<std::atomic>::bytes(participants_max)};
     User<std::atomic> user_{shared_, participants_.data(), 0, 16};
@@ -135,6 +140,49 @@ TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once) {
         }
         EXPECT_EQ(keys, by_steps);
     }
+    user_.table.destroy(table, 0);
+}
+
+// Their values lie in other records from then on.
+TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once_while_their_values_are_replaced) {
+    test::Random random(5);
+    for (int round = 0; round < 30; ++round) {
+        const BlockNumber table = user_.table.make({2, true});
+        std::vector<std::string> names;
+        for (int i = 0; i < 12; ++i) names.push_back("name " + std::to_string(i));
+        for (const std::string& name : names) {
+            ASSERT_EQ(user_.table.insert(table, of_one_hash(name), value_of("v")), Effect::done);
+        }
+        const auto keys = walked(table, [&](const std::string& last) {
+            for (const std::string& name : {last, names[random.below(names.size())]}) {
+                if (name.empty()) continue;
+                ASSERT_EQ(user_.table.assign(table, of_one_hash(name),
+                                             value_of(std::string(random.below(200), 'v'))),
+                          Effect::done);
+            }
+        });
+        for (const std::string& name : names) {
+            const auto times = keys.find(name);
+            ASSERT_TRUE(times != keys.end() && times->second == 1) << name;
+        }
+        user_.table.destroy(table, 0);
+    }
+}
+
+TEST_F(WalkTest, visits_no_key_again_when_the_others_of_its_hash_are_erased) {
+    const BlockNumber table = user_.table.make({2, true});
+    const std::set<std::string> names = {"one", "other"};
+    for (const std::string& name : names) {
+        ASSERT_EQ(user_.table.insert(table, of_one_hash(name), value_of("v")), Effect::done);
+    }
+    std::string first;
+    const auto keys = walked(table, [&](const std::string& last) {
+        if (!first.empty() || last.empty()) return;
+        first = last;
+        const std::string other = first == "one" ? "other" : "one";
+        ASSERT_EQ(user_.table.erase(table, of_one_hash(other)), Effect::done);
+    });
+    EXPECT_EQ(keys, (std::map<std::string, int>{{first, 1}}));
     user_.table.destroy(table, 0);
 }
 
