@@ -148,7 +148,7 @@ MessageCase message_case_of(std::uint64_t bytes, bool is_near, const Options& op
 
 class Message {
 public:
-    Message(const Job& job, const Options& options, MessagePlayer& player)
+    Message(Job& job, const Options& options, MessagePlayer& player)
         : job_(job), options_(options), player_(player) {}
 
     std::vector<Row> run() {
@@ -164,6 +164,7 @@ public:
             job_.give(order);
             const auto [ours, theirs] = player_.play(what);
             job_.join();
+            trip_ns_ = player_.is_near() ? job_.round_trip_ns(20e3) : 0;
             to_and_fro.push_back(
                 row_of("to and fro", what, ours.ping_pong_ns, theirs.ping_pong_ns));
             bursts.push_back(row_of("one way", what, ours.burst_ns, theirs.burst_ns));
@@ -186,6 +187,7 @@ private:
                              std::vector<double> ours_ns,
                              const std::vector<double>& theirs_ns) const {
         Comparison comparison;
+        comparison.distance = classify(trip_ns_, far_boundary_ns(job_.round_trips()));
         std::vector<double> ratios;
         for (std::size_t i = 0; i < ours_ns.size(); ++i)
             ratios.push_back(ours_ns[i] / theirs_ns[i]);
@@ -206,9 +208,10 @@ private:
         return row;
     }
 
-    const Job& job_;
+    Job& job_;
     const Options& options_;
     MessagePlayer& player_;
+    double trip_ns_ = 0;  // of a cache line, after the last case
 };
 
 }  // namespace
