@@ -28,6 +28,8 @@ measure sync-late 8 sync --late 1000
 measure resolve 2 resolve
 measure flag 2 flag
 measure idle 4 idle
+measure message 2 message
+"$bin/acprun" -n 2 --nodes 2 --starter-size 4M "$bin/acpbench" message --json "$report/message-nodes.json"
 measure heap 2 heap
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" heap --json "$report/heap-nodes.json"
 measure map 4 map

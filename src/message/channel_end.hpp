@@ -10,12 +10,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "gma/gma.hpp"
+#include "message/end_lock.hpp"
 #include "message/end_work.hpp"
 #include "message/pairing.hpp"
 #include "message/request_queue.hpp"
@@ -89,7 +89,7 @@ public:
     void drop() noexcept;
 
     SlotEntry slot;
-    std::mutex mutex;
+    EndLock mutex;
 
 private:
     struct OwnBlock;

@@ -18,8 +18,6 @@ using base::Status;
 
 namespace {
 
-// Looks at the ring alone before a thread that waits begins to look at everything.
-constexpr int first_looks = 128;
 // Of the looks that follow: one in so many goes on with the requests of other channels too.
 constexpr std::uint32_t looks_per_round = 8;
 
@@ -186,43 +184,43 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     return handle;
 }
 
+bool Channels::run_at_once(SlotHandle channel,
+                           RequestKind kind,
+                           const MessageBuffer& buffer,
+                           int looks,
+                           std::uint64_t& length) noexcept {
+    ChannelEnd* const end = ends_.find(channel);
+    if (end == nullptr) [[unlikely]]
+        return false;
+    const std::scoped_lock lock(end->mutex);
+    if (is_adoption_safe_) end->mutex.adopt();
+    if (!ends_.is_still(*end, channel) || end->is_being_freed() ||
+        (kind == RequestKind::send) != (end->side() == Side::sender)) [[unlikely]]
+        return false;
+    for (;;) {
+        const AtOnce outcome = end->run_at_once(buffer.data, buffer.bytes, length);
+        if (outcome != AtOnce::not_yet) return outcome == AtOnce::done;
+        if (--looks == 0) return false;
+        os::relax();
+    }
+}
+
 Result<SlotHandle> Channels::begin(SlotHandle channel,
                                    RequestKind kind,
                                    char* buffer,
                                    std::uint64_t bytes) {
     auto found = find(channel, kind);
     if (!found.is_ok()) return std::move(found).failure();
-    ChannelEnd& end = *found.value().end;
-    std::uint64_t length = 0;
-    if (kind == RequestKind::send && end.run_at_once(buffer, bytes, length) == AtOnce::done)
-        return ended_at_once;
-    return add(end, kind, buffer, bytes);
+    return add(*found.value().end, kind, buffer, bytes);
 }
 
 Result<RequestEnd> Channels::run(SlotHandle channel,
                                  RequestKind kind,
                                  char* buffer,
                                  std::uint64_t bytes) {
-    SlotHandle request = no_slot;
-    {
-        auto found = find(channel, kind);
-        if (!found.is_ok()) return std::move(found).failure();
-        ChannelEnd& end = *found.value().end;
-        std::uint64_t length = 0;
-        AtOnce outcome = kind == RequestKind::free ? AtOnce::never : AtOnce::not_yet;
-        for (int i = 0; i < first_looks && outcome == AtOnce::not_yet; ++i) {
-            outcome = end.run_at_once(buffer, bytes, length);
-            if (outcome == AtOnce::not_yet) os::relax();
-        }
-        if (outcome == AtOnce::done) {
-            if (length <= bytes) return RequestEnd{{}, length};
-            return RequestEnd{truncated(length, bytes), bytes};
-        }
-        auto added = add(end, kind, buffer, bytes);
-        if (!added.is_ok()) return std::move(added).failure();
-        request = added.value();
-    }
-    return wait(request, -1);
+    auto request = begin(channel, kind, buffer, bytes);
+    if (!request.is_ok()) return std::move(request).failure();
+    return wait(request.value(), -1);
 }
 
 Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
@@ -234,7 +232,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
     ChannelEnd& end = *request->end.load(std::memory_order_relaxed);
     RequestCondition condition(*this, *request, end);
     bool is_done = condition.is_done();
-    const int looks = timeout_ns == 0 ? 1 : first_looks;
+    const int looks = timeout_ns == 0 ? 1 : looks_at_once;
     for (int i = 0; i < looks && !is_done; ++i) {
         is_done = condition.look_here() == gma::LookResult::all;
         if (!is_done) os::relax();

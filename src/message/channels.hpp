@@ -23,12 +23,17 @@ public:
     // The handle of a send that has ended already.
     static constexpr SlotHandle ended_at_once = ~SlotHandle{0};
 
+    // Looks at the ring alone before a thread that waits begins to look at everything.
+    static constexpr int looks_at_once = 128;
+
     //   all but settings outlive this
     Channels(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
              const ChannelSettings& settings) noexcept
-        : pairing_(gma, hashed), tools_{gma, allocator, pairing_, settings} {}
+        : pairing_(gma, hashed),
+          tools_{gma, allocator, pairing_, settings},
+          is_adoption_safe_(gma.hazards().has_membarrier()) {}
 
     // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
     ~Channels() = default;
@@ -51,7 +56,16 @@ public:
     // The outer failure: stale (no such request), timeout (it goes on).
     base::Result<RequestEnd> wait(SlotHandle request, std::int64_t timeout_ns);
 
-    // begin() and wait(). Takes no request where it need not.
+    // Sends or receives a message of one record if there is room, or a message, within so many looks; true: done, and the length of
+    // the message. Else nothing has happened, and run() or begin() does it or says why not. Makes no system call that may end a
+    // cancelled thread.
+    [[nodiscard]] bool run_at_once(SlotHandle channel,
+                                   RequestKind kind,
+                                   const MessageBuffer& buffer,
+                                   int looks,
+                                   std::uint64_t& length) noexcept;
+
+    // begin() and wait().
     base::Result<RequestEnd> run(SlotHandle channel,
                                  RequestKind kind,
                                  char* buffer,
@@ -62,7 +76,7 @@ private:
 
     struct Locked {
         ChannelEnd* end;
-        std::unique_lock<std::mutex> lock;
+        std::unique_lock<EndLock> lock;
     };
 
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
@@ -75,6 +89,7 @@ private:
 
     Pairing pairing_;
     ChannelTools tools_;
+    bool is_adoption_safe_;  // EndLock::adopt: the kernel has the barrier that it takes
     Slots<ChannelEnd> ends_;
     Slots<ChannelRequest> requests_;
     std::atomic<std::uint32_t> pending_{0};  // requests that have not ended

@@ -13,6 +13,12 @@ namespace acp::message {
 
 class ChannelEnd;
 
+// What is sent, or where what is received goes.
+struct MessageBuffer {
+    char* data = nullptr;
+    std::uint64_t bytes = 0;
+};
+
 // How a request has ended.
 struct RequestEnd {
     base::Status status;  // ok, or why it has failed; truncated: the rest of the message is lost

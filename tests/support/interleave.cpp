@@ -47,6 +47,8 @@ public:
 
     [[nodiscard]] int current() const noexcept { return current_; }
 
+    [[nodiscard]] int fibers() const noexcept { return static_cast<int>(fibers_.size()); }
+
     void arrive_on_new_stack() noexcept { finish_switch(me().mark, home_mark_); }
 
 private:
@@ -328,6 +330,19 @@ void note_update(const void* word,
 void fence() noexcept {
     before_operation();
     if (active != nullptr) active->memory().fence(active->current());
+}
+
+// Twice: the first round collects what each has done, the second one shows it to all.
+void fence_all() noexcept {
+    before_operation();
+    if (active == nullptr) return;
+    for (int round = 0; round < 2; ++round) {
+        for (int fiber = 0; fiber < active->fibers(); ++fiber) active->memory().fence(fiber);
+    }
+}
+
+std::uint32_t current_fiber() noexcept {
+    return active == nullptr ? 0 : static_cast<std::uint32_t>(active->current());
 }
 
 bool is_spurious_failure() noexcept {

@@ -184,6 +184,10 @@ static_assert(sizeof(Atomic<std::uint32_t>) == 4 && sizeof(Atomic<std::uint64_t>
 
 // atomic_thread_fence(seq_cst).
 void fence() noexcept;
+// A barrier on the processors of all fibers, as os::expedite().
+void fence_all() noexcept;
+// The number of the fiber that runs, from 0.
+std::uint32_t current_fiber() noexcept;
 
 // futex_wait on an Atomic.
 template <typename T>

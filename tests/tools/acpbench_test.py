@@ -200,6 +200,19 @@ class Experiments(unittest.TestCase):
                 self.assertIn(yardstick, its["yardstick"]["name"])
                 self.assertGreater(its["ratio"], 0)
 
+    def test_messages_are_timed_beside_bare_copies_memcpy_or_puts(self):
+        sizes = [8, 1024, 8192, 65536]
+        for nodes, yardsticks in ((1, {"two bare copies", "memcpy"}), (2, {"two puts, half of both", "acp_copy, the same bytes"})):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/message.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, "--starter-size", "1M", BIN / "acpbench",
+                                          "message", "--quick", "--sizes", "8,1k,8k,64k", "--json", path), path)
+            self.assertEqual([(its["case"], its["bytes"]) for its in rows],
+                             [(case, size) for case in ("to and fro", "one way") for size in sizes])
+            self.assertEqual({its["yardstick"]["name"] for its in rows}, yardsticks)
+            self.assertTrue(all(its["ratio"] > 0 for its in rows))
+            self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"] == "one way"))
+
     def test_maps_are_timed_as_the_paper_did(self):
         for nodes, far in ((1, "another process of the node"), (4, "a process of another node")):
             with tempfile.TemporaryDirectory() as folder:

@@ -244,14 +244,6 @@ private:
     std::optional<NetRounds> rounds_;  // between nodes
 };
 
-// A rank of another node where there is one.
-int partner_of(const Job& job) {
-    for (int rank = 1; rank < job.ranks(); ++rank) {
-        if (job.node_of(rank) != job.node_of(0)) return rank;
-    }
-    return 1;
-}
-
 }  // namespace
 
 int run_flag(const Call& call) {
@@ -269,7 +261,7 @@ int run_flag(const Call& call) {
     }
     if (memories.starter.bytes() < region_bytes)
         give_up("the starter memory is too small; type:\n  " + std::string(call.usage));
-    const int far = partner_of(job);
+    const int far = job.partner();
     if (bare) bare->connect(far);
     return finish(call.options,
                   Flag(job, call.options, memories, bare ? &*bare : nullptr, far).run());

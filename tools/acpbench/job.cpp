@@ -107,6 +107,13 @@ acp_ga_t Job::starter_ga(int rank) const {
     return acp_query_starter_ga(rank) + control_bytes;
 }
 
+int Job::partner() const {
+    for (int rank = 1; rank < ranks_; ++rank) {
+        if (node_of(rank) != node_of(0)) return rank;
+    }
+    return 1;
+}
+
 void Job::need_one_node(const char* what) const {
     if (is_one_node()) return;
     if (conducts()) std::fprintf(stderr, "acpbench: %s: all ranks must be on one node\n", what);

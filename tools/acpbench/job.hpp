@@ -73,6 +73,9 @@ public:
         return first_ranks_[static_cast<std::size_t>(rank)];
     }
 
+    // A rank of another node than rank 0 where there is one, else rank 1.
+    [[nodiscard]] int partner() const;
+
     // Whether the starter memory of every rank is mapped here.
     [[nodiscard]] bool is_one_node() const { return nodes_ == 1; }
 

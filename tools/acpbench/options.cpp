@@ -38,6 +38,12 @@ void add_sizes(cli::App& app, Options& options) {
 
 void add_own(cli::App& app, Options& options, std::string_view name) {
     if (name == "copy" || name == "attach") add_sizes(app, options);
+    if (name == "copy" || name == "message") {
+        app.add_option("--sizes", options.sizes, "only these sizes, such as 8,4k,4M")
+            ->delimiter(',')
+            ->transform(cli::AsSizeValue(false))
+            ->check(cli::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+    }
     if (name == "copy") {
         app.add_flag("--fine", options.is_fine,
                      "8 bytes in nanoseconds and hot and cold bandwidth, beside memcpy");
@@ -47,10 +53,6 @@ void add_own(cli::App& app, Options& options, std::string_view name) {
         app.add_option("--modes", options.modes,
                        "of --all-modes only these, such as old,new,new+bypass")
             ->delimiter(',');
-        app.add_option("--sizes", options.sizes, "only these sizes, such as 8,4k,4M")
-            ->delimiter(',')
-            ->transform(cli::AsSizeValue(false))
-            ->check(cli::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
         app.add_flag("--no-streams", options.are_streams_left_out,
                      "only copies that are completed one by one");
         app.add_flag("--tell-steps", options.tells_steps)->group("");  // for --all-modes

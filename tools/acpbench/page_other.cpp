@@ -70,6 +70,13 @@ constexpr Section sections[] = {
      "alone; copies for others beside a get and then a put. Ratios are of times (less is better), "
      "of streams of bandwidths.",
      Drawn::nothing},
+    {"message", "Messages",
+     "Through channels, to and fro (half a round trip) and one way (the time of each message of a "
+     "burst). On a node beside two bare "
+     "copies through shared memory, from 64 KiB on beside memcpy; between nodes beside puts that "
+     "answer each other, and a stream of "
+     "acp_copy. Ratios are of times below 4 KiB (less is better), above of bandwidths.",
+     Drawn::nothing},
     {"heap", "Memory of any rank",
      "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "
      "of "

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lock of one process that costs the thread which uses it most no locked instruction, since such an instruction waits for all
+// earlier stores of the processor. One thread may adopt the lock; from then on it takes the lock by a store and a look. The first other
+// thread that comes ends that for good, and all take the mutex inside. Knows no thread and no kernel call: the Platform has them.
+//
+// Adopter:                                     First other thread, with the mutex:
+//   in_use = 1                                   adopter = ended
+//   adopter still me? else in_use = 0, mutex     a barrier on the processors of all threads
+//   ...                                          wait until in_use = 0
+//   in_use = 0                                   ...
+//
+// The barrier orders the adopter's store before its look, or else the look comes after it and finds the end.
+// The adoption is not given anew, since an adopter of old that comes late would clear the mark of the new one. If an adopter ends while it
+// has the lock, others wait for ever, as for a mutex.
+// Tests: tests/unit/sync/biased_lock_test.cpp, under the seeded scheduler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::sync {
+
+// A Platform has
+//   Atomic<T>, Mutex
+//   static std::uint64_t self()     of the calling thread; neither 0 nor 1
+//   static void expedite()          a barrier on the processors of all threads of the process
+//   static void pause()             between looks at in_use
+template <typename Platform>
+class BiasedLock {
+public:
+    BiasedLock() = default;
+    BiasedLock(const BiasedLock&) = delete;
+    BiasedLock& operator=(const BiasedLock&) = delete;
+    ~BiasedLock() = default;
+
+    void lock() noexcept {
+        if (enter()) return;
+        mutex_.lock();
+        end_adoption();
+    }
+
+    [[nodiscard]] bool try_lock() noexcept {
+        if (enter()) return true;
+        if (!mutex_.try_lock()) return false;
+        end_adoption();
+        return true;
+    }
+
+    void unlock() noexcept {
+        if (is_by_adopter_) {
+            in_use_.store(0, std::memory_order_release);  // partner: end_adoption()
+        } else {
+            mutex_.unlock();
+        }
+    }
+
+    // The calling thread, which has the lock, adopts it if no thread ever has.
+    void adopt() noexcept {
+        if (adopter_.load(std::memory_order_relaxed) == nobody)
+            adopter_.store(Platform::self(), std::memory_order_relaxed);
+    }
+
+private:
+    template <typename T>
+    using Atomic = typename Platform::template Atomic<T>;
+
+    static constexpr std::uint64_t nobody = 0;
+    static constexpr std::uint64_t ended = 1;
+
+    [[nodiscard]] bool enter() noexcept {
+        const std::uint64_t self = Platform::self();
+        // relaxed: only this thread stores its own name there, and whatever it misses it finds at the second look
+        if (adopter_.load(std::memory_order_relaxed) != self) return false;
+        in_use_.store(1, std::memory_order_relaxed);
+        // The compiler is held by this, the processor by expedite() of the other thread.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (adopter_.load(std::memory_order_relaxed) == self) [[likely]] {
+            is_by_adopter_ = true;
+            return true;
+        }
+        // release: the other thread may see this store instead of that of the last unlock(); partner: end_adoption()
+        in_use_.store(0, std::memory_order_release);
+        return false;
+    }
+
+    // With the mutex.
+    void end_adoption() noexcept {
+        // relaxed: written with the mutex, or by an adopter that has the lock, which had the mutex when it adopted
+        const std::uint64_t adopter = adopter_.load(std::memory_order_relaxed);
+        if (adopter != nobody && adopter != ended) [[unlikely]] {
+            adopter_.store(ended, std::memory_order_relaxed);
+            Platform::expedite();
+            // acquire: what the adopter did with the lock; partner: unlock()
+            while (in_use_.load(std::memory_order_acquire) != 0) Platform::pause();
+        }
+        is_by_adopter_ = false;
+    }
+
+    typename Platform::Mutex mutex_;
+    Atomic<std::uint64_t> adopter_{};
+    Atomic<std::uint64_t> in_use_{};
+    bool is_by_adopter_ = false;  // of whoever has the lock: how it took it
+};
+
+}  // namespace acp::sync

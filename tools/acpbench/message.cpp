@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Experiment `message`: messages through channels, to and fro and one way, from 4 bytes to 16 MiB, as paper 001 measured its own; on a node
+// beside two bare copies through shared memory or memcpy, between nodes beside puts. Rank 0 and one other rank play, the others sleep.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "os/clock.hpp"
+
+#include "experiment.hpp"
+#include "message_ways.hpp"
+#include "output.hpp"
+#include "slices.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint32_t order_messages = 1;
+constexpr std::uint32_t order_end = 2;  // free the channels, which takes both
+constexpr std::uint64_t message_bytes_most = 16 << 20;
+constexpr std::array<std::uint64_t, 12> message_sizes{
+    4,       8,        64,        256,     1 << 10, 4 << 10,
+    8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, message_bytes_most};
+
+// What both players know of a case.
+struct MessageCase {
+    std::uint64_t bytes = 0;
+    std::uint64_t rounds = 0;
+    std::uint64_t to_and_fro = 0;  // messages in a round, in each direction
+    std::uint64_t burst = 0;       // messages in a round, from rank 0
+};
+
+// The time of one message, each of one round.
+struct MessageTimes {
+    std::vector<double> ping_pong_ns;
+    std::vector<double> burst_ns;
+};
+
+// One of the two ranks.
+class MessagePlayer {
+public:
+    MessagePlayer(const Job& job, const Regions& memory, int other)
+        : job_(job),
+          memory_(memory),
+          is_near_(job.node_of(0) == job.node_of(job.conducts() ? other : job.rank())),
+          source_(memory.source(job.rank())),
+          target_(memory.target(job.rank())),
+          channels_(job.rank(), other),
+          puts_(memory, job.rank(), other),
+          bare_(board_of(job.rank()), board_of(is_near_ ? other : job.rank())) {}
+
+    // Rank 0: the times of the channels and those of the yardstick.
+    std::pair<MessageTimes, MessageTimes> play(const MessageCase& what) {
+        MessageTimes ours;
+        MessageTimes theirs;
+        for (std::uint64_t i = 0; i < what.rounds; ++i) {
+            exchange(channels_, sizeof(std::uint64_t), 2);  // both are awake
+            ours.ping_pong_ns.push_back(exchange(channels_, what.bytes, what.to_and_fro));
+            ours.burst_ns.push_back(burst(channels_, what.bytes, what.burst));
+            if (!is_near_) {
+                theirs.ping_pong_ns.push_back(exchange(puts_, what.bytes, what.to_and_fro));
+                theirs.burst_ns.push_back(burst(puts_, what.bytes, what.burst));
+            } else if (what.bytes <= BareWay::bytes_max) {
+                theirs.ping_pong_ns.push_back(exchange(bare_, what.bytes, what.to_and_fro));
+                theirs.burst_ns.push_back(burst(bare_, what.bytes, what.burst));
+            } else if (job_.conducts()) {
+                const std::uint64_t start = os::now_ns();
+                copy_by_memcpy(target_, source_, what.bytes, what.burst);
+                theirs.burst_ns.push_back(since(start, what.burst));
+                theirs.ping_pong_ns.push_back(theirs.burst_ns.back());
+            }
+        }
+        return {std::move(ours), std::move(theirs)};
+    }
+
+    [[nodiscard]] bool is_near() const { return is_near_; }
+
+private:
+    [[nodiscard]] static double since(std::uint64_t start_ns, std::uint64_t messages) {
+        return static_cast<double>(os::now_ns() - start_ns) / static_cast<double>(messages);
+    }
+
+    [[nodiscard]] BareBoard& board_of(int rank) const {
+        return *reinterpret_cast<BareBoard*>(job_.starter(rank));
+    }
+
+    // Half a round trip. What rank 0 sends is fresh in its cache; the other one sends back what it got.
+    template <typename Way>
+    double exchange(Way& way, std::uint64_t bytes, std::uint64_t count) {
+        const std::uint64_t start = os::now_ns();
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if (job_.conducts()) {
+                std::memcpy(source_, &i, std::min<std::uint64_t>(bytes, sizeof i));
+                way.send(source_, bytes);
+                way.receive(target_, bytes);
+            } else {
+                way.receive(target_, bytes);
+                way.send(target_, bytes);
+            }
+        }
+        return since(start, 2 * count);
+    }
+
+    // From rank 0, until the other one has them all and has said so.
+    template <typename Way>
+    double burst(Way& way, std::uint64_t bytes, std::uint64_t count) {
+        const std::uint64_t start = os::now_ns();
+        if (job_.conducts()) {
+            way.send_many(source_, bytes, count);
+            way.receive(target_, sizeof(std::uint64_t));
+        } else {
+            way.receive_many(target_, bytes, count);
+            way.send(target_, sizeof(std::uint64_t));
+        }
+        return since(start, count);
+    }
+
+    const Job& job_;
+    const Regions& memory_;
+    bool is_near_;
+    char* source_;
+    char* target_;
+    ChannelWay channels_;
+    PutWay puts_;
+    BareWay bare_;
+};
+
+MessageCase message_case_of(std::uint64_t bytes, bool is_near, const Options& options) {
+    const auto length = static_cast<double>(bytes);
+    const double trip_ns = is_near ? 300 + length / 5 : 30e3 + length;
+    const double message_ns = is_near ? 30 + length / 8 : 500 + length;
+    const double round_ns = (is_near ? 300e3 : 3e6) / (options.is_quick ? 10 : 1);
+    const auto times = [&](double each_ns) {
+        return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(round_ns / each_ns), 4,
+                                         100'000);
+    };
+    MessageCase what;
+    what.bytes = bytes;
+    what.rounds = options.slices > 0 ? static_cast<std::uint64_t>(options.slices)
+                  : options.is_quick ? 3
+                                     : 41;
+    what.to_and_fro = times(trip_ns);
+    what.burst = times(message_ns);
+    return what;
+}
+
+class Message {
+public:
+    Message(Job& job, const Options& options, MessagePlayer& player)
+        : job_(job), options_(options), player_(player) {}
+
+    std::vector<Row> run() {
+        std::vector<std::uint64_t> sizes = options_.sizes;
+        if (sizes.empty()) sizes.assign(message_sizes.begin(), message_sizes.end());
+        if (sizes.back() > message_bytes_most) give_up("messages are measured up to 16 MiB");
+        Progress progress("message", static_cast<int>(sizes.size()));
+        std::vector<Row> to_and_fro;
+        std::vector<Row> bursts;
+        for (const std::uint64_t bytes : sizes) {
+            const MessageCase what = message_case_of(bytes, player_.is_near(), options_);
+            Order order{order_messages, 0, {what.bytes, what.rounds, what.to_and_fro, what.burst}};
+            job_.give(order);
+            const auto [ours, theirs] = player_.play(what);
+            job_.join();
+            trip_ns_ = player_.is_near() ? job_.round_trip_ns(20e3) : 0;
+            to_and_fro.push_back(
+                row_of("to and fro", what, ours.ping_pong_ns, theirs.ping_pong_ns));
+            bursts.push_back(row_of("one way", what, ours.burst_ns, theirs.burst_ns));
+            bursts.back().extra.emplace_back("M/s", 1 / bursts.back().latency_us.median);
+            progress.step(std::to_string(bytes) + " bytes");
+        }
+        to_and_fro.insert(to_and_fro.end(), bursts.begin(), bursts.end());
+        return to_and_fro;
+    }
+
+private:
+    [[nodiscard]] std::string yardstick_of(const std::string& name, std::uint64_t bytes) const {
+        if (!player_.is_near())
+            return name == "one way" ? "acp_copy, the same bytes" : "two puts, half of both";
+        return bytes <= BareWay::bytes_max ? "two bare copies" : "memcpy";
+    }
+
+    [[nodiscard]] Row row_of(const std::string& name,
+                             const MessageCase& what,
+                             std::vector<double> ours_ns,
+                             const std::vector<double>& theirs_ns) const {
+        Comparison comparison;
+        comparison.distance = classify(trip_ns_, far_boundary_ns(job_.round_trips()));
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < ours_ns.size(); ++i)
+            ratios.push_back(ours_ns[i] / theirs_ns[i]);
+        comparison.ratio = median_of(std::move(ratios));
+        comparison.operations =
+            what.rounds * (name == "one way" ? what.burst : 2 * what.to_and_fro);
+        comparison.test_ns = summarize(std::move(ours_ns));
+        comparison.yardstick_ns = summarize(theirs_ns);
+        Row row;
+        row.experiment = "message";
+        row.name = name;
+        row.mode = mode_by_environment();
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = what.bytes;
+        fill(row, comparison);
+        fill_yardstick(row, comparison, yardstick_of(name, what.bytes));
+        return row;
+    }
+
+    Job& job_;
+    const Options& options_;
+    MessagePlayer& player_;
+    double trip_ns_ = 0;  // of a cache line, after the last case
+};
+
+}  // namespace
+
+int run_message(const Call& call) {
+    Job job(call.argc, call.argv, 2, std::string(call.usage));
+    if (job.starter_bytes() < sizeof(BareBoard))
+        give_up("the starter memory is too small; type:\n  " + std::string(call.usage));
+    const int partner = job.partner();
+    const Regions memory(job, Regions::Kind::registered,
+                         message_bytes_most + sizeof(std::uint64_t));
+    if (!job.conducts() && job.rank() != partner) {
+        job.follow([](const Order&) {});
+        return 0;
+    }
+    std::optional<MessagePlayer> player;
+    player.emplace(job, memory, job.conducts() ? partner : 0);
+    if (!job.conducts()) {
+        job.follow([&](const Order& order) {
+            if (order.what == order_end) player.reset();
+            if (order.what != order_messages) return;
+            (void)player->play(
+                {order.arguments[0], order.arguments[1], order.arguments[2], order.arguments[3]});
+        });
+        return 0;
+    }
+    const std::vector<Row> rows = Message(job, call.options, *player).run();
+    job.give({order_end, 0, {}});
+    player.reset();
+    job.join();
+    return finish(call.options, rows);
+}
+
+}  // namespace acp::bench
