@@ -188,6 +188,20 @@ TEST(Ring, tells_when_the_other_end_sleeps) {
     EXPECT_TRUE(ring.receiver.open(RingKey(5)));
 }
 
+// Else it would store the header again where the receiver has left zeros for others.
+TEST(Ring, answers_a_request_once) {
+    OpenRing<MappedRing<>> ring(1024);
+    ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
+    const std::uint64_t header = ring.word(ring.shape.header_offset(0));
+    ring.word(ring.shape.header_offset(0)) = 0;
+    ring.word(ring.shape.journal_offset(0)) = 0;
+    ring.receiver.recover();
+    ASSERT_NE(ring.word(ring.shape.request_offset()), 0U);
+    ring.sender.serve();
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
+    EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
+}
+
 // The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);
