@@ -201,8 +201,9 @@ public:
     void receive(char* /*target*/, std::uint64_t /*bytes*/) {
         ++received_;
         // acquire: what was put before the flag is there
+        // A later flag may have come over this one: the end of a burst follows an answer at once.
         look_until([&] {
-            return word(memory_.target(own_)).load(std::memory_order_acquire) == received_;
+            return word(memory_.target(own_)).load(std::memory_order_acquire) >= received_;
         });
         acp_complete(last_);
         last_ = ACP_HANDLE_NULL;
