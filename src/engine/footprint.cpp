@@ -15,10 +15,10 @@ namespace acp::engine {
 namespace {
 
 // Heap, pools' first pages, stacks, the libraries of cipher and key agreement, room for a burst to send and one received: measured.
-constexpr std::uint64_t process_bytes = 3168ULL * 1024;
+constexpr std::uint64_t process_bytes = 3200ULL * 1024;
 
 // The same in a rank that is its own gateway, beside what a rank takes anyhow.
-constexpr std::uint64_t own_process_bytes = 2720ULL * 1024;
+constexpr std::uint64_t own_process_bytes = 2752ULL * 1024;
 
 // Per node of the job: its seat at the endpoint (16), its place in the router's list (8), where its processes begin
 // (4), where its addresses begin (4), an address.
