@@ -65,8 +65,9 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
                                                int looks,
                                                std::uint64_t& length) noexcept {
     if (!library().life.is_usable() || size >= bytes_max || (buf == nullptr && size != 0))
-        [[unlikely]]
+        [[unlikely]] {
         return false;
+    }
     // A send only reads from the buffer.
     return library().channels->run_at_once(
         number_of(ch), kind, {static_cast<char*>(const_cast<void*>(buf)), size}, looks, length);
@@ -201,9 +202,9 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
         "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns);
+            if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
-            if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
             const Code code = status.code();
             if (code != Code::ok) {
                 api::keep(named(call, "request", number_of(request), std::move(status)));
@@ -236,8 +237,9 @@ int acp_send_ch(acp_ch_t ch, const void* buf, size_t size) {
 size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
     std::uint64_t length = 0;
     if (run_at_once(ch, RequestKind::receive, buf, size, Channels::looks_at_once, length))
-        [[likely]]
+        [[likely]] {
         return length <= size ? static_cast<size_t>(length) : received_in_part(ch, length, size);
+    }
     return run_blocking("acp_recv_ch", ch, RequestKind::receive, buf, size);
 }
 

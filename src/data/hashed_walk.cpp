@@ -180,6 +180,7 @@ bool HashedWalk::next_at_once(const memory::HazardLine& line,
 }
 
 // Scans one table from behind a place on: filled where `at` has become the place of the next entry.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): each step may end the scan
 Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
                                                    const ContainerName& name,
                                                    EntryPlace& at,

@@ -24,6 +24,7 @@ enum class LookResult {
 class Condition {
 public:
     Condition() = default;
+    virtual ~Condition() = default;
     Condition(const Condition&) = delete;
     Condition& operator=(const Condition&) = delete;
 
@@ -38,9 +39,6 @@ public:
 
     // Warns that the wait has lasted longer than ACP_HANG_WARNING allows. Called once.
     virtual void warn(std::uint64_t waited_ns) = 0;
-
-protected:
-    ~Condition() = default;
 };
 
 }  // namespace acp::gma

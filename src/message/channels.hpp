@@ -54,7 +54,7 @@ public:
     // Waits for the end of a request, which is gone then.
     //   timeout_ns  0: only look; < 0: for ever
     // The outer failure: stale (no such request), timeout (it goes on).
-    base::Result<RequestEnd> wait(SlotHandle request, std::int64_t timeout_ns);
+    base::Result<RequestEnd> wait(SlotHandle handle, std::int64_t timeout_ns);
 
     // Sends or receives a message of one record if there is room, or a message, within so many looks; true: done, and the length of
     // the message. Else nothing has happened, and run() or begin() does it or says why not. Makes no system call that may end a

@@ -84,9 +84,9 @@ public:
 private:
     static constexpr std::size_t under_way_max = 32;
 
-    struct Message {
+    struct Message {  // NOLINT: written as far as read
         operations::PutNotify head;
-        std::array<std::byte, payload_bytes_max> bytes;
+        std::array<std::byte, payload_bytes_max> bytes;  // NOLINT: written as far as read
     };
 
     void forget_ended() noexcept;

@@ -67,10 +67,11 @@ public:
     }
 
     [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); })
+        if constexpr (requires(Path path) { path.is_cut_off(); }) {
             return ring_.path().is_cut_off();
-        else
+        } else {
             return false;
+        }
     }
 
     [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }

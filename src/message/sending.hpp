@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <utility>
 #include <variant>
 
@@ -63,10 +64,11 @@ public:
     }
 
     [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); })
+        if constexpr (requires(Path path) { path.is_cut_off(); }) {
             return ring_.path().is_cut_off();
-        else
+        } else {
             return false;
+        }
     }
 
     [[nodiscard]] bool is_over() const noexcept override { return is_over_; }
@@ -103,9 +105,13 @@ private:
     // impossible: the buffer cannot be given an address, so the message goes in pieces.
     Offering offer(ChannelRequest& request) noexcept {
         if (request.key == 0) {
-            auto key = gma_.register_memory(request.buffer, request.bytes, 0);
-            if (!key.is_ok()) return Offering::impossible;
-            request.key = key.value();
+            try {
+                auto key = gma_.register_memory(request.buffer, request.bytes, 0);
+                if (!key.is_ok()) return Offering::impossible;
+                request.key = key.value();
+            } catch (const std::exception&) {  // no memory for it, or no thread
+                return Offering::impossible;
+            }
         }
         const FetchOffer offer{request.key, request.bytes};
         if (!put(&offer, sizeof offer, RecordTag::offer)) return Offering::ring_full;

@@ -183,6 +183,7 @@ private:
     }
 
     // false: what was read is not the bucket any more, or entries of one position are there.
+    // NOLINTNEXTLINE(readability-function-cognitive-complexity): what it meets of a bucket, case by case
     bool collect(const Head<Atomic>& head,
                  const Positions& positions,
                  const Bounds& bounds,

@@ -43,7 +43,6 @@ class MessagePlayer {
 public:
     MessagePlayer(const Job& job, const Regions& memory, int other)
         : job_(job),
-          memory_(memory),
           is_near_(job.node_of(0) == job.node_of(job.conducts() ? other : job.rank())),
           source_(memory.source(job.rank())),
           target_(memory.target(job.rank())),
@@ -118,7 +117,6 @@ private:
     }
 
     const Job& job_;
-    const Regions& memory_;
     bool is_near_;
     char* source_;
     char* target_;

@@ -188,9 +188,10 @@ public:
     void send(const char* /*source*/, std::uint64_t bytes) {
         word(memory_.source(own_)).store(++sent_, std::memory_order_relaxed);
         acp_handle_t order = ACP_HANDLE_NULL;
-        if (bytes > sizeof sent_)
+        if (bytes > sizeof sent_) {
             order = acp_copy(memory_.target_ga(other_), memory_.source_ga(own_), bytes,
                              ACP_HANDLE_NULL);
+        }
         last_ = acp_copy(memory_.target_ga(other_) + flag_offset(),
                          memory_.source_ga(own_) + flag_offset(), sizeof sent_, order);
     }
