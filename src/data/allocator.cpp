@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <utility>
 #include <vector>
@@ -191,7 +192,7 @@ void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
                    std::as_bytes(std::span(&lent, 1)),
                    {},
                    nullptr});
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
         // Without memory for the call the block stays lent.
     }
 }

@@ -134,7 +134,7 @@ TablePlace Directories::place_in(const Directory& directory,
 void Directories::write(Copy& copy,
                         KnownTable* room,
                         GlobalAddress address,
-                        const Directory& directory) noexcept {
+                        const Directory& directory) const noexcept {
     constexpr auto order = std::memory_order_relaxed;
     const DirectoryHead& head = directory.head;
     const std::uint64_t version = relaxed(copy.version);

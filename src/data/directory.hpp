@@ -197,7 +197,7 @@ private:
     void write(Copy& copy,
                KnownTable* room,
                GlobalAddress address,
-               const Directory& directory) noexcept;
+               const Directory& directory) const noexcept;
 
     gma::Gma& gma_;
     Allocator& allocator_;

@@ -60,6 +60,7 @@ void Barrier::arrive_last(Gathers gathers) noexcept {
     }
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one wait, and what each of its looks may find
 base::Status Barrier::wait(Gathers gathers) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
