@@ -66,20 +66,14 @@ public:
         wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for
     }
 
-    [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); }) {
-            return ring_.path().is_cut_off();
-        } else {
-            return false;
-        }
-    }
+    [[nodiscard]] bool is_cut_off() noexcept override { return ring_.path().is_cut_off(); }
 
     [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }
 
     void settle() noexcept override {
         if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
         settle_notice();
-        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
+        ring_.path().settle();
     }
 
 private:

@@ -60,22 +60,14 @@ public:
 
     void recover() noexcept override {
         ring_.serve();
-        if constexpr (requires(Path path) { path.probe(); }) ring_.path().probe();
+        ring_.path().probe();
     }
 
-    [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); }) {
-            return ring_.path().is_cut_off();
-        } else {
-            return false;
-        }
-    }
+    [[nodiscard]] bool is_cut_off() noexcept override { return ring_.path().is_cut_off(); }
 
     [[nodiscard]] bool is_over() const noexcept override { return is_over_; }
 
-    void settle() noexcept override {
-        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
-    }
+    void settle() noexcept override { ring_.path().settle(); }
 
 private:
     // Puts what is left of a request into the ring. false: the ring is full.
@@ -132,9 +124,7 @@ private:
     }
 
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
-        if constexpr (requires(Path path) { path.may_send(); }) {
-            if (!ring_.path().may_send()) return false;
-        }
+        if (!ring_.path().may_send()) return false;
         const SendAttempt outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
         if (outcome == SendAttempt::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
         if (outcome == SendAttempt::full) return false;
