@@ -32,6 +32,8 @@ namespace {
 
 constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
 constexpr std::uint64_t recovery_pause_ns = 200'000'000;
+// Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
+constexpr std::uint64_t slot_bytes_max = 64 << 10;
 
 // The part of a ring that lies with the sender: from the first credit on.
 constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
@@ -59,10 +61,14 @@ ChannelEnd::OwnBlock& ChannelEnd::own() const noexcept {
 
 // Of memory in the heap of a process of this node.
 char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
+    const auto process = static_cast<std::uint32_t>(tools_->gma.space().layout().process(address));
+    return blocks_of(process) + (address - tools_->allocator.start_of(process));
+}
+
+// The start of the heap of a process of this node.
+char* ChannelEnd::blocks_of(std::uint32_t process) const noexcept {
     const local::Space& space = tools_->gma.space();
-    const auto process = static_cast<std::uint32_t>(space.layout().process(address));
-    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks) +
-           (address - tools_->allocator.start_of(process));
+    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks);
 }
 
 Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side) {
@@ -166,18 +172,25 @@ void ChannelEnd::make_work(const Path& path,
     const RingShape shape(receiver.record_bytes);
     const RingKey key(static_cast<std::uint32_t>(receiver.key));
     const local::Space& space = tools_->gma.space();
-    const std::uint32_t bell_slot =
-        space.is_on_node(this->partner()) ? space.slot_of(this->partner()) : space.slot();
+    const bool is_near = space.is_on_node(this->partner());
+    const std::uint32_t bell_slot = is_near ? space.slot_of(this->partner()) : space.slot();
     sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
     if (side_ == Side::receiver) {
-        work_ = std::make_unique<Receiving<Path>>(
-            tools_->gma, path, shape, key,
-            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)), bell);
+        const SenderPlaces sender{
+            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
+            is_near ? blocks_of(name_.sender) : nullptr};
+        work_ = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
         return;
     }
-    const bool is_far = !space.is_on_node(this->partner());
-    const SendingRule rule{record_bytes_max,
-                           is_far ? tools_->settings.eager_bytes : ~std::uint64_t{0}};
+    SendingRule rule;
+    rule.record_bytes_max = record_bytes_max;
+    if (is_near) {
+        pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
+        rule.pipe = &pipe_;
+        rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
+    } else {
+        rule.offer_bytes = tools_->settings.eager_bytes;
+    }
     work_ =
         std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
 }
@@ -236,6 +249,7 @@ void ChannelEnd::drop() noexcept {
             (void)tools_->allocator.free(block_);
         if (side_ == Side::sender && partner_ring_ != 0)
             (void)tools_->allocator.free(partner_ring_);
+        pipe_.give_back();
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the blocks stay until the heaps are emptied.
     }

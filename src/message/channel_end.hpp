@@ -3,6 +3,7 @@
 // or because its partner is dead. What it keeps in the heap of its rank, in one block:
 //   sender    its letter, the count of fetched offers, and, for a receiver on another node, the credits of the ring
 //   receiver  its letter, and the ring
+// A sender of long messages on a node keeps a pipe there too (pipe_block.hpp).
 // The receiver's block is freed by the sender, who looks at it last; each frees its own where the other one is dead.
 // All but `slot` is for the holder of `mutex`. Tests: tests/conformance/channel_test.cpp.
 #pragma once
@@ -18,6 +19,7 @@
 #include "message/end_lock.hpp"
 #include "message/end_work.hpp"
 #include "message/pairing.hpp"
+#include "message/pipe_block.hpp"
 #include "message/request_queue.hpp"
 #include "message/slots.hpp"
 
@@ -105,6 +107,7 @@ private:
     void fail_all(const base::Status& why) noexcept;
     [[nodiscard]] OwnBlock& own() const noexcept;
     [[nodiscard]] char* pointer_to(GlobalAddress address) const noexcept;
+    [[nodiscard]] char* blocks_of(std::uint32_t process) const noexcept;
 
     ChannelTools* tools_ = nullptr;
     ChannelName name_;
@@ -116,6 +119,7 @@ private:
     GlobalAddress block_ = 0;         // own one
     Introduction introduction_;       // own one
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
+    PipeBlock pipe_;                  // of a sender to a receiver on its node
     std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
     RequestQueue queue_;
 };

@@ -16,6 +16,7 @@ enum class RecordTag : std::uint8_t {
     whole,   // a message
     length,  // 8 bytes: so long is the message of which pieces follow
     piece,   // the next bytes of such a message
+    slot,    // a PipePiece: the next bytes of a message lie in the pipe
     offer,   // an FetchOffer: the receiver fetches the message
     end      // the sender frees its end
 };

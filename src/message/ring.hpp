@@ -109,10 +109,14 @@ public:
         return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
     }
 
-    // Whether the receiver has released all that was sent, and has told so (RingReceiver::tell_released).
-    [[nodiscard]] bool is_released() noexcept {
-        if (released_ != next_) read_credits();
-        return released_ == next_;
+    // The line behind what was sent.
+    [[nodiscard]] std::uint64_t next() const noexcept { return next_; }
+
+    // Whether the receiver has released all lines before this one, and has told so (RingReceiver::tell_released).
+    //   line  a next() of this ring, or 0, which asks whether the ring was opened
+    [[nodiscard]] bool is_released(std::uint64_t line) noexcept {
+        if (!is_known_released(line)) read_credits();
+        return is_known_released(line);
     }
 
     [[nodiscard]] Path& path() noexcept { return path_; }
@@ -134,6 +138,11 @@ public:
     }
 
 private:
+    // By the difference, since released_ begins below 0.
+    [[nodiscard]] bool is_known_released(std::uint64_t line) const noexcept {
+        return static_cast<std::int64_t>(released_ - line) >= 0;
+    }
+
     // Whether a record has room, and whether it must wrap.
     bool has_room(std::uint64_t bytes) noexcept {
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
