@@ -32,6 +32,8 @@ namespace {
 
 constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
 constexpr std::uint64_t recovery_pause_ns = 200'000'000;
+// Between nodes a ring holds what is under way in a round trip, which is longer than on a node: docs/adr/0023-channels.md.
+constexpr std::uint64_t far_ring_factor = 4;
 // Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
 constexpr std::uint64_t slot_bytes_max = 64 << 10;
 
@@ -80,7 +82,10 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     has_found_ = false;
     recovered_at_ns_ = 0;
     partner_ring_ = 0;
-    const RingShape shape(tools.settings.record_bytes);
+    const bool is_from_afar = side == Side::receiver && !tools.gma.space().is_on_node(name.sender);
+    const RingShape shape(
+        is_from_afar ? std::min(far_ring_factor * tools.settings.record_bytes, ring_bytes_max)
+                     : tools.settings.record_bytes);
     const std::uint64_t bytes = block_bytes(side, shape);
     auto block = tools.allocator.allocate(tools.gma.space().process(), bytes, line_bytes);
     if (!block.is_ok()) return std::move(block).failure();

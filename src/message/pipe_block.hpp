@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
+#include <exception>
 
 #include "data/allocator.hpp"
 #include "message/pipe.hpp"
@@ -34,7 +34,7 @@ public:
             auto block = allocator_->allocate(process_, slots * slot_bytes, page_bytes);
             if (!block.is_ok()) return {};
             block_ = block.value();
-        } catch (const std::bad_alloc&) {
+        } catch (const std::exception&) {  // as if the heap had no room
             return {};
         }
         const std::uint64_t place = block_ - allocator_->start_of(process_);

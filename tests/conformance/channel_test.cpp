@@ -12,6 +12,7 @@
 
 #include <acp.h>
 
+#include "support/nodes.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
 
@@ -271,6 +272,32 @@ TEST_F(ChannelTest, channels_that_come_and_go_leave_nothing_in_the_heap) {
     const std::size_t after = allocated();
     EXPECT_LT(after, before + kept_bytes) << "300 rings and 38 pipes would have 10 MiB";
     EXPECT_LT(before, 2 * kept_bytes);
+}
+
+TEST_F(ChannelTest, a_ring_between_nodes_holds_what_is_under_way_in_a_round_trip) {
+    if (procs_ < 2) return;
+    const auto blocks_bytes = [&] {
+        acp_heap_stat_t stat{};
+        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);
+        return stat.allocated;
+    };
+    // Ends of the same two ranks find each other by a map that the first one may make here.
+    const acp_ch_t first = make(rank_, next());
+    const acp_ch_t before_last = make(previous(), rank_);
+    sync_ranks();
+    const std::size_t before = blocks_bytes();
+    sync_ranks();
+    const acp_ch_t last = make(previous(), rank_);
+    const std::size_t taken = blocks_bytes() - before;
+    sync_ranks();
+    constexpr std::size_t ring_bytes = 16 << 10;
+    const std::size_t times = is_near(previous()) ? 1 : 4;
+    EXPECT_GE(taken, times * ring_bytes);
+    EXPECT_LT(taken, times * ring_bytes * 2);
+    const acp_ch_t fourth = make(rank_, next());
+    acp_request_t frees[4] = {acp_nbfree_ch(first), acp_nbfree_ch(before_last), acp_nbfree_ch(last),
+                              acp_nbfree_ch(fourth)};
+    EXPECT_EQ(acp_waitall_ch(frees, 4, nullptr), 0) << acp_error_message();
 }
 
 TEST_F(ChannelTest, long_messages_pass_while_the_senders_heap_is_full_and_after) {
