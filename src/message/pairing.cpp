@@ -33,7 +33,7 @@ data::Bytes bytes_of(const EntryKey& key) noexcept {
 
 // What call() returns; memory, if it throws for want of it.
 template <typename Call>
-auto contained(const Call& call) noexcept -> decltype(call()) {
+auto contained(const Call& call) -> decltype(call()) {
     try {
         return call();
     } catch (const std::bad_alloc&) {
