@@ -79,6 +79,7 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     side_ = side;
     is_being_freed_ = false;
     is_broken_ = false;
+    deaths_heeded_ = 0;
     has_found_ = false;
     recovered_at_ns_ = 0;
     partner_ring_ = 0;
@@ -94,22 +95,32 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     introduction_ = {block_ + offsetof(OwnBlock, letter), block_ + block_head_bytes,
                      shape.record_bytes(), 0};
     os::fill_random(std::as_writable_bytes(std::span(&introduction_.key, 1)).first(4));
-    const bool is_near_receiver =
-        side == Side::receiver && tools.gma.space().is_on_node(name.sender);
     if (side == Side::receiver) open_own_ring();
-    // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
-    Status status = is_near_receiver ? open({}) : Status();
-    if (status.is_ok()) {
-        auto partner = tools.pairing.meet(name, side, introduction_);
-        if (!partner.is_ok()) {
-            status = std::move(partner).failure();
-        } else if (partner.value().has_value()) {
-            has_found_ = true;
-            if (!is_near_receiver) status = open(*partner.value());
-        }
-    }
+    Status status = introduce();
     if (!status.is_ok()) drop();
     return status;
+}
+
+// Meets the partner if that is there. After a failure no partner knows of this end.
+Status ChannelEnd::introduce() {
+    const bool is_near_receiver =
+        side_ == Side::receiver && tools_->gma.space().is_on_node(name_.sender);
+    if (is_near_receiver) {
+        // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
+        Status status = open({});
+        if (!status.is_ok()) return status;
+    }
+    auto partner = tools_->pairing.meet(name_, side_, introduction_);
+    if (!partner.is_ok()) return std::move(partner).failure();
+    if (!partner.value().has_value()) return {};
+    has_found_ = true;
+    if (is_near_receiver) return {};
+    if (!open(*partner.value()).is_ok()) {
+        // The partner knows of this end by now: it opens with its first request, as if the partner had come later.
+        own().letter.from = *partner.value();
+        own().letter.has_come.store(1, std::memory_order_relaxed);
+    }
+    return {};
 }
 
 // An empty ring with room for all of it, so that the sender need not wait for the receiver.
@@ -119,14 +130,13 @@ void ChannelEnd::open_own_ring() noexcept {
 }
 
 bool ChannelEnd::has_met() noexcept {
-    if (is_broken_) return false;
     const Letter& letter = own().letter;
     // acquire: the introduction is there; partner: operations::put_notify
     if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
-    Status status = open(letter.from);
-    if (status.is_ok()) return true;
-    is_broken_ = true;
-    fail_all(status);
+    if (open(letter.from).is_ok()) return true;
+    // No memory now. The partner must be told of a free, which therefore waits for memory.
+    while (!queue_.is_empty() && queue_.front().kind != RequestKind::free)
+        queue_.end_front({Status::bare(Code::memory), 0});
     return false;
 }
 
@@ -209,8 +219,9 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 void ChannelEnd::go_on_thoroughly() noexcept {
     // Before the last look: what a partner that has died since had sent is taken.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
-    if (is_broken_ || (is_gone && side_ == Side::sender)) return give_up();
+    is_broken_ = is_broken_ || (is_gone && side_ == Side::sender);
     (void)go_on();
+    if (is_broken_) return;
     // Not at each look: it may wake the partner, whose own look would wake this process again.
     const std::uint64_t now_ns = os::now_ns();
     if (work_ != nullptr && now_ns - recovered_at_ns_ >= recovery_pause_ns) {
@@ -218,13 +229,10 @@ void ChannelEnd::go_on_thoroughly() noexcept {
         work_->recover();
         (void)work_->go_on(queue_);
     }
-    if (is_gone) give_up();
-}
-
-// From now on no request goes well, so that none does after one that has failed.
-void ChannelEnd::give_up() noexcept {
+    // What lies in the ring waits for requests of a receiver that has none now.
+    if (!is_gone || queue_.is_empty()) return;
     is_broken_ = true;
-    fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
+    (void)go_on();
 }
 
 std::string ChannelEnd::fate_of_partner() const {
@@ -233,14 +241,17 @@ std::string ChannelEnd::fate_of_partner() const {
     return node::fate(space.segment(), space.slot_of(partner()));
 }
 
-void ChannelEnd::fail_all(const Status& why) noexcept {
-    if (work_ != nullptr) work_->settle();  // afterwards nobody writes to a buffer
+// Of a broken end. Not while something is under way, which may still write to a buffer; that ends soon, and whoever waits looks again.
+// true: requests have ended.
+bool ChannelEnd::fail_all() noexcept {
+    if (queue_.is_empty() || (work_ != nullptr && !work_->is_idle())) return false;
+    if (work_ != nullptr) work_->settle();
     while (!queue_.is_empty()) {
         const std::uint64_t key = queue_.front().key;
         if (key != 0) (void)tools_->gma.registry().remove(key);
-        queue_.end_front(
-            {Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
+        queue_.end_front({Status::worded(Code::peer, [this] { return fate_of_partner(); }), 0});
     }
+    return true;
 }
 
 void ChannelEnd::drop() noexcept {

@@ -60,7 +60,13 @@ public:
     // Whether the request to free has ended in order: then the partner no longer looks at anything of this end.
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
 
-    // Waits for what this end has under way. Called before it is destroyed.
+    // Whether nothing is under way that may read or write memory of this end: then settle() does not wait.
+    [[nodiscard]] virtual bool is_idle() noexcept = 0;
+
+    // Waits for what was sent, and takes its failures, which are nobody's to be told.
+    virtual void settle_sent() noexcept = 0;
+
+    // The same, and for whatever else this end has under way. Called before it is destroyed.
     virtual void settle() noexcept = 0;
 };
 

@@ -65,6 +65,8 @@ public:
 
     static void probe() noexcept {}
 
+    [[nodiscard]] static bool is_idle() noexcept { return true; }
+
     static void settle() noexcept {}
 
 private:

@@ -76,10 +76,19 @@ public:
 
     [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }
 
-    void settle() noexcept override {
-        if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
+    [[nodiscard]] bool is_idle() noexcept override {
+        return (fetch_ == gma::handle_null || gma_.has_ended(fetch_)) &&
+               (notice_ == gma::handle_null || gma_.has_ended(notice_)) && ring_.path().is_idle();
+    }
+
+    void settle_sent() noexcept override {
         settle_notice();
         ring_.path().settle();
+    }
+
+    void settle() noexcept override {
+        if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
+        settle_sent();
     }
 
 private:

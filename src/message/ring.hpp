@@ -51,7 +51,8 @@
 //   bool may_send()                whether another record may be sent without waiting for what is under way
 //   bool is_cut_off()              whether something that was sent has failed, since the other node is lost
 //   void probe()                   sends a word that means nothing, if nothing is under way, so that is_cut_off() learns of a loss
-//   void settle()                  waits until nothing is under way
+//   bool is_idle()                 whether nothing is under way
+//   void settle()                  waits until nothing is
 //
 // SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
 // more look, futex wait.
@@ -198,7 +199,8 @@ class RingReceiver {
 public:
     // Call open() before anything else, unless the ring's memory was zero but for the two credits, of line 0 under this key: then it is
     // open already.
-    RingReceiver(const Path& path, RingShape shape, RingKey key) noexcept
+    // Throws what a copy of the path throws.
+    RingReceiver(const Path& path, RingShape shape, RingKey key)
         : path_(path), shape_(shape), key_(key) {}
 
     RingReceiver(const RingReceiver&) = delete;

@@ -72,7 +72,11 @@ public:
 
     [[nodiscard]] bool is_over() const noexcept override { return is_over_; }
 
-    void settle() noexcept override { ring_.path().settle(); }
+    [[nodiscard]] bool is_idle() noexcept override { return ring_.path().is_idle(); }
+
+    void settle_sent() noexcept override { ring_.path().settle(); }
+
+    void settle() noexcept override { settle_sent(); }
 
 private:
     // Puts what is left of a request into the ring. false: the ring is full.
