@@ -260,12 +260,12 @@ void ChannelEnd::drop() noexcept {
     work_.reset();
     const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {
+        pipe_.give_back();
         if (!has_met) (void)tools_->pairing.withdraw(name_, side_);
         if (block_ != 0 && (side_ == Side::sender || !is_in_order))
             (void)tools_->allocator.free(block_);
         if (side_ == Side::sender && partner_ring_ != 0)
             (void)tools_->allocator.free(partner_ring_);
-        pipe_.give_back();
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the blocks stay until the heaps are emptied.
     }

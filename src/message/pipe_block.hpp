@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include "data/allocator.hpp"
 #include "message/pipe.hpp"
@@ -41,10 +42,10 @@ public:
         return {blocks_ + place, place, slot_bytes};
     }
 
-    // When nobody reads the slots any more.
+    // When nobody reads the slots any more. Throws std::bad_alloc; then the block stays until the heaps are emptied.
     void give_back() {
-        if (block_ != 0) (void)allocator_->free(block_);
-        block_ = 0;
+        const memory::GlobalAddress block = std::exchange(block_, 0);
+        if (block != 0) (void)allocator_->free(block);
     }
 
 private:
