@@ -58,6 +58,7 @@
 // more look, futex wait.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>
