@@ -6,8 +6,9 @@
  *
  * Short messages are copied into a ring in the receiver's heap and from there into the receiver's buffer. Longer ones go in pieces,
  * which sender and receiver copy at the same time; between nodes, those of more than ACP_EAGER_BYTES are fetched by the receiver
- * straight into its buffer. A channel takes about ACP_CHANNEL_BYTES of the receiver's heap and as much again for its journal and the
- * sender's notes (acp_environment(7)); all of it is given back when both ends are freed.
+ * straight into its buffer. A channel takes about ACP_CHANNEL_BYTES of the receiver's heap, four times as much if the sender is on another
+ * node, and as much again for its journal and the sender's notes (acp_environment(7)); on a node, from the first message of more than
+ * 3/8 of that on, eight times as much of the sender's heap, if that has room. All of it is given back when both ends are freed.
  *
  * A request is a send, a receive or a free under way. It goes on while any thread of its process is in a call on channels (not in
  * acp_sync or acp_wait), and short messages that find room are sent before acp_nbsend_ch returns. Each request is ended by exactly one acp_wait_ch, acp_test_ch,

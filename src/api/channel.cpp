@@ -24,6 +24,7 @@ using base::Status;
 using message::Channels;
 using message::RequestEnd;
 using message::RequestKind;
+using node::AwaitedCall;
 
 constexpr auto no_bytes = static_cast<size_t>(-1);
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
@@ -97,8 +98,9 @@ Result<size_t> told(const char* call, const char* what, std::uint64_t number, Re
     return static_cast<size_t>(end.bytes);
 }
 
-Result<size_t> wait_for(const char* call, acp_request_t request, std::int64_t timeout_ns) {
-    auto ended = library().channels->wait(number_of(request), timeout_ns);
+Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request) {
+    const char* const call = node::name_of(awaited).data();
+    auto ended = library().channels->wait(number_of(request), -1, awaited);
     if (!ended.is_ok())
         return named(call, "request", number_of(request), std::move(ended).failure());
     return told(call, "request", number_of(request), std::move(ended).value());
@@ -173,7 +175,7 @@ acp_request_t acp_nbfree_ch(acp_ch_t ch) {
 size_t acp_wait_ch(acp_request_t request) {
     if (number_of(request) == Channels::ended_at_once && library().life.is_usable()) return 0;
     return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
-                                          [&] { return wait_for("acp_wait_ch", request, -1); });
+                                          [&] { return wait_for(AwaitedCall::wait_ch, request); });
 }
 
 int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
@@ -186,7 +188,7 @@ int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
         for (int i = 0; i < count; ++i) {
             size_t size = 0;
             if (requests[i] != ACP_REQUEST_NULL) {
-                auto ended = wait_for("acp_waitall_ch", requests[i], -1);
+                auto ended = wait_for(AwaitedCall::waitall_ch, requests[i]);
                 size = ended.is_ok() ? ended.value() : no_bytes;
                 if (!ended.is_ok() && first.is_ok()) first = std::move(ended).failure();
             }
@@ -201,7 +203,8 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
     return api::run<Gravity::reported>(
         "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
-            auto ended = library().channels->wait(number_of(request), timeout_ns);
+            auto ended = library().channels->wait(number_of(request), timeout_ns,
+                                                  AwaitedCall::wait_ch_timeout);
             if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
@@ -215,7 +218,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
 
 int acp_test_ch(acp_request_t request, size_t* size) {
     return api::run<Gravity::misuse_ends>("acp_test_ch", -1, [&]() -> Result<int> {
-        auto ended = library().channels->wait(number_of(request), 0);
+        auto ended = library().channels->wait(number_of(request), 0, AwaitedCall::wait_ch);
         if (!ended.is_ok()) {
             if (ended.failure().code() == Code::timeout) return 0;
             return named("acp_test_ch", "request", number_of(request), std::move(ended).failure());

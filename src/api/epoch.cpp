@@ -162,7 +162,8 @@ base::Status open_epoch(Library& instance) {
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator);
     instance.channels = std::make_unique<message::Channels>(
-        *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config));
+        *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
+        instance.channel_handles_made);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -171,6 +172,9 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    if (instance.channels != nullptr) {
+        instance.channel_handles_made = instance.channels->handles_made();
+    }
     instance.channels.reset();
     instance.workspaces.reset();
     instance.sequences.reset();
@@ -279,6 +283,7 @@ private:
 // Waits for every command, and says on standard error what failed that the program has not asked for: it hears of it here or
 // never.
 void finish_commands(Library& instance, const char* call) {
+    instance.channels->settle_sent();
     const node::Unreported unreported = instance.gma->finish_all();
     if (unreported.count == 0) return;
     try {

@@ -99,8 +99,9 @@ base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::ui
 extern "C" {
 
 acp_ga_t acp_malloc(size_t size, int rank) {
-    // A line of its own: the library is in use, and the thread has called it before.
-    if (const memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+    // A line of its own: the thread has called the library before, which need not be in use any more.
+    const memory::HazardLine* const line = api::inline_line;
+    if (line != nullptr && library().allocator != nullptr) [[likely]] {
         const node::Segment& segment = library().gma->space().segment();
         if (static_cast<std::uint32_t>(rank) < segment.shape().procs) [[likely]] {
             const std::uint32_t process = segment.process_of(static_cast<std::uint32_t>(rank));
@@ -155,9 +156,10 @@ acp_ga_t acp_realloc(acp_ga_t ga, size_t size) {
 }
 
 int acp_free(acp_ga_t ga) {
-    if (const memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
-        if (library().allocator->free_here(*line, ga)) [[likely]]
-            return 0;
+    const memory::HazardLine* const line = api::inline_line;
+    if (line != nullptr && library().allocator != nullptr &&
+        library().allocator->free_here(*line, ga)) [[likely]] {
+        return 0;
     }
     return free_long(ga);
 }

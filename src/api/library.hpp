@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct Library {
     std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
+    std::uint64_t channel_handles_made = 0;  // in the epochs before
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

@@ -3,6 +3,7 @@
 // thread; each call blocks. Tests: tests/conformance/heap_test.cpp, hashed_test.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -17,7 +18,8 @@ inline base::Status ask(gma::Gma& gma, const gma::Invocation& call) {
     return gma.wait_for_one(gma.issue_invoke(call, gma::handle_null));
 }
 
-// Several operations under way at once, whose arguments may go when they were added, and whose results may not before wait().
+// Several operations and copies under way at once. Arguments may go when they were added; results, and the memory of copies, may not
+// before wait().
 class Asks {
 public:
     //   gma  outlives this
@@ -30,9 +32,16 @@ public:
 
     // Throws std::bad_alloc, and has begun nothing then.
     void add(const gma::Invocation& call) {
-        handles_.push_back(gma::handle_null);
-        handles_.back() = gma_.issue_invoke(call, gma::handle_null);
+        note([&] { return gma_.issue_invoke(call, gma::handle_null); });
     }
+
+    // The same of a copy.
+    void add_copy(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes) {
+        note([&] { return gma_.copy(target, source, bytes, gma::handle_null); });
+    }
+
+    // Those that wait() waits for.
+    [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
     // Waits until all are over. The first failure.
     base::Status wait() {
@@ -47,6 +56,14 @@ public:
     }
 
 private:
+    // The handle that issue() returns. One that is odd has ended well.
+    template <typename Issue>
+    void note(const Issue& issue) {
+        handles_.push_back(gma::handle_null);
+        handles_.back() = issue();
+        if (handles_.back() % 2 != 0) handles_.pop_back();
+    }
+
     gma::Gma& gma_;
     std::vector<gma::Handle> handles_;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "data/ask.hpp"
 
 namespace acp::data {
 
@@ -15,6 +16,9 @@ using base::Code;
 using base::Status;
 
 namespace {
+
+// Under way at once.
+constexpr std::size_t pieces_max = 1024;
 
 Status no_workspace() {
     return {Code::stale,
@@ -94,9 +98,16 @@ Status Workspaces::move(const Workspace* workspace,
         return is_read ? std::tuple(here, there, end - begin)
                        : std::tuple(there, here, end - begin);
     };
-    const gma::Handle all =
-        gma_.copy_list(memory::IssuedBy::list, last - first + 1, piece, gma::handle_null);
-    return gma_.wait(all, -1, false);
+    // Each piece is waited for by itself: failures of the program's commands are none of this call, and its own are told by it alone.
+    Status status;
+    Asks pieces(gma_);
+    for (std::uint64_t i = 0; i <= last - first && status.is_ok(); ++i) {
+        const auto [target, source, size] = piece(i);
+        pieces.add_copy(target, source, size);
+        if (pieces.size() == pieces_max) status = pieces.wait();
+    }
+    Status rest = pieces.wait();
+    return status.is_ok() ? std::move(rest) : std::move(status);
 }
 
 }  // namespace acp::data

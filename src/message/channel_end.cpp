@@ -32,6 +32,10 @@ namespace {
 
 constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
 constexpr std::uint64_t recovery_pause_ns = 200'000'000;
+// Between nodes a ring holds what is under way in a round trip, which is longer than on a node: docs/adr/0023-channels.md.
+constexpr std::uint64_t far_ring_factor = 4;
+// Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
+constexpr std::uint64_t slot_bytes_max = 64 << 10;
 
 // The part of a ring that lies with the sender: from the first credit on.
 constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
@@ -59,10 +63,14 @@ ChannelEnd::OwnBlock& ChannelEnd::own() const noexcept {
 
 // Of memory in the heap of a process of this node.
 char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
+    const auto process = static_cast<std::uint32_t>(tools_->gma.space().layout().process(address));
+    return blocks_of(process) + (address - tools_->allocator.start_of(process));
+}
+
+// The start of the heap of a process of this node.
+char* ChannelEnd::blocks_of(std::uint32_t process) const noexcept {
     const local::Space& space = tools_->gma.space();
-    const auto process = static_cast<std::uint32_t>(space.layout().process(address));
-    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks) +
-           (address - tools_->allocator.start_of(process));
+    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks);
 }
 
 Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side) {
@@ -71,10 +79,14 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     side_ = side;
     is_being_freed_ = false;
     is_broken_ = false;
+    deaths_heeded_ = 0;
     has_found_ = false;
     recovered_at_ns_ = 0;
     partner_ring_ = 0;
-    const RingShape shape(tools.settings.record_bytes);
+    const bool is_from_afar = side == Side::receiver && !tools.gma.space().is_on_node(name.sender);
+    const RingShape shape(
+        is_from_afar ? std::min(far_ring_factor * tools.settings.record_bytes, ring_bytes_max)
+                     : tools.settings.record_bytes);
     const std::uint64_t bytes = block_bytes(side, shape);
     auto block = tools.allocator.allocate(tools.gma.space().process(), bytes, line_bytes);
     if (!block.is_ok()) return std::move(block).failure();
@@ -83,22 +95,32 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     introduction_ = {block_ + offsetof(OwnBlock, letter), block_ + block_head_bytes,
                      shape.record_bytes(), 0};
     os::fill_random(std::as_writable_bytes(std::span(&introduction_.key, 1)).first(4));
-    const bool is_near_receiver =
-        side == Side::receiver && tools.gma.space().is_on_node(name.sender);
     if (side == Side::receiver) open_own_ring();
-    // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
-    Status status = is_near_receiver ? open({}) : Status();
-    if (status.is_ok()) {
-        auto partner = tools.pairing.meet(name, side, introduction_);
-        if (!partner.is_ok()) {
-            status = std::move(partner).failure();
-        } else if (partner.value().has_value()) {
-            has_found_ = true;
-            if (!is_near_receiver) status = open(*partner.value());
-        }
-    }
+    Status status = introduce();
     if (!status.is_ok()) drop();
     return status;
+}
+
+// Meets the partner if that is there. After a failure no partner knows of this end.
+Status ChannelEnd::introduce() {
+    const bool is_near_receiver =
+        side_ == Side::receiver && tools_->gma.space().is_on_node(name_.sender);
+    if (is_near_receiver) {
+        // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
+        Status status = open({});
+        if (!status.is_ok()) return status;
+    }
+    auto partner = tools_->pairing.meet(name_, side_, introduction_);
+    if (!partner.is_ok()) return std::move(partner).failure();
+    if (!partner.value().has_value()) return {};
+    has_found_ = true;
+    if (is_near_receiver) return {};
+    if (!open(*partner.value()).is_ok()) {
+        // The partner knows of this end by now: it opens with its first request, as if the partner had come later.
+        own().letter.from = *partner.value();
+        own().letter.has_come.store(1, std::memory_order_relaxed);
+    }
+    return {};
 }
 
 // An empty ring with room for all of it, so that the sender need not wait for the receiver.
@@ -108,14 +130,13 @@ void ChannelEnd::open_own_ring() noexcept {
 }
 
 bool ChannelEnd::has_met() noexcept {
-    if (is_broken_) return false;
     const Letter& letter = own().letter;
     // acquire: the introduction is there; partner: operations::put_notify
     if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
-    Status status = open(letter.from);
-    if (status.is_ok()) return true;
-    is_broken_ = true;
-    fail_all(status);
+    if (open(letter.from).is_ok()) return true;
+    // No memory now. The partner must be told of a free, which therefore waits for memory.
+    while (!queue_.is_empty() && queue_.front().kind != RequestKind::free)
+        queue_.end_front({Status::bare(Code::memory), 0});
     return false;
 }
 
@@ -166,18 +187,25 @@ void ChannelEnd::make_work(const Path& path,
     const RingShape shape(receiver.record_bytes);
     const RingKey key(static_cast<std::uint32_t>(receiver.key));
     const local::Space& space = tools_->gma.space();
-    const std::uint32_t bell_slot =
-        space.is_on_node(this->partner()) ? space.slot_of(this->partner()) : space.slot();
+    const bool is_near = space.is_on_node(this->partner());
+    const std::uint32_t bell_slot = is_near ? space.slot_of(this->partner()) : space.slot();
     sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
     if (side_ == Side::receiver) {
-        work_ = std::make_unique<Receiving<Path>>(
-            tools_->gma, path, shape, key,
-            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)), bell);
+        const SenderPlaces sender{
+            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
+            is_near ? blocks_of(name_.sender) : nullptr};
+        work_ = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
         return;
     }
-    const bool is_far = !space.is_on_node(this->partner());
-    const SendingRule rule{record_bytes_max,
-                           is_far ? tools_->settings.eager_bytes : ~std::uint64_t{0}};
+    SendingRule rule;
+    rule.record_bytes_max = record_bytes_max;
+    if (is_near) {
+        pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
+        rule.pipe = &pipe_;
+        rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
+    } else {
+        rule.offer_bytes = tools_->settings.eager_bytes;
+    }
     work_ =
         std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
 }
@@ -191,8 +219,9 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 void ChannelEnd::go_on_thoroughly() noexcept {
     // Before the last look: what a partner that has died since had sent is taken.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
-    if (is_broken_ || (is_gone && side_ == Side::sender)) return give_up();
+    is_broken_ = is_broken_ || (is_gone && side_ == Side::sender);
     (void)go_on();
+    if (is_broken_) return;
     // Not at each look: it may wake the partner, whose own look would wake this process again.
     const std::uint64_t now_ns = os::now_ns();
     if (work_ != nullptr && now_ns - recovered_at_ns_ >= recovery_pause_ns) {
@@ -200,13 +229,10 @@ void ChannelEnd::go_on_thoroughly() noexcept {
         work_->recover();
         (void)work_->go_on(queue_);
     }
-    if (is_gone) give_up();
-}
-
-// From now on no request goes well, so that none does after one that has failed.
-void ChannelEnd::give_up() noexcept {
+    // What lies in the ring waits for requests of a receiver that has none now.
+    if (!is_gone || queue_.is_empty()) return;
     is_broken_ = true;
-    fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
+    (void)go_on();
 }
 
 std::string ChannelEnd::fate_of_partner() const {
@@ -215,14 +241,17 @@ std::string ChannelEnd::fate_of_partner() const {
     return node::fate(space.segment(), space.slot_of(partner()));
 }
 
-void ChannelEnd::fail_all(const Status& why) noexcept {
-    if (work_ != nullptr) work_->settle();  // afterwards nobody writes to a buffer
+// Of a broken end. Not while something is under way, which may still write to a buffer; that ends soon, and whoever waits looks again.
+// true: requests have ended.
+bool ChannelEnd::fail_all() noexcept {
+    if (queue_.is_empty() || (work_ != nullptr && !work_->is_idle())) return false;
+    if (work_ != nullptr) work_->settle();
     while (!queue_.is_empty()) {
         const std::uint64_t key = queue_.front().key;
         if (key != 0) (void)tools_->gma.registry().remove(key);
-        queue_.end_front(
-            {Status::worded(why.code(), [&why] { return std::string(why.message()); }), 0});
+        queue_.end_front({Status::worded(Code::peer, [this] { return fate_of_partner(); }), 0});
     }
+    return true;
 }
 
 void ChannelEnd::drop() noexcept {
@@ -231,6 +260,7 @@ void ChannelEnd::drop() noexcept {
     work_.reset();
     const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {
+        pipe_.give_back();
         if (!has_met) (void)tools_->pairing.withdraw(name_, side_);
         if (block_ != 0 && (side_ == Side::sender || !is_in_order))
             (void)tools_->allocator.free(block_);

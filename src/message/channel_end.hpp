@@ -3,6 +3,7 @@
 // or because its partner is dead. What it keeps in the heap of its rank, in one block:
 //   sender    its letter, the count of fetched offers, and, for a receiver on another node, the credits of the ring
 //   receiver  its letter, and the ring
+// A sender of long messages on a node keeps a pipe there too (pipe_block.hpp).
 // The receiver's block is freed by the sender, who looks at it last; each frees its own where the other one is dead.
 // All but `slot` is for the holder of `mutex`. Tests: tests/conformance/channel_test.cpp.
 #pragma once
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
@@ -18,6 +20,7 @@
 #include "message/end_lock.hpp"
 #include "message/end_work.hpp"
 #include "message/pairing.hpp"
+#include "message/pipe_block.hpp"
 #include "message/request_queue.hpp"
 #include "message/slots.hpp"
 
@@ -59,7 +62,7 @@ public:
         return side_ == Side::sender ? name_.receiver : name_.sender;
     }
 
-    // Whether its partner is dead or cut off: then requests end by go_on_thoroughly().
+    // No request goes well any more: its partner is dead or cut off.
     [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
     // No request but that to free may follow.
@@ -77,13 +80,25 @@ public:
 
     // Goes on with the requests as far as it can. true: something moved.
     bool go_on() noexcept {
-        if (is_broken_) return false;
+        if (is_broken_) return fail_all();
         if (work_ == nullptr && !has_met()) return false;
         return work_->go_on(queue_);
     }
 
     // As go_on(), after nothing has come for long, or before the thread sleeps: also looks whether the partner lives.
     void go_on_thoroughly() noexcept;
+
+    // The same where somebody of the job has died since the last call: then a request with a dead partner fails at once.
+    //   deaths  ControlBlock::deaths
+    void heed_deaths(std::uint32_t deaths) noexcept {
+        if (std::exchange(deaths_heeded_, deaths) != deaths) [[unlikely]]
+            go_on_thoroughly();
+    }
+
+    // EndWork::settle_sent, where the end has met its partner.
+    void settle_sent() noexcept {
+        if (work_ != nullptr) work_->settle_sent();
+    }
 
     // Gives back what the end has, after its last request has ended.
     void drop() noexcept;
@@ -95,27 +110,30 @@ private:
     struct OwnBlock;
 
     void open_own_ring() noexcept;
+    base::Status introduce();
     bool has_met() noexcept;
     base::Status open(const Introduction& partner);
     template <typename Path>
     void make_work(const Path& path, const Introduction& partner, std::uint64_t record_bytes_max);
     [[nodiscard]] bool is_partner_gone() const noexcept;
     [[nodiscard]] std::string fate_of_partner() const;
-    void give_up() noexcept;
-    void fail_all(const base::Status& why) noexcept;
+    bool fail_all() noexcept;
     [[nodiscard]] OwnBlock& own() const noexcept;
     [[nodiscard]] char* pointer_to(GlobalAddress address) const noexcept;
+    [[nodiscard]] char* blocks_of(std::uint32_t process) const noexcept;
 
     ChannelTools* tools_ = nullptr;
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool is_broken_ = false;  // the partner is dead
     bool has_found_ = false;  // the partner was there first
+    bool is_broken_ = false;  // the partner is dead or cut off
+    std::uint32_t deaths_heeded_ = 0;
     std::uint64_t recovered_at_ns_ = 0;
     GlobalAddress block_ = 0;         // own one
     Introduction introduction_;       // own one
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
+    PipeBlock pipe_;                  // of a sender to a receiver on its node
     std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
     RequestQueue queue_;
 };

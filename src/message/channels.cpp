@@ -21,13 +21,29 @@ namespace {
 // Of the looks that follow: one in so many goes on with the requests of other channels too.
 constexpr std::uint32_t looks_per_round = 8;
 
+// That makes a request of a kind and waits for it.
+node::AwaitedCall blocking_call_of(RequestKind kind) noexcept {
+    switch (kind) {
+        case RequestKind::send:
+            return node::AwaitedCall::send_ch;
+        case RequestKind::receive:
+            return node::AwaitedCall::recv_ch;
+        case RequestKind::free:
+            break;
+    }
+    return node::AwaitedCall::free_ch;
+}
+
 }  // namespace
 
 // That a request has ended, or that it is another's by now.
 class Channels::RequestCondition final : public gma::Condition {
 public:
-    RequestCondition(Channels& channels, ChannelRequest& request, ChannelEnd& end) noexcept
-        : channels_(channels), request_(request), end_(end) {}
+    RequestCondition(Channels& channels,
+                     ChannelRequest& request,
+                     ChannelEnd& end,
+                     node::AwaitedCall call) noexcept
+        : channels_(channels), request_(request), end_(end), call_(call) {}
 
     [[nodiscard]] bool is_done() const noexcept {
         // acquire: partner is RequestQueue::end_front
@@ -67,7 +83,8 @@ public:
         memory::Command told;
         told.source = space.starter_address(name.sender);
         told.target = space.starter_address(name.receiver);
-        entry.tell(call(), since_ns, &told);
+        told.width = request_.kind == RequestKind::free ? node::awaited_free_width : 0;
+        entry.tell(call_, since_ns, &told);
     }
 
     void warn(std::uint64_t waited_ns) override {
@@ -77,25 +94,14 @@ public:
             "acp: rank %u has waited %.1f s in %s for rank %u; is that process stopped, or "
             "has it not made the call that belongs to this one?\n",
             channels_.tools_.gma.space().rank(), static_cast<double>(waited_ns) / 1e9,
-            std::string(node::name_of(call())).c_str(), segment.rank_of(end_.partner()));
+            std::string(node::name_of(call_)).c_str(), segment.rank_of(end_.partner()));
     }
 
 private:
-    [[nodiscard]] node::AwaitedCall call() const noexcept {
-        switch (request_.kind) {
-            case RequestKind::send:
-                return node::AwaitedCall::send_ch;
-            case RequestKind::receive:
-                return node::AwaitedCall::recv_ch;
-            case RequestKind::free:
-                break;
-        }
-        return node::AwaitedCall::free_ch;
-    }
-
     Channels& channels_;
     ChannelRequest& request_;
     ChannelEnd& end_;
+    node::AwaitedCall call_;
     std::uint32_t looks_ = 0;
     bool is_announced_ = false;
 };
@@ -108,20 +114,24 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
                           ? "sender and receiver are the same rank"
                           : "the calling rank is neither the sender nor the receiver");
     }
+    NextNumber& next = next_number(sender, receiver);
     ChannelEnd* const end = ends_.take();
     if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
     const std::unique_lock lock(end->mutex);
-    // An end that could not be made has no number, so ends are made one after the other.
-    const std::scoped_lock numbers(numbers_mutex_);
-    std::uint64_t& number = numbers_[{sender, receiver}];
-    Status status = end->make(tools_, {sender, receiver, number},
+    const std::scoped_lock numbers(next.mutex);
+    Status status = end->make(tools_, {sender, receiver, next.number},
                               sender == own ? Side::sender : Side::receiver);
     if (status.is_ok()) {
-        ++number;
+        ++next.number;
         return end->slot.handle.load(std::memory_order_relaxed);
     }
     ends_.give_back(*end);
     return status;
+}
+
+Channels::NextNumber& Channels::next_number(std::uint32_t sender, std::uint32_t receiver) {
+    const std::scoped_lock lock(numbers_mutex_);
+    return numbers_[{sender, receiver}];
 }
 
 // The end of a handle, locked.
@@ -133,10 +143,9 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
             const bool is_fit = kind == RequestKind::free ||
                                 (kind == RequestKind::send) == (end->side() == Side::sender);
             if (is_fit) [[likely]] {
-                // A partner that is dead by now is known at once.
+                // A partner that is dead by now is known at once. acquire: who has died; partner: node::mark_dead
                 const node::Segment& segment = tools_.gma.space().segment();
-                if (segment.control().deaths.load(std::memory_order_relaxed) != 0) [[unlikely]]
-                    end->go_on_thoroughly();
+                end->heed_deaths(segment.control().deaths.load(std::memory_order_acquire));
                 return locked;
             }
             return Status(Code::argument, kind == RequestKind::send
@@ -176,11 +185,7 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     pending_.fetch_add(1, std::memory_order_relaxed);
     if (kind == RequestKind::free) end.begin_free();
     const SlotHandle handle = request->slot.handle.load(std::memory_order_relaxed);
-    if (end.is_broken()) {
-        end.go_on_thoroughly();
-    } else {
-        (void)end.go_on();
-    }
+    (void)end.go_on();
     return handle;
 }
 
@@ -220,17 +225,19 @@ Result<RequestEnd> Channels::run(SlotHandle channel,
                                  std::uint64_t bytes) {
     auto request = begin(channel, kind, buffer, bytes);
     if (!request.is_ok()) return std::move(request).failure();
-    return wait(request.value(), -1);
+    return wait(request.value(), -1, blocking_call_of(kind));
 }
 
-Result<RequestEnd> Channels::wait(SlotHandle handle, std::int64_t timeout_ns) {
+Result<RequestEnd> Channels::wait(SlotHandle handle,
+                                  std::int64_t timeout_ns,
+                                  node::AwaitedCall call) {
     if (handle == ended_at_once) return RequestEnd{};
     ChannelRequest* const request = requests_.find(handle);
     if (request == nullptr) {
         return Status(Code::stale, "there is no such request: it has ended, or was never made");
     }
     ChannelEnd& end = *request->end.load(std::memory_order_relaxed);
-    RequestCondition condition(*this, *request, end);
+    RequestCondition condition(*this, *request, end, call);
     bool is_done = condition.is_done();
     const int looks = timeout_ns == 0 ? 1 : looks_at_once;
     for (int i = 0; i < looks && !is_done; ++i) {
@@ -270,6 +277,13 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
         ends_.give_back(end);
     }
     return ended;
+}
+
+void Channels::settle_sent() noexcept {
+    ends_.for_each([](ChannelEnd& end) {
+        const std::scoped_lock lock(end.mutex);
+        end.settle_sent();
+    });
 }
 
 // What others have begun goes on while any thread of the process waits.

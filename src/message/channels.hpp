@@ -3,6 +3,7 @@
 // Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -26,14 +27,18 @@ public:
     // Looks at the ring alone before a thread that waits begins to look at everything.
     static constexpr int looks_at_once = 128;
 
+    //   handles_made  handles_made() of the epoch before this one
     //   all but settings outlive this
     Channels(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
-             const ChannelSettings& settings) noexcept
+             const ChannelSettings& settings,
+             std::uint64_t handles_made) noexcept
         : pairing_(gma, hashed),
           tools_{gma, allocator, pairing_, settings},
-          is_adoption_safe_(gma.hazards().has_membarrier()) {}
+          is_adoption_safe_(gma.hazards().has_membarrier()),
+          ends_(handles_made),
+          requests_(handles_made) {}
 
     // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
     ~Channels() = default;
@@ -53,8 +58,11 @@ public:
 
     // Waits for the end of a request, which is gone then.
     //   timeout_ns  0: only look; < 0: for ever
+    //   call        that waits, for people
     // The outer failure: stale (no such request), timeout (it goes on).
-    base::Result<RequestEnd> wait(SlotHandle handle, std::int64_t timeout_ns);
+    base::Result<RequestEnd> wait(SlotHandle handle,
+                                  std::int64_t timeout_ns,
+                                  node::AwaitedCall call);
 
     // Sends or receives a message of one record if there is room, or a message, within so many looks; true: done, and the length of
     // the message. Else nothing has happened, and run() or begin() does it or says why not. Makes no system call that may end a
@@ -65,11 +73,19 @@ public:
                                    int looks,
                                    std::uint64_t& length) noexcept;
 
-    // begin() and wait().
+    // begin() and wait(), in the call of the kind.
     base::Result<RequestEnd> run(SlotHandle channel,
                                  RequestKind kind,
                                  char* buffer,
                                  std::uint64_t bytes);
+
+    // Waits for what ends have sent. What of it failed, since a partner has gone, is told by requests or by nobody.
+    void settle_sent() noexcept;
+
+    // What the next epoch is told, so that no handle of this one means anything there.
+    [[nodiscard]] std::uint64_t handles_made() {
+        return std::max(ends_.handles_made(), requests_.handles_made());
+    }
 
 private:
     class RequestCondition;
@@ -79,6 +95,14 @@ private:
         std::unique_lock<EndLock> lock;
     };
 
+    // Of the next channel of two processes. An end that could not be made has no number, so their ends are made one after the other:
+    // `mutex` is held until the end is made, for two round trips where the other process is on another node.
+    struct NextNumber {
+        std::mutex mutex;
+        std::uint64_t number = 0;
+    };
+
+    NextNumber& next_number(std::uint32_t sender, std::uint32_t receiver);
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
     base::Result<SlotHandle> add(ChannelEnd& end,
                                  RequestKind kind,
@@ -94,8 +118,8 @@ private:
     Slots<ChannelRequest> requests_;
     std::atomic<std::uint32_t> pending_{0};  // requests that have not ended
     std::mutex numbers_mutex_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>
-        numbers_;  // of the next channel, by sender and receiver
+    std::map<std::pair<std::uint32_t, std::uint32_t>, NextNumber>
+        numbers_;  // by sender and receiver; none is ever removed
 };
 
 }  // namespace acp::message

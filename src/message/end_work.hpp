@@ -16,6 +16,7 @@ enum class RecordTag : std::uint8_t {
     whole,   // a message
     length,  // 8 bytes: so long is the message of which pieces follow
     piece,   // the next bytes of such a message
+    slot,    // a PipePiece: the next bytes of a message lie in the pipe
     offer,   // an FetchOffer: the receiver fetches the message
     end      // the sender frees its end
 };
@@ -59,7 +60,13 @@ public:
     // Whether the request to free has ended in order: then the partner no longer looks at anything of this end.
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
 
-    // Waits for what this end has under way. Called before it is destroyed.
+    // Whether nothing is under way that may read or write memory of this end: then settle() does not wait.
+    [[nodiscard]] virtual bool is_idle() noexcept = 0;
+
+    // Waits for what was sent, and takes its failures, which are nobody's to be told.
+    virtual void settle_sent() noexcept = 0;
+
+    // The same, and for whatever else this end has under way. Called before it is destroyed.
     virtual void settle() noexcept = 0;
 };
 

@@ -52,6 +52,11 @@ bool FarPath::may_send() noexcept {
     return under_way_.size() < under_way_max;
 }
 
+bool FarPath::is_idle() noexcept {
+    forget_ended();
+    return under_way_.empty();
+}
+
 void FarPath::settle() noexcept {
     while (!under_way_.empty()) end_oldest();
 }

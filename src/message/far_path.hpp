@@ -37,7 +37,8 @@ public:
     };
 
     //   gma  outlives this
-    FarPath(gma::Gma& gma, const RingPlace& place) noexcept : gma_(&gma), place_(place) {}
+    // Throws std::bad_alloc, as copies do.
+    FarPath(gma::Gma& gma, const RingPlace& place) : gma_(&gma), place_(place) {}
 
     FarPath(const FarPath&) = default;
     FarPath& operator=(const FarPath&) = default;
@@ -77,6 +78,9 @@ public:
 
     // Whether more may be sent without waiting for what is under way.
     [[nodiscard]] bool may_send() noexcept;
+
+    // Whether nothing that was sent is under way any more.
+    [[nodiscard]] bool is_idle() noexcept;
 
     // Waits for what was sent, so that nothing of it is under way any more.
     void settle() noexcept;

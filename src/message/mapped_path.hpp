@@ -57,6 +57,18 @@ public:
 
     [[nodiscard]] bool ring() const noexcept { return peer_->ring(); }
 
+    // What is stored is there: nothing is ever under way.
+
+    [[nodiscard]] static bool may_send() noexcept { return true; }
+
+    [[nodiscard]] static bool is_cut_off() noexcept { return false; }
+
+    static void probe() noexcept {}
+
+    [[nodiscard]] static bool is_idle() noexcept { return true; }
+
+    static void settle() noexcept {}
+
 private:
     char* memory_;
     PeerBell* peer_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -30,51 +31,84 @@ data::Bytes bytes_of(const EntryKey& key) noexcept {
     return std::as_bytes(std::span(&key, 1));
 }
 
+// What call() returns; memory, if it throws for want of it.
+template <typename Call>
+auto contained(const Call& call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return Status::bare(base::Code::memory);
+    }
+}
+
 }  // namespace
 
 void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     std::memset(segment.claimed(slot, node::Claim::channel_map), 0, sizeof(GlobalAddress));
 }
 
-// The entry is added before the partner's is looked for, on both sides; each is one linearizable step of the map.
 Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
                                                   Side side,
                                                   const Introduction& own) {
+    for (;;) {
+        // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
+        Status status = contained([&] { return add(name, side, own); });
+        if (!status.is_ok()) return status;
+        Introduction partner;
+        auto meeting = contained([&] { return look_for_partner(name, side, own, partner); });
+        if (meeting.is_ok() && meeting.value() == Encounter::met) return std::optional(partner);
+        if (meeting.is_ok() && meeting.value() == Encounter::awaited)
+            return std::optional<Introduction>();
+        auto withdrawn = contained([&] { return withdraw(name, side); });
+        if (withdrawn.is_ok() && !withdrawn.value()) return std::optional<Introduction>();
+        if (!meeting.is_ok()) return std::move(meeting).failure();
+    }
+}
+
+Status Pairing::add(const ChannelName& name, Side side, const Introduction& own) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    const EntryKey own_key{name.number, name.sender, side};
+    const EntryKey key{name.number, name.sender, side};
     auto put = hashed_.put(map.value(),
-                           {.key = bytes_of(own_key),
+                           {.key = bytes_of(key),
                             .value = std::as_bytes(std::span(&own, 1)),
                             .mode = data::PutMode::assign,
                             .expected = {}},
                            nullptr);
-    if (!put.is_ok()) return std::move(put).failure();
-    const EntryKey partner_key{name.number, name.sender, other(side)};
-    Introduction partner;
-    auto found = hashed_.find(map.value(), bytes_of(partner_key),
-                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
-    Status status;
-    if (!found.is_ok()) {
-        status = std::move(found).failure();
-    } else if (found.value().effect != data::Effect::done) {
-        return std::optional<Introduction>();
-    } else {
-        status = write(own, partner.letter);
-        // Whoever finds the other one removes both entries; where both do, the second finds nothing left.
-        if (status.is_ok()) status = withdraw(name, other(side));
-    }
-    auto removed = withdraw(name, side);
-    if (status.is_ok()) status = std::move(removed);
-    if (!status.is_ok()) return status;
-    return std::optional(partner);
+    return put.is_ok() ? Status() : std::move(put).failure();
 }
 
-Status Pairing::withdraw(const ChannelName& name, Side side) {
+Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
+                                                     Side side,
+                                                     const Introduction& own,
+                                                     Introduction& partner) {
+    auto map = map_of(name.receiver);
+    if (!map.is_ok()) return std::move(map).failure();
+    auto found =
+        hashed_.find(map.value(), bytes_of(EntryKey{name.number, name.sender, other(side)}),
+                     std::as_writable_bytes(std::span(&partner, 1)), nullptr);
+    if (!found.is_ok()) return std::move(found).failure();
+    if (found.value().effect != data::Effect::done) return Encounter::awaited;
+    auto removed = withdraw(name, other(side));
+    if (!removed.is_ok()) return std::move(removed).failure();
+    if (!removed.value()) return Encounter::withdrawn;
+    auto told = contained([&] { return write(own, partner.letter); });
+    if (!told.is_ok()) {
+        // The partner waits on, and for the next end of this name.
+        (void)contained([&] { return add(name, other(side), partner); });
+        return told;
+    }
+    // Where both find each other, the second finds nothing left. An entry that stays is not looked at again.
+    (void)contained([&] { return withdraw(name, side); });
+    return Encounter::met;
+}
+
+Result<bool> Pairing::withdraw(const ChannelName& name, Side side) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
     auto erased = hashed_.erase(map.value(), bytes_of({name.number, name.sender, side}));
-    return erased.is_ok() ? Status() : std::move(erased).failure();
+    if (!erased.is_ok()) return std::move(erased).failure();
+    return erased.value().effect == data::Effect::done;
 }
 
 Status Pairing::write(const Introduction& own, GlobalAddress letter) {

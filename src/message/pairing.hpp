@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the two ends of a channel find each other, whoever comes first, and without the other rank's help. Each rank that receives by
 // channels has a map in its heap, with an entry for each end that has not yet met its partner. An end adds its own entry and then looks
-// for the other one's: of two that come at the same time at least one finds the other. It writes to the other one's letter
-// (introduction.hpp) and removes both entries.
+// for the other one's: of two that come at the same time at least one finds the other. Whoever removes an entry that is not its own has met
+// that end, and writes to its letter (introduction.hpp). An end that could not be made removes its own entry; if that is gone it has met its
+// partner after all.
 // The map is made by the first rank that needs it, and is found by a word of a range that this layer claims for each process
 // (node/claims.hpp). One for each epoch. Any thread; blocks where other nodes are asked.
 // Tests: tests/conformance/channel_test.cpp.
@@ -47,16 +48,27 @@ public:
     // Empties the word of a process before an epoch begins.
     static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
 
-    // Adds the entry of an end, and looks for its partner's. nullopt: the partner was not there; it will write to own.letter.
-    // Errors: memory, unsupported, peer; then there is no entry.
+    // Adds the entry of an end, and looks for its partner's. nullopt: the partner will write to own.letter, or has done so.
+    // Errors: memory, unsupported, peer; then there is no entry, and nobody knows of the end.
     base::Result<std::optional<Introduction>> meet(const ChannelName& name,
                                                    Side side,
                                                    const Introduction& own);
 
-    // Removes the entry of an end that has not met its partner. Errors: peer.
-    base::Status withdraw(const ChannelName& name, Side side);
+    // Removes the entry of an end. false: there is none. Errors: peer, memory.
+    base::Result<bool> withdraw(const ChannelName& name, Side side);
 
 private:
+    enum class Encounter : std::uint8_t {
+        met,       // the partner was told, and the introduction is its own
+        awaited,   // the partner was not there, or was first
+        withdrawn  // the partner was there, and has withdrawn
+    };
+
+    base::Status add(const ChannelName& name, Side side, const Introduction& own);
+    base::Result<Encounter> look_for_partner(const ChannelName& name,
+                                             Side side,
+                                             const Introduction& own,
+                                             Introduction& partner);
     base::Result<data::ContainerName> map_of(std::uint32_t process);
     base::Result<data::ContainerName> make_map(std::uint32_t process, GlobalAddress word);
     base::Status write(const Introduction& own, GlobalAddress letter);

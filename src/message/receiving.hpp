@@ -12,6 +12,7 @@
 
 #include "gma/gma.hpp"
 #include "message/end_work.hpp"
+#include "message/pipe.hpp"
 #include "message/ring.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
@@ -20,19 +21,24 @@
 
 namespace acp::message {
 
+// What a receiver knows of its sender.
+struct SenderPlaces {
+    memory::GlobalAddress fetched = 0;  // of its word that counts what was fetched
+    char* blocks = nullptr;             // the start of its heap, where it is on this node
+};
+
 template <typename Path>
 class Receiving final : public EndWork {
 public:
     //   path     to a ring that was opened under the key (ChannelEnd::make), and into which the sender may have put messages
-    //   fetched  address of the sender's word that counts what was fetched
     //   partner  whom to wake, where the path does not
     Receiving(gma::Gma& gma,
               const Path& path,
               RingShape shape,
               RingKey key,
-              memory::GlobalAddress fetched,
+              const SenderPlaces& sender,
               sync::Bell<>& partner)
-        : gma_(gma), ring_(path, shape, key), fetched_(fetched), partner_(partner) {}
+        : gma_(gma), ring_(path, shape, key), sender_(sender), partner_(partner) {}
 
     AtOnce run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept override {
         const ReceivedRecord record = ring_.receive();
@@ -66,20 +72,23 @@ public:
         wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for
     }
 
-    [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); }) {
-            return ring_.path().is_cut_off();
-        } else {
-            return false;
-        }
-    }
+    [[nodiscard]] bool is_cut_off() noexcept override { return ring_.path().is_cut_off(); }
 
     [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }
 
+    [[nodiscard]] bool is_idle() noexcept override {
+        return (fetch_ == gma::handle_null || gma_.has_ended(fetch_)) &&
+               (notice_ == gma::handle_null || gma_.has_ended(notice_)) && ring_.path().is_idle();
+    }
+
+    void settle_sent() noexcept override {
+        settle_notice();
+        ring_.path().settle();
+    }
+
     void settle() noexcept override {
         if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
-        settle_notice();
-        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
+        settle_sent();
     }
 
 private:
@@ -105,6 +114,8 @@ private:
             case RecordTag::piece:
                 copy_out(request, record);
                 break;
+            case RecordTag::slot:
+                return take_piece(queue, PipePiece::read(record));
             case RecordTag::offer:
                 return begin_fetch(queue, record);
             case RecordTag::end:
@@ -117,12 +128,28 @@ private:
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
     }
 
-    void copy_out(ChannelRequest& request, const ReceivedRecord& record) noexcept {
-        if (request.moved < request.bytes) {
-            std::memcpy(request.buffer + request.moved, record.data,
-                        std::min(record.bytes, request.bytes - request.moved));
-        }
+    // How many of the next bytes of the message have room in the buffer.
+    [[nodiscard]] static std::uint64_t wanted_of(const ChannelRequest& request,
+                                                 std::uint64_t bytes) noexcept {
+        return request.moved < request.bytes ? std::min(bytes, request.bytes - request.moved) : 0;
+    }
+
+    static void copy_out(ChannelRequest& request, const ReceivedRecord& record) noexcept {
+        const std::uint64_t wanted = wanted_of(request, record.bytes);
+        if (wanted != 0) std::memcpy(request.buffer + request.moved, record.data, wanted);
         request.moved += record.bytes;
+    }
+
+    // The sender waits for the slot, so it is told at once.
+    void take_piece(RequestQueue& queue, const PipePiece& piece) noexcept {
+        ChannelRequest& request = queue.front();
+        request.length = piece.message_bytes;
+        take_out(request.buffer + request.moved, sender_.blocks + piece.place,
+                 wanted_of(request, piece.bytes), piece.bytes);
+        request.moved += piece.bytes;
+        wake_if(ring_.release());
+        wake_if(ring_.tell_released());
+        if (request.moved >= request.length) finish(queue);
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
@@ -144,14 +171,14 @@ private:
         fetch_ = gma::handle_null;
         ++fetched_count_;
         settle_notice();
-        const operations::PutNotify counted{0, fetched_, fetched_count_};
-        notice_ =
-            gma_.issue_invoke({static_cast<std::uint32_t>(gma_.space().layout().process(fetched_)),
-                               operations::put_notify_number,
-                               std::as_bytes(std::span(&counted, 1)),
-                               {},
-                               nullptr},
-                              gma::handle_null);
+        const operations::PutNotify counted{0, sender_.fetched, fetched_count_};
+        notice_ = gma_.issue_invoke(
+            {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.fetched)),
+             operations::put_notify_number,
+             std::as_bytes(std::span(&counted, 1)),
+             {},
+             nullptr},
+            gma::handle_null);
         wake_if(ring_.release());
         if (status.is_ok()) return finish(queue);
         queue.end_front({std::move(status), 0});
@@ -189,7 +216,7 @@ private:
 
     gma::Gma& gma_;
     RingReceiver<Path> ring_;
-    memory::GlobalAddress fetched_;
+    SenderPlaces sender_;
     sync::Bell<>& partner_;
     gma::Handle fetch_ = gma::handle_null;   // under way: of the offer that the ring still holds
     gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before

@@ -46,12 +46,19 @@
 //                                  the payload. For credits a put. On a node: the store, then a look whether the other end sleeps;
 //                                  true: the caller must wake it on its bell's word
 //   bool ring()                    that look alone
-// Between nodes none of them waits; a put whose source is `room` may be under way until a credit covers it.
+// Between nodes none of these waits; a put whose source is `room` may be under way until a credit covers it. And for whoever keeps an end
+// (sending.hpp, receiving.hpp), where MappedPath has nothing to do:
+//   bool may_send()                whether another record may be sent without waiting for what is under way
+//   bool is_cut_off()              whether something that was sent has failed, since the other node is lost
+//   void probe()                   sends a word that means nothing, if nothing is under way, so that is_cut_off() learns of a loss
+//   bool is_idle()                 whether nothing is under way
+//   void settle()                  waits until nothing is
 //
 // SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
 // more look, futex wait.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -104,10 +111,14 @@ public:
         return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
     }
 
-    // Whether the receiver has released all that was sent, and has told so (RingReceiver::tell_released).
-    [[nodiscard]] bool is_released() noexcept {
-        if (released_ != next_) read_credits();
-        return released_ == next_;
+    // The line behind what was sent.
+    [[nodiscard]] std::uint64_t next() const noexcept { return next_; }
+
+    // Whether the receiver has released all lines before this one, and has told so (RingReceiver::tell_released).
+    //   line  a next() of this ring, or 0, which asks whether the ring was opened
+    [[nodiscard]] bool is_released(std::uint64_t line) noexcept {
+        if (!is_known_released(line)) read_credits();
+        return is_known_released(line);
     }
 
     [[nodiscard]] Path& path() noexcept { return path_; }
@@ -129,6 +140,11 @@ public:
     }
 
 private:
+    // By the difference, since released_ begins below 0.
+    [[nodiscard]] bool is_known_released(std::uint64_t line) const noexcept {
+        return static_cast<std::int64_t>(released_ - line) >= 0;
+    }
+
     // Whether a record has room, and whether it must wrap.
     bool has_room(std::uint64_t bytes) noexcept {
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
@@ -184,7 +200,8 @@ class RingReceiver {
 public:
     // Call open() before anything else, unless the ring's memory was zero but for the two credits, of line 0 under this key: then it is
     // open already.
-    RingReceiver(const Path& path, RingShape shape, RingKey key) noexcept
+    // Throws what a copy of the path throws.
+    RingReceiver(const Path& path, RingShape shape, RingKey key)
         : path_(path), shape_(shape), key_(key) {}
 
     RingReceiver(const RingReceiver&) = delete;

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a channel that has met its partner. A message goes as one record if it fits, else in pieces that the receiver
-// takes out while more are put in. A long one for another node is offered: the receiver fetches it, and counts what it has fetched in a word
-// of the sender. Messages are put into the ring in order, also while older ones are being fetched. Tests: tests/conformance/channel_test.cpp.
+// takes out while more are put in: through the pipe (pipe.hpp) where both are on one node and the heap has room for it, else in the
+// ring. A long one for another node is offered: the receiver fetches it, and counts what it has fetched in a word of the sender. Messages are put into the ring in order, also while older ones are being fetched. Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <utility>
 #include <variant>
 
 #include "gma/gma.hpp"
 #include "message/end_work.hpp"
+#include "message/pipe.hpp"
+#include "message/pipe_block.hpp"
 #include "message/ring.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
@@ -23,6 +26,8 @@ namespace acp::message {
 struct SendingRule {
     std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
+    std::uint64_t slot_bytes = 0;                   // of a pipe
+    PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
 };
 
 template <typename Path>
@@ -60,22 +65,18 @@ public:
 
     void recover() noexcept override {
         ring_.serve();
-        if constexpr (requires(Path path) { path.probe(); }) ring_.path().probe();
+        ring_.path().probe();
     }
 
-    [[nodiscard]] bool is_cut_off() noexcept override {
-        if constexpr (requires(Path path) { path.is_cut_off(); }) {
-            return ring_.path().is_cut_off();
-        } else {
-            return false;
-        }
-    }
+    [[nodiscard]] bool is_cut_off() noexcept override { return ring_.path().is_cut_off(); }
 
     [[nodiscard]] bool is_over() const noexcept override { return is_over_; }
 
-    void settle() noexcept override {
-        if constexpr (requires(Path path) { path.settle(); }) ring_.path().settle();
-    }
+    [[nodiscard]] bool is_idle() noexcept override { return ring_.path().is_idle(); }
+
+    void settle_sent() noexcept override { ring_.path().settle(); }
+
+    void settle() noexcept override { settle_sent(); }
 
 private:
     // Puts what is left of a request into the ring. false: the ring is full.
@@ -87,6 +88,33 @@ private:
         }
         if (request.bytes <= rule_.record_bytes_max)
             return put(request.buffer, request.bytes, RecordTag::whole);
+        if (request.length == 0 && can_use_pipe()) return put_into_pipe(request);
+        return put_into_ring(request);  // and a message that has begun there goes on there
+    }
+
+    // Where the heap has no room for a pipe, the next message asks again.
+    [[nodiscard]] bool can_use_pipe() noexcept {
+        if (!pipe_.is_open() && rule_.pipe != nullptr)
+            pipe_.open(rule_.pipe->take(PipeSender<Path>::slots, rule_.slot_bytes));
+        return pipe_.is_open();
+    }
+
+    [[nodiscard]] bool put_into_pipe(ChannelRequest& request) noexcept {
+        const std::uint64_t piece_bytes = pipe_.piece_bytes(request.bytes);
+        while (request.moved < request.bytes) {
+            const std::uint64_t bytes = std::min(request.bytes - request.moved, piece_bytes);
+            char* const slot = pipe_.reserve();
+            if (slot == nullptr) return false;
+            std::memcpy(slot, request.buffer + request.moved, bytes);
+            if (pipe_.commit(bytes, request.bytes, static_cast<std::uint8_t>(RecordTag::slot)))
+                os::futex_wake(partner_.word(), os::everybody);
+            request.moved += bytes;
+            has_moved_ = true;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool put_into_ring(ChannelRequest& request) noexcept {
         if (request.length == 0) {
             if (!put(&request.bytes, sizeof request.bytes, RecordTag::length)) return false;
             request.length = request.bytes;
@@ -122,7 +150,7 @@ private:
     // Of a request that is in the ring.
     [[nodiscard]] bool has_ended(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) {
-            is_over_ = ring_.is_released();
+            is_over_ = ring_.is_released(ring_.next());
             return is_over_;
         }
         // acquire: the receiver no longer reads the buffer; partner: operations::put_notify
@@ -132,9 +160,7 @@ private:
     }
 
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
-        if constexpr (requires(Path path) { path.may_send(); }) {
-            if (!ring_.path().may_send()) return false;
-        }
+        if (!ring_.path().may_send()) return false;
         const SendAttempt outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
         if (outcome == SendAttempt::sent_to_sleeper) os::futex_wake(partner_.word(), os::everybody);
         if (outcome == SendAttempt::full) return false;
@@ -144,6 +170,7 @@ private:
 
     gma::Gma& gma_;
     RingSender<Path> ring_;
+    PipeSender<Path> pipe_{ring_};
     SendingRule rule_;
     std::atomic<std::uint64_t>& fetched_;
     sync::Bell<>& partner_;

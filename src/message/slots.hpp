@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that a program names by handles: ends of channels, and requests. A handle of an object that was given back, or of none, finds
 // nothing. The objects are never destroyed before this, so that a thread that comes late with an old handle finds one that it can lock and
-// look at. Any thread.
+// look at. Handles are numbered on from one Slots to the next one of a process, so that no handle of an earlier one finds anything.
+// Any thread.
 // Tests: tests/unit/message/slots_test.cpp.
 #pragma once
 
@@ -16,16 +17,16 @@
 
 namespace acp::message {
 
-// The object's number plus 1 in the lower half, its generation in the upper one; 0: none.
+// The object's number plus 1 in the lower 24 bits, above them how many handles were made before it; 0: none.
 using SlotHandle = std::uint64_t;
 
 inline constexpr SlotHandle no_slot = 0;
+inline constexpr unsigned slot_index_bits = 24;
 
 // What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
 struct SlotEntry {
     std::atomic<SlotHandle> handle{no_slot};
     std::uint32_t index = 0;
-    std::uint32_t generation = 0;
 };
 
 // Of objects with a member `SlotEntry slot`.
@@ -35,7 +36,9 @@ public:
     static constexpr std::uint32_t first_objects = 16;
     static constexpr std::uint32_t blocks_max = 16;  // each twice as long as the one before
 
-    Slots() = default;
+    //   handles_made  handles_made() of the Slots before this one
+    explicit Slots(std::uint64_t handles_made = 0) noexcept : handles_made_(handles_made) {}
+
     Slots(const Slots&) = delete;
     Slots& operator=(const Slots&) = delete;
     ~Slots() = default;
@@ -47,9 +50,8 @@ public:
         Object* const object = free_.back();
         free_.pop_back();
         SlotEntry& slot = object->slot;
-        ++slot.generation;
         // release: whoever finds the object by the handle sees it as it is now; partner: find()
-        slot.handle.store(std::uint64_t{slot.generation} << 32 | (slot.index + 1),
+        slot.handle.store(++handles_made_ << slot_index_bits | (slot.index + 1),
                           std::memory_order_release);
         return object;
     }
@@ -64,7 +66,8 @@ public:
     // The object of a handle, as it was a moment ago; nullptr: there is none. Whoever needs to be sure locks the object, where it has a
     // lock, and asks is_still().
     [[nodiscard]] Object* find(SlotHandle handle) const noexcept {
-        const std::uint64_t index = static_cast<std::uint32_t>(handle) - std::uint64_t{1};
+        constexpr SlotHandle index_mask = (SlotHandle{1} << slot_index_bits) - 1;
+        const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
         const std::uint64_t number = block_of(index);
         if (number >= blocks_max) return nullptr;
         // acquire: partner is add_block()
@@ -91,6 +94,12 @@ public:
         }
     }
 
+    // How many handles were made, by those before this too.
+    [[nodiscard]] std::uint64_t handles_made() {
+        const std::scoped_lock lock(mutex_);
+        return handles_made_;
+    }
+
 private:
     // The block of the object of an index, and the index of a block's first object.
     [[nodiscard]] static constexpr std::uint64_t block_of(std::uint64_t index) noexcept {
@@ -100,6 +109,8 @@ private:
     [[nodiscard]] static constexpr std::uint64_t first_of(std::uint64_t number) noexcept {
         return ((std::uint64_t{1} << number) - 1) * first_objects;
     }
+
+    static_assert((first_objects << blocks_max) < 1U << slot_index_bits);
 
     bool add_block() {
         const auto number = static_cast<std::uint32_t>(owned_.size());
@@ -119,6 +130,7 @@ private:
 
     std::array<std::atomic<Object*>, blocks_max> blocks_{};
     std::mutex mutex_;
+    std::uint64_t handles_made_;
     std::vector<std::unique_ptr<Object[]>> owned_;
     std::vector<Object*> free_;
 };

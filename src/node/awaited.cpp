@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> call_names{
+constexpr std::array<std::string_view, 17> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -31,9 +31,12 @@ constexpr std::array<std::string_view, 14> call_names{
     "acp_wait",
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_",  // and the atomic's name
+    "acp_send_ch",
+    "acp_recv_ch",
+    "acp_free_ch",
     "acp_wait_ch",
-    "acp_wait_ch",
-    "acp_free_ch"};
+    "acp_waitall_ch",
+    "acp_wait_ch_timeout"};
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 
@@ -73,12 +76,13 @@ bool is_of_channel(AwaitedCall call) noexcept {
 std::string describe_channel(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
-    const char* const what = doing.call == AwaitedCall::free_ch ? ": for rank "
-                             : is_sender                        ? ": to send to rank "
-                                                                : ": for a message from rank ";
+    const bool is_free = doing.command.width == awaited_free_width;
+    const char* const what = is_free     ? ": for rank "
+                             : is_sender ? ": to send to rank "
+                                         : ": for a message from rank ";
     return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
            seconds_of(doing.waited_ns) + what + partner +
-           (doing.call == AwaitedCall::free_ch ? " to free the channel too" : "");
+           (is_free ? " to free the channel too" : "");
 }
 
 std::string describe_command(const Doing& doing) {

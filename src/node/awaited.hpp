@@ -21,7 +21,8 @@ namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
-// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target.
+// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
+// the channel (awaited_free_width) or 0.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -36,8 +37,13 @@ enum class AwaitedCall : std::uint32_t {
     fetch,
     send_ch,
     recv_ch,
-    free_ch
+    free_ch,
+    wait_ch,
+    waitall_ch,
+    wait_ch_timeout
 };
+
+inline constexpr std::uint8_t awaited_free_width = 1;
 
 // "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;

@@ -14,6 +14,7 @@ inline constexpr int victim_rank = 1;
 struct ChannelNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
+    std::atomic<std::int32_t> has_ended;  // all but acp_finalize
     std::atomic<std::int64_t>
         refused_at_ns;  // when a request with the victim first failed; of support/clock.hpp
     std::atomic<std::int64_t>

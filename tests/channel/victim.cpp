@@ -12,6 +12,7 @@
 #include "channel/kill_board.hpp"
 #include "support/board.hpp"
 #include "support/clock.hpp"
+#include "support/nodes.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 
@@ -19,6 +20,7 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t bytes_max = 60'000;
+constexpr std::uint64_t early_messages = 20;
 constexpr auto no_bytes = static_cast<std::size_t>(-1);
 
 // A message tells its number, and by each word whether it is whole.
@@ -42,6 +44,7 @@ public:
         exchange(50);
         note_.blocks_left.store(blocks() - before, std::memory_order_relaxed);
         must(acp_heap_check(rank_) == 0, "acp_heap_check");
+        note_.has_ended.store(1, std::memory_order_release);
         acp_finalize();
         return note_.message[0] == '\0' ? 0 : 5;
     }
@@ -63,7 +66,12 @@ private:
     [[noreturn]] void relay() {
         const acp_ch_t in = acp_create_ch(0, 1);
         const acp_ch_t out = acp_create_ch(1, 2);
+        const acp_ch_t early = acp_create_ch(1, 2);
+        const acp_ch_t left_open = acp_create_ch(0, 1);
         std::vector<std::uint64_t> room(bytes_max / 8 + 1);
+        for (std::uint64_t number = 0; number < early_messages; ++number)
+            (void)acp_send_ch(early, &number, sizeof number);
+        (void)acp_recv_ch(left_open, room.data(), sizeof(std::uint64_t));
         note_.is_at_work.store(1, std::memory_order_release);
         for (;;) {
             const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
@@ -73,6 +81,10 @@ private:
 
     void send_to_victim() {
         const acp_ch_t out = acp_create_ch(0, 1);
+        // With something under way when the victim dies, and left to acp_finalize, which is not to tell of it.
+        const acp_ch_t left_open = acp_create_ch(0, 1);
+        for (std::uint64_t number = 0; number < early_messages; ++number)
+            must(acp_nbsend_ch(left_open, &number, sizeof number) != ACP_REQUEST_NULL, "a send");
         for (std::uint64_t number = 0;; ++number) {
             const std::vector<std::uint64_t> message = message_of(number);
             if (acp_send_ch(out, message.data(), message.size() * 8) != 0) break;
@@ -83,6 +95,7 @@ private:
 
     void receive_from_victim() {
         const acp_ch_t in = acp_create_ch(1, 2);
+        const acp_ch_t early = acp_create_ch(1, 2);
         std::vector<std::uint64_t> room(bytes_max / 8 + 1);
         for (std::uint64_t number = 0;; ++number) {
             const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
@@ -94,6 +107,19 @@ private:
             if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
         }
         end_with_victim(in);
+        // On a node all of them are there.
+        if (is_near(victim_rank)) receive_early(early);
+        must(acp_free_ch(early) != 0 && acp_errno() == ACP_ERR_PEER,
+             "acp_free_ch of the early one");
+    }
+
+    // What a rank had sent before it died is received after its death was told.
+    void receive_early(acp_ch_t early) {
+        for (std::uint64_t number = 0; number < early_messages; ++number) {
+            std::uint64_t got = 0;
+            const acp_request_t request = acp_nbrecv_ch(early, &got, sizeof got);
+            must(acp_wait_ch(request) == sizeof got && got == number, "an early message");
+        }
     }
 
     void end_with_victim(acp_ch_t channel) {

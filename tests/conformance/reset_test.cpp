@@ -161,9 +161,16 @@ TEST_F(ResetTest, begins_a_new_epoch_when_it_joins_again_after_finalize) {
     const int rank = acp_rank();
     std::ranges::fill(own_starter(), std::byte{0x77});
     for (int round = 0; round < 3; ++round) {
+        // The thread has gone the short way before.
+        const acp_ga_t block = acp_malloc(8, rank_);
+        acp_free(acp_malloc(8, rank_));
         ASSERT_EQ(acp_finalize(), 0) << acp_error_message();
         EXPECT_EQ(acp_initialized(), 0);
         EXPECT_EQ(acp_rank(), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_STATE);
+        EXPECT_EQ(acp_malloc(8, 0), ACP_GA_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_STATE);
+        acp_free(block);
         EXPECT_EQ(acp_errno(), ACP_ERR_STATE);
         ASSERT_EQ(acp_init(nullptr, nullptr), 0) << acp_error_message();
         EXPECT_EQ(acp_initialized(), 1);

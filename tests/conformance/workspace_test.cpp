@@ -89,6 +89,21 @@ TEST_F(WorkspaceTest, blocks_begin_behind_those_of_the_last_one) {
     EXPECT_EQ(acp_destroy_ws(none), 0);
 }
 
+TEST_F(WorkspaceTest, failures_are_told_by_the_call_whose_they_are_and_once) {
+    ASSERT_EQ(acp_setparams_ws(0, 512), 0);
+    const acp_wsd_t workspace = acp_create_ws(5'000);
+    ASSERT_NE(workspace, ACP_WSD_NULL);
+    const acp_ga_t memory = acp_query_starter_ga(rank_);
+    const acp_handle_t failed = acp_copy(ACP_GA_NULL, memory, 8, ACP_HANDLE_NULL);
+    EXPECT_EQ(acp_read_ws(workspace, memory, 2'000, 0), 0) << acp_error_message();
+    EXPECT_EQ(acp_read_ws(workspace, ACP_GA_NULL, 2'000, 0), -1) << "four blocks";
+    EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+    EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS) << "told by another call";
+    EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK) << acp_error_message();
+    sync_ranks();
+    EXPECT_EQ(acp_destroy_ws(workspace), 0);
+}
+
 TEST_F(WorkspaceTest, misuse_is_told_and_changes_nothing) {
     EXPECT_EQ(acp_setparams_ws(static_cast<std::size_t>(procs_), 8), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);

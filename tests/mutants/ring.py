@@ -7,10 +7,16 @@ from plants import Plants
 
 FOLDER = "tests/unit/message/"
 TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "ring_corruption_test.cpp", "ring_kill_test.cpp",
-                                    "ring_concurrency_test.cpp")]
+                                    "ring_concurrency_test.cpp", "pipe_test.cpp", "pipe_kill_test.cpp")]
 
 # name: (file, text, instead)
 MUTANTS = {
+    "a slot is written again before it is released": ("pipe.hpp",
+        "        if (!ring_.is_released(behind_[slot()])) return nullptr;\n", ""),
+    "a slot is given back one record early": ("pipe.hpp", "behind_[slot()] = ring_.next();", "behind_[slot()] = ring_.next() - 1;"),
+    "a slot has no zeros behind a short piece": ("pipe.hpp", "for (; done < bytes; done += line_bytes) clear(done);", ""),
+    "what was released is not known by its line": ("ring.hpp", "static_cast<std::int64_t>(released_ - line) >= 0;",
+                                                   "static_cast<std::int64_t>(released_ - line) > 0;"),
     "the journal is not written": ("ring.hpp", "        path_.store(shape_.journal_offset(next_), header);\n", ""),
     "the header comes before the payload": ("ring.hpp",
         "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",

@@ -2,40 +2,18 @@
 // An end of a ring is killed, or stopped for a while, before any access to the ring's memory: the other end never sees half a record,
 // gets all that was sent, and goes on with a successor.
 #include <csignal>
-#include <functional>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "ring_memory.hpp"
-#include "support/effort.hpp"
+#include "struck_child.hpp"
 #include "support/scoped_watchdog.hpp"
-#include "support/stepped_atomic.hpp"
 
 namespace acp::message {
 namespace {
 
-using test::SteppedAtomic;
-
-// Before which accesses the victim is struck: each, or an odd number apart.
-constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{29});
-
 constexpr std::uint64_t records = 40;
 constexpr RingKey first_key{1};
 constexpr RingKey second_key{2};
-
-// A path that copies word by word, and can be struck before each.
-struct SteppedPath : MappedPath<SteppedAtomic> {
-    using MappedPath<SteppedAtomic>::MappedPath;
-
-    void place(std::uint64_t offset, const void* source, std::uint64_t bytes) const noexcept {
-        const char* const from = static_cast<const char*>(source);
-        for (std::uint64_t i = 0; i < bytes; i += 8) {
-            test::step();
-            MappedPath::place(offset + i, from + i, std::min<std::uint64_t>(8, bytes - i));
-        }
-    }
-};
 
 // What both processes share: the ring, the bells, and how far each of the two has come.
 struct Board {
@@ -98,30 +76,6 @@ struct Scene {
     Board* board = new (board_pages.data()) Board;
     RingReceiver<SteppedPath> receiver{path(board->sender_bell), shape, first_key};
 };
-
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-bool child_hit(std::uint64_t at, int signal, pid_t& child, const std::function<void()>& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
-
-// Lets a stopped child go on until it ends by itself.
-void let_go_on(pid_t child, const std::string& when) {
-    kill(child, SIGCONT);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
-}
 
 void send_as_child(const Scene& scene) {
     RingSender<SteppedPath> sender(scene.path(scene.board->receiver_bell), scene.shape, first_key);

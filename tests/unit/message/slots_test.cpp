@@ -44,9 +44,27 @@ TEST(SlotsTest, what_is_no_handle_finds_nothing) {
     Numbered* const only = slots.take();
     const SlotHandle handle = only->slot.handle.load();
     for (const SlotHandle wrong :
-         {no_slot, handle + 1, handle + 64, handle + (SlotHandle{1} << 32), handle << 32,
-          ~SlotHandle{0}, ~SlotHandle{0} - 1, SlotHandle{0xffffffff}}) {
+         {no_slot, handle + 1, handle + 64, handle + (SlotHandle{1} << slot_index_bits),
+          handle << slot_index_bits, ~SlotHandle{0}, ~SlotHandle{0} - 1, SlotHandle{0xffffffff},
+          SlotHandle{0xffffff}}) {
         EXPECT_EQ(slots.find(wrong), nullptr) << wrong;
+    }
+}
+
+TEST(SlotsTest, a_handle_of_the_slots_before_finds_nothing) {
+    std::vector<SlotHandle> old;
+    std::uint64_t handles_made = 0;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+        Slots<Numbered> slots(handles_made);
+        std::vector<SlotHandle> own;
+        for (int i = 0; i < 40; ++i) {
+            Numbered* const object = slots.take();
+            for (const SlotHandle handle : old) EXPECT_EQ(slots.find(handle), nullptr) << handle;
+            own.push_back(object->slot.handle.load());
+            if (i % 3 == 0) slots.give_back(*object);
+        }
+        old.insert(old.end(), own.begin(), own.end());
+        handles_made = slots.handles_made();
     }
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pipe beside a ring: a few slots in which the sender lays the pieces of long messages, where both ends have the slots mapped. A piece
+// takes a record of one line in the ring, which says where the piece lies; so a slot is handed over by that record's header, given back by
+// the credit that covers the record, and mended, waited for and lost with them. The slots themselves have no words between the ends.
+// As in the ring the receiver stores a zero into each line that it has read: the line is then its cache's own, from where the sender
+// gets it in one step (docs/adr/0024-pipe.md). Knows no heap. For the thread that uses the ring's end.
+// Tests: tests/unit/message/pipe_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "message/ring.hpp"
+
+namespace acp::message {
+
+// What the record of a piece says.
+struct PipePiece {
+    std::uint64_t place = 0;          // of the piece: its distance from a place that both ends know
+    std::uint64_t bytes = 0;          // of the piece
+    std::uint64_t message_bytes = 0;  // of the message that it belongs to
+
+    // Of a record with a piece.
+    [[nodiscard]] static PipePiece read(const ReceivedRecord& record) noexcept {
+        PipePiece piece;
+        std::memcpy(&piece, record.data, sizeof piece);
+        return piece;
+    }
+};
+
+// Copies a piece out of its slot, and leaves a zero in each of its lines.
+//   wanted  at most bytes: so many are copied
+inline void take_out(char* target, char* slot, std::uint64_t wanted, std::uint64_t bytes) noexcept {
+    // In one pass with the copy: a pass of its own would wait for every line once more.
+    constexpr std::uint64_t step = 2 * line_bytes;
+    const auto clear = [&](std::uint64_t line) {
+        constexpr std::uint64_t zero = 0;
+        std::memcpy(slot + line, &zero, sizeof zero);
+    };
+    std::uint64_t done = 0;
+    for (; done + step <= wanted; done += step) {
+        std::memcpy(target + done, slot + done, step);
+        clear(done);
+        clear(done + line_bytes);
+    }
+    if (wanted > done) std::memcpy(target + done, slot + done, wanted - done);
+    for (; done < bytes; done += line_bytes) clear(done);
+}
+
+// Memory of the slots.
+struct PipeRoom {
+    char* data = nullptr;          // aligned to lines; nullptr: there is none
+    std::uint64_t place = 0;       // of data: see PipePiece
+    std::uint64_t slot_bytes = 0;  // whole lines
+};
+
+// Whoever receives calls take_out(), then RingReceiver::release() and tell_released().
+template <typename Path>
+class PipeSender {
+public:
+    static constexpr std::uint64_t slots = 4;
+    static constexpr std::uint64_t piece_bytes_min = 4096;
+
+    //   ring  outlives this
+    explicit PipeSender(RingSender<Path>& ring) noexcept : ring_(ring) {}
+
+    PipeSender(const PipeSender&) = delete;
+    PipeSender& operator=(const PipeSender&) = delete;
+    ~PipeSender() = default;
+
+    // Before anything else.   room  of slots * slot_bytes, for as long as the ring is used
+    void open(const PipeRoom& room) noexcept { room_ = room; }
+
+    [[nodiscard]] bool is_open() const noexcept { return room_.data != nullptr; }
+
+    // The best length of the pieces of a message: so short that both ends copy at the same time, and not so short that they wait for
+    // each other's words.
+    [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t message_bytes) const noexcept {
+        const std::uint64_t part = lines_for(message_bytes / slots) * line_bytes;
+        return std::min(std::max(part, piece_bytes_min), room_.slot_bytes);
+    }
+
+    // The next slot, for a piece of at most piece_bytes(). Another record of the ring, or another reserve(), forgets it.
+    // nullptr: the receiver still reads it, or the ring is full.
+    [[nodiscard]] char* reserve() noexcept {
+        if (!ring_.is_released(behind_[slot()])) return nullptr;
+        record_ = ring_.reserve(sizeof(PipePiece));
+        return record_ != nullptr ? room_.data + offset() : nullptr;
+    }
+
+    // Sends what was written into the reserved slot. true: the caller must wake the receiver.
+    //   tag  of the record
+    [[nodiscard]] bool commit(std::uint64_t bytes,
+                              std::uint64_t message_bytes,
+                              std::uint8_t tag) noexcept {
+        const PipePiece piece{room_.place + offset(), bytes, message_bytes};
+        std::memcpy(record_, &piece, sizeof piece);
+        const bool is_wake_due = ring_.commit(sizeof piece, tag);
+        behind_[slot()] = ring_.next();
+        ++pieces_;
+        return is_wake_due;
+    }
+
+private:
+    [[nodiscard]] std::uint64_t slot() const noexcept { return pieces_ % slots; }
+
+    [[nodiscard]] std::uint64_t offset() const noexcept { return slot() * room_.slot_bytes; }
+
+    RingSender<Path>& ring_;
+    PipeRoom room_;
+    std::uint64_t pieces_ = 0;                   // sent
+    char* record_ = nullptr;                     // of the piece that is reserved
+    std::array<std::uint64_t, slots> behind_{};  // the line behind the record of each slot's piece
+};
+
+}  // namespace acp::message

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An end of a pipe is killed, or stopped for a while, before any access to the memory of the ring or of a slot: as ring_kill_test.cpp.
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "pipe_memory.hpp"
+#include "struck_child.hpp"
+#include "support/scoped_watchdog.hpp"
+
+namespace acp::message {
+namespace {
+
+constexpr std::uint64_t records = 24;
+constexpr RingKey first_key{1};
+constexpr RingKey second_key{2};
+
+using Sender = PipingSender<SteppedPath>;
+
+// What both processes share beside the pipe.
+struct Board {
+    SteppedPath::PeerBell receiver_bell;
+    SteppedPath::PeerBell sender_bell;
+    std::atomic<std::uint64_t> sent;
+    std::atomic<std::uint64_t> received;
+};
+
+struct Scene {
+    Scene() { (void)receiver.open(first_key); }
+
+    [[nodiscard]] SteppedPath path(SteppedPath::PeerBell& peer) const {
+        return {pages.ring.data(), peer, SteppedPath::Fence::by_each};
+    }
+
+    [[nodiscard]] Sender sender(RingKey key) const {
+        return {path(board->receiver_bell), pages, key};
+    }
+
+    // From a record on, as many as find room.
+    void send_some(Sender& sender) const {
+        for (std::uint64_t number = board->sent.load(); number < records; ++number) {
+            bool is_wake_due = false;
+            if (!sender.send(number, copy_in_steps, is_wake_due)) return;
+            board->sent.store(number + 1);
+        }
+    }
+
+    // Receives what is there, and looks twice as a receiver does when its sender is dead. "" or what is wrong.
+    std::string receive_some() {
+        for (int look = 0; look < 2; ++look) {
+            for (;;) {
+                ReceivedRecord found = receiver.receive();
+                if (found.data == nullptr) break;
+                const std::uint64_t number = board->received.load();
+                const std::string wrong = check_piped(pages, number, found);
+                if (!wrong.empty()) return "record " + std::to_string(number) + ": " + wrong;
+                (void)release_piped(receiver);
+                board->received.store(number + 1);
+            }
+            receiver.recover();
+        }
+        return "";
+    }
+
+    // A sender that lives on sends everything, a receiver that lives on gets everything.
+    void expect_all_arrives(Sender& sender, const std::string& when) {
+        while (board->received.load() < records && !testing::Test::HasFailure()) {
+            const std::uint64_t before = board->received.load();
+            send_some(sender);
+            EXPECT_EQ(receive_some(), "") << when;
+            sender.ring.serve();
+            EXPECT_LT(before, board->received.load()) << when << ": nothing moves";
+        }
+        EXPECT_EQ(board->sent.load(), records) << when;
+    }
+
+    // What was sent, or one more: the record at which the sender was struck is there or not.
+    void expect_what_was_sent(const std::string& when) {
+        EXPECT_EQ(receive_some(), "") << when;
+        const std::uint64_t sent = board->sent.load();
+        const std::uint64_t received = board->received.load();
+        EXPECT_TRUE(received == sent || received == sent + 1) << when;
+    }
+
+    PipePages pages;
+    SharedPages board_pages{sizeof(Board)};
+    Board* board = new (board_pages.data()) Board;
+    RingReceiver<SteppedPath> receiver{path(board->sender_bell), pages.shape, first_key};
+};
+
+void send_as_child(const Scene& scene) {
+    Sender sender = scene.sender(first_key);
+    scene.send_some(sender);
+}
+
+// Calls trial(at, when) with the access before which a child is to be struck, until it says that none was.
+template <typename Trial>
+void for_each_access(const char* what, const Trial& trial) {
+    const test::ScopedWatchdog watchdog(what);
+    std::uint64_t at = 1;
+    while (trial(at, std::string(what) + " before access " + std::to_string(at)) &&
+           !testing::Test::HasFailure()) {
+        at += stride;
+    }
+    EXPECT_GT(at, 30U);
+}
+
+TEST(PipeKill, of_a_sender_before_any_access_leaves_whole_pieces_and_a_ring_that_goes_on) {
+    for_each_access("a sender killed", [](std::uint64_t at, const std::string& when) {
+        Scene scene;
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGKILL, child, [&] { send_as_child(scene); });
+        scene.expect_what_was_sent(when);
+        scene.board->sent.store(scene.board->received.load());
+        (void)scene.receiver.open(second_key);
+        Sender successor = scene.sender(second_key);
+        scene.expect_all_arrives(successor, when);
+        return is_hit;
+    });
+}
+
+TEST(PipeKill, a_sender_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
+    for_each_access("a sender stopped", [](std::uint64_t at, const std::string& when) {
+        Scene scene;
+        pid_t child = 0;
+        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { send_as_child(scene); });
+        scene.expect_what_was_sent(when);
+        if (is_hit) let_go_on(child, when);
+        EXPECT_EQ(scene.receive_some(), "") << when;
+        EXPECT_EQ(scene.board->received.load(), scene.board->sent.load()) << when;
+        return is_hit;
+    });
+}
+
+TEST(PipeKill, a_sender_outlives_a_receiver_killed_before_any_access) {
+    for_each_access("a receiver killed", [](std::uint64_t at, const std::string& when) {
+        Scene scene;
+        Sender sender = scene.sender(first_key);
+        scene.send_some(sender);
+        pid_t child = 0;
+        const bool is_hit =
+            child_hit(at, SIGKILL, child, [&] { EXPECT_EQ(scene.receive_some(), ""); });
+        scene.send_some(sender);
+        sender.ring.serve();
+        scene.board->sent.store(scene.board->received.load());
+        (void)scene.receiver.open(second_key);
+        Sender anew = scene.sender(second_key);
+        scene.expect_all_arrives(anew, when);
+        return is_hit;
+    });
+}
+
+TEST(PipeKill, a_receiver_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
+    for_each_access("a receiver stopped", [](std::uint64_t at, const std::string& when) {
+        Scene scene;
+        Sender sender = scene.sender(first_key);
+        scene.send_some(sender);
+        pid_t child = 0;
+        const bool is_hit =
+            child_hit(at, SIGSTOP, child, [&] { EXPECT_EQ(scene.receive_some(), ""); });
+        const std::uint64_t sent = scene.board->sent.load();
+        scene.send_some(sender);
+        sender.ring.serve();
+        if (is_hit) let_go_on(child, when);
+        EXPECT_GE(scene.board->received.load(), sent) << when;
+        EXPECT_LE(scene.board->received.load(), scene.board->sent.load()) << when;
+        return is_hit;
+    });
+}
+
+}  // namespace
+}  // namespace acp::message
