@@ -58,7 +58,7 @@ public:
                std::uint32_t head,
                std::uint32_t size_class,
                Offset block) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint32_t which = size.block_at(block - offset_of(head));
         if (which >= size.blocks) [[unlikely]]
             return Freed::not_a_block;
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] std::uint64_t usable_bytes(std::uint32_t unit,
                                              const UnitWord& word,
                                              Offset block) const noexcept {
-        const SizeClass& size = size_classes[word.size_class];
+        const SizeClass& size = control_.size(word.size_class);
         const std::uint32_t head = unit - word.back;
         const std::uint32_t which = size.block_at(block - offset_of(head));
         if (which >= size.blocks) return 0;
@@ -116,7 +116,11 @@ public:
         const auto visit_held = [&](const auto& visit) {
             units_.visit_in_use([&](std::uint32_t unit) {
                 const UnitWord word = units_.word(unit);
-                if (word.state == UnitState::span && word.holder != 0) visit(unit, word);
+                if (word.state == UnitState::span && word.holder != 0) {
+                    visit(unit, word);
+                } else if (word.holder != 0 && !word.is_held_by(cache.number())) {
+                    is_other_at_work = true;  // it claims a run, or gives one up
+                }
                 return false;
             });
         };
@@ -135,7 +139,11 @@ public:
             const UnitWord before = word;
             // also where another thief is at it, who may be stopped
             word.thief = cache.number() + 1;
-            is_any = change(unit, before, word) || is_any;
+            if (change(unit, before, word)) {
+                is_any = true;
+            } else {
+                is_other_at_work = true;  // another thief was faster
+            }
         });
         if (!is_any) return is_forgotten || is_other_at_work;
         const bool is_ordered = order_all_ == nullptr || order_all_();
@@ -179,8 +187,9 @@ public:
 
     // The dead cache may have freed a block, or taken a span out of the index, and not noted that the span has room.
     void look_again(ThreadCache& cache, std::uint32_t head) const {
-        const std::uint32_t first = head / units_per_room_bit * units_per_room_bit;
-        for (std::uint32_t unit = first; unit < first + units_per_room_bit; ++unit) {
+        const std::uint32_t of_a_bit = control_.units_per_room_bit();
+        const std::uint32_t first = head / of_a_bit * of_a_bit;
+        for (std::uint32_t unit = first; unit < first + of_a_bit; ++unit) {
             const UnitWord word = units_.word(unit);
             if (word.state == UnitState::span && word.holder == 0) {
                 note_room(cache, unit, word.size_class);
@@ -193,7 +202,7 @@ private:
     [[gnu::always_inline]] Offset take(ThreadCache& cache,
                                        ThreadCache::Hold& hold,
                                        std::uint32_t size_class) const noexcept {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         auto* words = control_.blocks(hold.head());
         for (; hold.word < size.words; ++hold.word) {
             auto& word = words[hold.word];
@@ -218,7 +227,7 @@ private:
         control_.keep(cache.number());
         ThreadCache::Hold& hold = cache.hold(size_class);
         if (!hold.is_empty()) {
-            hold.word = word_with_room(hold.head(), size_classes[size_class]);
+            hold.word = word_with_room(hold.head(), control_.size(size_class));
             if (hold.word != no_unit) return true;
             release(cache, hold.drop(), size_class);
         }
@@ -255,8 +264,9 @@ private:
         const auto note = [&](std::uint32_t unit) {
             freed_to.store(unit + 1, std::memory_order_relaxed);
         };
+        const std::uint32_t of_a_bit = control_.units_per_room_bit();
         while (const auto place = room_.take(size_class, note)) {
-            for (std::uint32_t unit = *place; unit < *place + units_per_room_bit; ++unit) {
+            for (std::uint32_t unit = *place; unit < *place + of_a_bit; ++unit) {
                 if (acquire(cache, unit, size_class)) return unit;
             }
         }
@@ -272,7 +282,7 @@ private:
                 return false;
             }
             const auto* bits = control_.blocks(unit);
-            for (std::uint32_t i = 0; i < size_classes[size_class].words; ++i) {
+            for (std::uint32_t i = 0; i < control_.size(size_class).words; ++i) {
                 if (bits[i].load(std::memory_order_relaxed) == 0) continue;
                 found = unit;
                 return true;
@@ -300,7 +310,7 @@ private:
 
     // A new span, held by the cache.
     std::uint32_t open(ThreadCache& cache, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint32_t head = units_.claim(cache, size.span_units, 1, size_class);
         if (head == no_unit) return no_unit;
         for (std::uint32_t i = 0; i < size.words; ++i) {
@@ -314,12 +324,11 @@ private:
         return head;
     }
 
-    [[nodiscard]] static UnitWord unheld(std::uint32_t size_class) noexcept {
-        return {UnitState::span, size_class, 0, 0, size_classes[size_class].span_units};
+    [[nodiscard]] UnitWord unheld(std::uint32_t size_class) const noexcept {
+        return {UnitState::span, size_class, 0, 0, control_.size(size_class).span_units};
     }
 
-    [[nodiscard]] static UnitWord held(const ThreadCache& cache,
-                                       std::uint32_t size_class) noexcept {
+    [[nodiscard]] UnitWord held(const ThreadCache& cache, std::uint32_t size_class) const noexcept {
         UnitWord word = unheld(size_class);
         word.holder = cache.number() + 1;
         return word;
@@ -362,7 +371,7 @@ private:
 
     // After a block of a span that nobody holds was freed, or after it was given up.
     void note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         if (is_empty(head, size)) {
             if (!acquire(cache, head, size_class)) return;  // who holds it notes its room
             if (is_empty(head, size)) return close(cache, head, size_class);
@@ -381,7 +390,7 @@ private:
 
     // The units of an empty span that the cache holds become free. No block of it can be taken or freed meanwhile.
     void close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         units_.store(head,
                      {UnitState::freeing, size_class, 0, cache.number() + 1, size.span_units});
         finish_closing(cache, head, size_class, cache.number());
@@ -393,7 +402,7 @@ private:
                     std::uint32_t size_class,
                     std::uint64_t bits,
                     std::uint32_t word) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         if (bits == size.full_word(word)) {
             note_room(cache, head, size_class);
         } else if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) {
@@ -405,7 +414,7 @@ private:
     void free_pending(CacheNumber dead,
                       std::uint32_t head,
                       std::uint32_t size_class) const noexcept {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint64_t pending = control_.cache(dead).pending.load(std::memory_order_relaxed);
         if (pending == 0 || pending - 1 < offset_of(head)) return;
         const std::uint64_t distance = pending - 1 - offset_of(head);
