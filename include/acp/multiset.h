@@ -32,7 +32,7 @@ typedef struct {
     acp_ga_t elem; /* the entry; ACP_GA_NULL: the end */
     size_t key_size;
     size_t value_size; /* of the count: 8 */
-    uint64_t stamp; /* tells whether something else was put into the fields above */
+    uint64_t stamp;    /* tells whether something else was put into the fields above */
 } acp_multiset_it_t;
 
 /* What a find gives: an iterator, and whether there is an entry. success: 1, 0, or -1 for a failure. */

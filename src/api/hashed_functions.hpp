@@ -54,12 +54,12 @@ It increment(const char* call, const It& it) noexcept {
         [[likely]] {
         return iterator_at(handle, at, scope);
     }
-    return iterate(call, handle, scope,
-                   [&](data::HashedWalk& walk,
-                       const ContainerName& name) -> base::Result<data::EntryPlace> {
-                       if (auto status = check_iterator<Handle>(it); !status.is_ok()) return status;
-                       return walk.next(name, at, scope);
-                   });
+    return iterate(
+        call, handle, scope,
+        [&](data::HashedWalk& walk, const ContainerName& name) -> base::Result<data::EntryPlace> {
+            if (auto status = check_iterator<Handle>(it); !status.is_ok()) return status;
+            return walk.next(name, at, scope);
+        });
 }
 
 // Copies entries from an iterator's on. Where there is no room for the first, *it becomes the iterator to it.

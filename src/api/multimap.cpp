@@ -79,7 +79,8 @@ acp_multimap_it_t acp_increment_key_multimap_it(acp_multimap_it_t it) {
         "acp_increment_key_multimap_it", api::no_iterator(it.map), it.map,
         [&](Hashed& hashed, const ContainerName& name) -> Result<acp_multimap_it_t> {
             if (it.rank < 0) return it;
-            if (auto status = api::check_iterator<acp_multimap_t>(it); !status.is_ok()) return status;
+            if (auto status = api::check_iterator<acp_multimap_t>(it); !status.is_ok())
+                return status;
             if (it.elem == ACP_GA_NULL) return it;
             std::vector<std::byte> key(it.key_size);
             const acp_element_t element = api::pair_at(it).first;
