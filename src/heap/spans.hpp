@@ -110,51 +110,18 @@ public:
     // there is more room, or may be soon: where other calls hold spans, which may be about to give them up. Looks at all units that may
     // be in use.
     bool steal_idle(ThreadCache& cache) const {
-        bool is_any = false;
-        bool is_forgotten = false;
-        bool is_other_at_work = false;
-        const auto visit_held = [&](const auto& visit) {
-            units_.visit_in_use([&](std::uint32_t unit) {
-                const UnitWord word = units_.word(unit);
-                if (word.state == UnitState::span && word.holder != 0) {
-                    visit(unit, word);
-                } else if (word.holder != 0 && !word.is_held_by(cache.number())) {
-                    is_other_at_work = true;  // it claims a run, or gives one up
-                }
-                return false;
-            });
-        };
-        visit_held([&](std::uint32_t unit, UnitWord word) {
-            if (word.is_held_by(cache.number())) {
-                // A theft that was undone after this cache had noticed it and forgotten the span?
-                if (word.thief != 0 || cache.hold(word.size_class).head() == unit) return;
-                release(cache, unit, word.size_class);
-                is_forgotten = true;
-                return;
-            }
-            if (!is_idle(control_, word.holder - 1)) {
-                is_other_at_work = true;
-                return;
-            }
-            const UnitWord before = word;
-            // also where another thief is at it, who may be stopped
-            word.thief = cache.number() + 1;
-            if (change(unit, before, word)) {
-                is_any = true;
-            } else {
-                is_other_at_work = true;  // another thief was faster
-            }
-        });
-        if (!is_any) return is_forgotten || is_other_at_work;
+        const Marked marked = mark_idle(cache);
+        if (!marked.is_any) return marked.is_forgotten || marked.is_other_at_work;
         const bool is_ordered = order_all_ == nullptr || order_all_();
-        visit_held([&](std::uint32_t unit, UnitWord word) {
-            if (word.thief != cache.number() + 1) return;
+        units_.visit_in_use([&](std::uint32_t unit) {
+            UnitWord word = units_.word(unit);
+            if (word.state != UnitState::span || word.thief != cache.number() + 1) return false;
             const UnitWord before = word;
             word.thief = 0;
             const bool is_taken = is_ordered && is_idle(control_, word.holder - 1);
             if (is_taken) word.holder = cache.number() + 1;
-            if (!change(unit, before, word) || !is_taken) return;
-            release(cache, unit, word.size_class);
+            if (change(unit, before, word) && is_taken) release(cache, unit, word.size_class);
+            return false;
         });
         // Where it took none another thief did, or the holders are at work: there may be room now.
         return true;
@@ -198,6 +165,41 @@ public:
     }
 
 private:
+    // What steal_idle() found in its first look at all units.
+    struct Marked {
+        bool is_any = false;            // spans that are to be taken
+        bool is_forgotten = false;      // spans of its own, which it gave up
+        bool is_other_at_work = false;  // others may be about to give up what they hold
+    };
+
+    Marked mark_idle(ThreadCache& cache) const {
+        Marked marked;
+        units_.visit_in_use([&](std::uint32_t unit) {
+            const UnitWord word = units_.word(unit);
+            if (word.holder == 0) return false;
+            if (word.is_held_by(cache.number())) {
+                // A theft that was undone after this cache had noticed it and forgotten the span?
+                if (word.state != UnitState::span || word.thief != 0 ||
+                    cache.hold(word.size_class).head() == unit) {
+                    return false;
+                }
+                release(cache, unit, word.size_class);
+                marked.is_forgotten = true;
+            } else if (word.state == UnitState::span && is_idle(control_, word.holder - 1)) {
+                UnitWord mine = word;
+                mine.thief =
+                    cache.number() + 1;  // also where another thief is at it, who may be stopped
+                const bool is_mine = change(unit, word, mine);
+                marked.is_any = marked.is_any || is_mine;
+                marked.is_other_at_work = marked.is_other_at_work || !is_mine;
+            } else {
+                marked.is_other_at_work = true;
+            }
+            return false;
+        });
+        return marked;
+    }
+
     // Only the holder of a span takes blocks from it: a bit that it sees set stays set until it clears it.
     [[gnu::always_inline]] Offset take(ThreadCache& cache,
                                        ThreadCache::Hold& hold,
