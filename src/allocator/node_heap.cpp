@@ -219,6 +219,7 @@ bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) 
         const std::uint64_t taker = caches_.taker_of(number);
         if (taker == 0 || !heap::caches_of(slot).contain(static_cast<heap::CacheNumber>(taker - 1)))
             continue;
+        if (is_of_gone(number)) continue;  // recovered with its own process
         if (caches_.take_over(number, cache.number(), taker) == nullptr) {
             is_done = false;
             continue;

@@ -53,7 +53,8 @@ public:
                     own.cache.set_number(first + thread);
                     return &own.cache;
                 }
-                own.is_in_use.store(0, std::memory_order_relaxed);
+                // release: what earlier calls did, for the taker that reads this one; partner: take_over()
+                own.is_in_use.store(0, std::memory_order_release);
             }
         }
         return borrow_any(first);
