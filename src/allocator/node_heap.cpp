@@ -144,7 +144,6 @@ bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     bool is_any = false;
     loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
                    [&](heap::Offset block) {
-                       owned_.remove(block);
                        (void)heap_.free(cache, block);
                        is_any = true;
                    });
@@ -329,7 +328,6 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
 }
 
 void HeapBlocks::free(table::BlockNumber block) {
-    heap_.owned_.remove(table::offset_of(block));
     (void)heap_.heap_.free(cache_, table::offset_of(block));
 }
 

@@ -68,10 +68,8 @@ public:
     heap::Freed free(std::uint32_t thread,
                      heap::Offset block,
                      BlockOwner owner = BlockOwner::program) {
-        if (block < limit_bytes() && owned_.contains(block)) [[unlikely]] {
-            if (owner != BlockOwner::container) return heap::Freed::of_container;
-            owned_.remove(block);
-        }
+        if (owner == BlockOwner::program && is_owned(block)) [[unlikely]]
+            return heap::Freed::of_container;
         heap::ThreadCache& cache = borrow(thread);
         const heap::Freed freed = heap_.free(cache, block);
         caches_.give_back(cache);
@@ -160,8 +158,7 @@ public:
 
     // What a block of the program has room for, in bytes; 0: none begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
-        const std::uint64_t usable = heap_.usable_bytes(block);
-        return usable != 0 && owned_.contains(block) ? 0 : usable;
+        return is_owned(block) ? 0 : heap_.usable_bytes(block);
     }
 
     // Makes memory of the heap zero.   offset, bytes  inside the heap
@@ -223,13 +220,19 @@ private:
     // Before a new block is kept. What a container wrote into it when it freed it is there no more (table/freeing.hpp). Every block has
     // two words. Blocks where none did so are not touched: their pages may have no memory yet.
     void prepare(heap::Offset block, BlockOwner owner) const noexcept {
-        if (owned_.is_unit_noted(block)) [[unlikely]]
+        if (owned_.is_unit_noted(block)) [[unlikely]] {
             wipe(block);
+            if (owner == BlockOwner::program) owned_.remove(block);
+        }
         if (owner == BlockOwner::container) owned_.add(block);
     }
 
+    // Whether an allocated block is a container's.
+    [[nodiscard]] bool is_owned(heap::Offset block) const noexcept {
+        return block < limit_bytes() && owned_.contains(block) && heap_.usable_bytes(block) != 0;
+    }
+
     void wipe(heap::Offset block) const noexcept {
-        owned_.remove(block);  // who made it a container's may have been killed before it kept it
         auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_ + block);
         words[0].store(0, std::memory_order_relaxed);
         words[1].store(0, std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which blocks of a heap are parts of containers, so that a program that frees one by its address is refused: a bit for each place where
 // a block can begin. A bit for each unit says whether one of its blocks was a container's at some time; only then the others are
-// read, so that a heap without containers has no memory for them. Zero bytes are none. Any thread of any process; a block's bit is
-// changed by whoever has the block.
+// read, so that a heap without containers has no memory for them. A block keeps its bit when it is freed: whoever allocates it next says
+// whose it is, and containers that free and allocate change no bits. Zero bytes are none. Any thread of any process; a block's bit is
+// changed by whoever has allocated it, before others can find it.
 // Tests: tests/unit/heap/owned_blocks_test.cpp.
 #pragma once
 
@@ -29,10 +30,11 @@ public:
     void add(Offset block) const noexcept {
         note_unit(block);
         // relaxed, all: who frees the block learnt of it from whoever put it into the container
-        place(block).fetch_or(bit_of(block), std::memory_order_relaxed);
+        if ((place(block).load(std::memory_order_relaxed) & bit_of(block)) == 0)
+            place(block).fetch_or(bit_of(block), std::memory_order_relaxed);
     }
 
-    // It is no container's any more, if it was one's. Before it is freed.
+    // The block is the program's, if it was a container's before.
     void remove(Offset block) const noexcept {
         if (contains(block)) place(block).fetch_and(~bit_of(block), std::memory_order_relaxed);
     }
