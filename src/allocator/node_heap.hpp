@@ -2,7 +2,7 @@
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
 // the caller's thread caches, and what processes that are gone left undone, in its containers too (allocator/node_tables.hpp,
 // node_lists.hpp, node_sequences.hpp). Any thread; nobody waits for another process.
-// Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
+// Tests: tests/unit/allocator/node_heap_test.cpp, node_tables_test.cpp, tests/containers.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Memory of any rank: blocks are allocated and freed at once where their heap is mapped here, and else by the gateway of the
 // owner's node, in one round trip; several of one rank go together. The owner need not help. One for each epoch. Any thread; blocks
 // where other nodes are asked.
-// Tests: tests/conformance/heap_test.cpp, tests/heap.
+// Tests: tests/conformance/heap_test.cpp, tests/containers.
 #pragma once
 
 #include <atomic>
