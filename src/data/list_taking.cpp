@@ -25,23 +25,7 @@ Result<ListTaking::Taken> ListTaking::take(const ListPlace& at,
                                            std::span<std::byte> room) {
     auto home = names_.home_of(at.list);
     if (!home.is_ok()) return std::move(home).failure();
-    auto told = take_out(home.value(), at, which, room);
-    if (!told.is_ok()) return std::move(told).failure();
-    const ListTaken& taken = told.value();
-    if (taken.effect == ListEffect::end && which != TakeWhich::at) return Taken{};
-    if (taken.effect != ListEffect::done) return names_.failure(taken.effect, at);
-    if (taken.apart != 0) {
-        auto status = fetch(home.value(), at.list, which, taken, room);
-        if (!status.is_ok()) return status;
-    }
-    return Taken{true, taken.bytes, names_.place(at.list, taken.next)};
-}
-
-Result<ListTaken> ListTaking::take_out(std::uint32_t home,
-                                       const ListPlace& at,
-                                       TakeWhich which,
-                                       std::span<std::byte> room) {
-    auto heap = allocator_.heap_of(home);
+    auto heap = allocator_.heap_of(home.value());
     if (!heap.is_ok()) return std::move(heap).failure();
     auto element = names_.position(at);
     if (!element.is_ok()) return std::move(element).failure();
@@ -53,21 +37,37 @@ Result<ListTaken> ListTaking::take_out(std::uint32_t home,
     if (heap.value() != nullptr) {
         local::Hazards::Lease lease(gma_.hazards());
         allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
-        const acp::list::BlockNumber list = allocator::list_at(space, home, at.list);
+        const acp::list::BlockNumber list = allocator::list_at(space, home.value(), at.list);
         if (request.at.node == 0) request.at = lists->end_of(list);
         taken.effect = ListEffect::no_list;
         if (list != 0)
             taken = allocator::take_element(lists, list, request, room.data(), room_bytes);
-        return taken;
+    } else {
+        auto status = take_there(request, home.value(), taken, room);
+        if (!status.is_ok()) return status;
     }
+    if (taken.effect == ListEffect::end && which != TakeWhich::at) return Taken{};
+    if (taken.effect != ListEffect::done) return names_.failure(taken.effect, at);
+    if (taken.apart != 0) [[unlikely]] {
+        auto status = fetch(home.value(), at.list, which, taken, room);
+        if (!status.is_ok()) return status;
+    }
+    return Taken{true, taken.bytes, names_.place(at.list, taken.next)};
+}
+
+Status ListTaking::take_there(const allocator::ListTake& request,
+                              std::uint32_t home,
+                              ListTaken& taken,
+                              std::span<std::byte> room) {
     ListBuffer result;
-    auto told = asks_.ask(at.list, home, allocator::list_take_number,
+    auto told = asks_.ask(request.list, home, allocator::list_take_number,
                           ListMessage().add(request).bytes(), result);
     if (!told.is_ok()) return std::move(told).failure();
     taken = value_in<ListTaken>(result);
-    const std::size_t bytes = std::min<std::size_t>(told.value() - sizeof taken, room_bytes);
+    const std::size_t bytes =
+        std::min<std::size_t>(told.value() - sizeof taken, request.room_bytes);
     if (bytes != 0) std::memcpy(room.data(), result.data() + sizeof taken, bytes);
-    return taken;
+    return {};
 }
 
 // Copies the bytes of what was taken out, and frees their block.

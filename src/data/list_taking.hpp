@@ -41,10 +41,10 @@ public:
                              std::span<std::byte> room);
 
 private:
-    base::Result<allocator::ListTaken> take_out(std::uint32_t home,
-                                                const ListPlace& at,
-                                                allocator::TakeWhich which,
-                                                std::span<std::byte> room);
+    base::Status take_there(const allocator::ListTake& request,
+                            std::uint32_t home,
+                            allocator::ListTaken& taken,
+                            std::span<std::byte> room);
     base::Status fetch(std::uint32_t home,
                        GlobalAddress list,
                        allocator::TakeWhich which,
