@@ -17,7 +17,8 @@
  * round trip where key and value fit into 900 bytes or so, three where they do not. The owner itself need not help.
  *
  * Handles. A container is named by a small struct that may be copied, sent to other ranks and used there. One that was
- * destroyed is found and refused with ACP_ERR_STALE; what was never made, with ACP_ERR_ADDRESS.
+ * destroyed is found and refused with ACP_ERR_STALE, as is an address where no container was ever made; one that is all zero, or
+ * of another kind, with ACP_ERR_ARGUMENT; and an address of no memory with ACP_ERR_ADDRESS.
  *
  * Results. -1, or an iterator or handle of which `elem` or `ga` is ACP_GA_NULL, is a failure: acp_errno() and
  * acp_error_message() say which. ACP_ERR_MEMORY (no room in the owner's heap: the container is as before), ACP_ERR_PEER (the

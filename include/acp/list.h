@@ -15,6 +15,9 @@
  * what it held is freed by those that live. Only a block for an element on another rank than the list may stay allocated, if the process
  * was not on the node of both.
  *
+ * Where the bytes of an element are on a rank that is lost (dead, and not on the caller's node), acp_take_... and acp_read_list fail with
+ * ACP_ERR_PEER and the element stays in the list. acp_pop_..., acp_erase_list and acp_destroy_list do without the bytes.
+ *
  * An iterator stays true while its element is in its list, whatever happens to the others; the end is always true. A call with an
  * iterator whose element was erased, or moved to another list, fails with ACP_ERR_STALE.
  *

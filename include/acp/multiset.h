@@ -21,7 +21,8 @@ typedef struct {
     uint64_t id; /* tells it from a multiset that was at this address before; 0: is not looked at */
 } acp_multiset_t;
 
-/* An entry, or the end. It says nothing of whether the entry still is there: calls that take it find out. */
+/* An entry, or the end. It says nothing of whether the entry still is there: calls that take it find out. Only calls make iterators:
+ * one whose container, rank or entry was changed is refused with ACP_ERR_ARGUMENT. */
 typedef struct {
     acp_multiset_t set;
     int rank;     /* the entry's place among the multiset's ranks; num_ranks: the end */
@@ -31,6 +32,7 @@ typedef struct {
     acp_ga_t elem; /* the entry; ACP_GA_NULL: the end */
     size_t key_size;
     size_t value_size; /* of the count: 8 */
+    uint64_t stamp;    /* tells whether something else was put into the fields above */
 } acp_multiset_it_t;
 
 /* What a find gives: an iterator, and whether there is an entry. success: 1, 0, or -1 for a failure. */

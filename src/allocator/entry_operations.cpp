@@ -164,6 +164,7 @@ Ran run_put_block(OperationContext& context,
             !heap.end_loan(table::offset_of(block), words.block.process)) {
             return {Code::address, 0};
         }
+        heap.own(table::offset_of(block));
         auto& record = opened.tables()->record(block);
         record.key_bytes = request.key_bytes;
         record.value_bytes = request.value_bytes;

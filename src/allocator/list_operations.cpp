@@ -116,6 +116,7 @@ Ran run_insert(OperationContext& context, Arguments arguments, Result result) no
     if (request.lent_to != NodeHeap::nobody && block == heap::no_block) return {Code::address, 0};
     NodeHeap::Borrowed borrowed(opened.heap(), block, request.lent_to);
     if (!borrowed.is_there()) return {Code::address, 0};
+    borrowed.own();
     ListPlaced placed_at;
     placed_at.effect = opened.lists().with_room([&] {
         return request.is_front != 0 ? opened.lists()->push_front(list, payload, placed_at.at)

@@ -74,11 +74,12 @@ NodeHeap::NodeHeap(const node::Segment& segment,
       blocks_(blocks_of(segment, owner)),
       gone_(reinterpret_cast<std::atomic<std::uint64_t>*>(
           words_of(segment, owner) + node::heap_words(segment.shape()).gone_at())),
-      caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at()),
+      caches_(words_of(segment, owner) + node::heap_words(segment.shape()).caches_at(),
+              hazards.has_membarrier() ? os::expedite : nullptr),
       loans_(words_of(segment, owner) + node::heap_words(segment.shape()).loans_at(),
              node::heap_words(segment.shape()).loans()),
-      signed_units_(reinterpret_cast<std::atomic<std::uint64_t>*>(
-          words_of(segment, owner) + node::heap_words(segment.shape()).signed_at())),
+      owned_(words_of(segment, owner) + node::heap_words(segment.shape()).owned_at(),
+             node::heap_words(segment.shape()).shape().areas),
       users_{users_of(segment, owner), node::heap_users(segment.shape())},
       list_users_{list_users_of(segment, owner), node::heap_users(segment.shape())},
       sequence_users_{sequence_users_of(segment, owner), node::heap_users(segment.shape())},
@@ -170,11 +171,10 @@ bool NodeHeap::is_stored(heap::Offset block) const noexcept {
     return false;
 }
 
-// Whether the caches of a process that is gone hold nothing any more.
-bool NodeHeap::recover_blocks(heap::ThreadCache& cache, std::uint32_t slot) {
+// Whether these caches hold nothing any more.
+bool NodeHeap::recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     return heap_.recover(
-        cache, heap::caches_of(slot),
-        [this](heap::CacheNumber number) { return is_gone(number / heap::caches_per_process); },
+        cache, dead, [this](heap::CacheNumber number) { return is_of_gone(number); },
         [this](heap::Offset block) { return is_stored(block); });
 }
 
@@ -199,62 +199,120 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
     return is_any;
 }
 
-// Whether nothing is left of a process that is gone.
+// Whether nothing is left of a process that is gone. Who has taken over one of its caches and lives ends that first.
 bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
-    return recover_blocks(cache, slot) && recover_tables(cache, slot) &&
-           recover_lists(cache, slot) && recover_sequences(cache, slot);
+    const heap::CacheNumbers dead = heap::caches_of(slot);
+    // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
+        const std::uint64_t taker = caches_.taker_of(number);
+        if (taker != 0 && !is_of_gone(static_cast<heap::CacheNumber>(taker - 1))) return false;
+    }
+    return recover_caches(cache, dead) && recover_taken_over(cache, slot);
 }
 
-// Whether nothing is left of a process that is gone in the tables of this heap.
-bool NodeHeap::recover_tables(heap::ThreadCache& cache, std::uint32_t slot) {
+// Finishes what a process that is gone did with caches of processes that live.
+bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) {
+    bool is_done = true;
+    for (heap::CacheNumber number = 0; number < users_.count; ++number) {
+        const std::uint64_t taker = caches_.taker_of(number);
+        if (taker == 0 || !heap::caches_of(slot).contain(static_cast<heap::CacheNumber>(taker - 1)))
+            continue;
+        if (is_of_gone(number)) continue;  // recovered with its own process
+        if (caches_.take_over(number, cache.number(), taker) == nullptr) {
+            is_done = false;
+            continue;
+        }
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
+        const bool is_recovered = is_of_gone(number) || recover_caches(cache, {number, 1});
+        caches_.let_go(number, is_recovered ? 0 : taker);
+        is_done = is_done && is_recovered;
+    }
+    return is_done;
+}
+
+bool NodeHeap::recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead) {
+    return recover_blocks(cache, dead) && recover_tables(cache, dead) &&
+           recover_lists(cache, dead) && recover_sequences(cache, dead);
+}
+
+// Whether nothing is left of these participants in the tables of this heap.
+bool NodeHeap::recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     HeapBlocks blocks(*this, cache);
     table::HashTable<> tables(blocks, users_, cache.number());
-    const heap::CacheNumbers numbers = heap::caches_of(slot);
     bool is_done = true;
-    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+    for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         if (users_[number].is_unused()) continue;
         is_done = tables.recover(number, [this](std::uint32_t other) {
-            return is_gone(other / heap::caches_per_process);
+            return is_of_gone(other);
         }) && is_done;
     }
     return is_done;
 }
 
-// Whether nothing is left of a process that is gone in the lists of this heap.
-bool NodeHeap::recover_lists(heap::ThreadCache& cache, std::uint32_t slot) {
+// Likewise in its lists.
+bool NodeHeap::recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     ListBlocks blocks(*this, cache);
     list::SharedLists<> lists(blocks, list_users_, cache.number());
-    const heap::CacheNumbers numbers = heap::caches_of(slot);
     bool is_done = true;
-    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+    for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         if (list_users_[number].is_unused()) continue;
         // A block that it had made in another heap is freed once, by this list: that heap looks first whether the list knows of it.
         const std::uint64_t apart = list_users_[number].made_apart.load(std::memory_order_acquire);
         if (apart != 0 && process_of_apart(apart) != process()) {
             (void)with_heap_of(process_of_apart(apart), [&](NodeHeap& heap) {
                 const Lease lease(heap, cache.number() % heap::caches_per_process);
-                (void)heap.recover_blocks(lease.cache(), slot);
+                (void)heap.recover_blocks(lease.cache(), dead);
             });
         }
         is_done = lists.recover(number, [this](std::uint32_t other) {
-            return is_gone(other / heap::caches_per_process);
+            return is_of_gone(other);
         }) && is_done;
     }
     return is_done;
 }
 
 // Likewise in its sequences.
-bool NodeHeap::recover_sequences(heap::ThreadCache& cache, std::uint32_t slot) {
+bool NodeHeap::recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     HeapBlocks blocks(*this, cache);
     NodeOthers others(*this);
     sequence::Sequence<> sequences(blocks, others, sequence_users_, cache.number());
-    const heap::CacheNumbers numbers = heap::caches_of(slot);
     bool is_done = true;
-    for (std::uint32_t number = numbers.first; number < numbers.first + numbers.count; ++number) {
+    for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         if (sequence_users_[number].is_unused()) continue;
         is_done = sequences.recover(number) && is_done;
     }
     return is_done;
+}
+
+// Frees what a cache has taken out of containers and nobody reads any more.
+void NodeHeap::reclaim(heap::ThreadCache& cache) {
+    HeapBlocks blocks(*this, cache);
+    table::HashTable<>(blocks, users_, cache.number()).reclaim();
+    ListBlocks list_blocks(*this, cache);
+    list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
+}
+
+// The same for the caches of others that no call uses: their threads may sleep for long. One at a time, so that who is stopped here
+// keeps no thread from a cache.
+void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
+    for (heap::CacheNumber number = 0; number < users_.count; ++number) {
+        const bool has_any = users_[number].retired.load(std::memory_order_relaxed) != 0 ||
+                             list_users_[number].retired.load(std::memory_order_relaxed) != 0;
+        if (!has_any || number == cache.number()) continue;
+        heap::ThreadCache* const taken = caches_.take_over(number, cache.number());
+        if (taken == nullptr) continue;
+        // partner: recover_process(), which finds that a process is gone, then looks who has taken over its caches
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (!is_of_gone(number)) reclaim(*taken);
+        caches_.let_go(number);
+    }
+}
+
+void NodeHeap::find_room(heap::ThreadCache& cache) {
+    (void)recover(cache);
+    reclaim(cache);
+    reclaim_of_idle(cache);
 }
 
 table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
@@ -263,7 +321,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
     const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
     if (block == heap::no_block) [[unlikely]]
         return 0;
-    heap_.wipe(block);
+    heap_.prepare(block, BlockOwner::container);
     place.store(table::made::of(table::number_of(block)), std::memory_order_release);
     heap_.heap_.keep(cache_);
     return table::number_of(block);
@@ -298,7 +356,8 @@ bool ListBlocks::free_apart(std::uint64_t address) {
         return true;
     }
     return heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
-        (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block));
+        (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block),
+                        BlockOwner::container);
     });
 }
 
@@ -324,10 +383,10 @@ char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
     char* memory = nullptr;
     const auto take = [&](NodeHeap& heap, heap::ThreadCache& cache) {
         heap::Offset block = heap.heap_.allocate(cache, bytes, alignment_least);
-        if (block == heap::no_block && heap.recover(cache))
-            block = heap.heap_.allocate(cache, bytes, alignment_least);
+        if (block == heap::no_block)
+            block = heap.allocate_from_what_waits(cache, bytes, alignment_least);
         if (block == heap::no_block) return;
-        heap.wipe(block);
+        heap.prepare(block, BlockOwner::container);
         place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
         heap.heap_.keep(cache);
         memory = heap.blocks_ + block;
@@ -353,26 +412,16 @@ const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
     return memory;
 }
 
-// Where there is no room: what this cache has taken out of containers and nobody reads any more, and what processes that are gone left.
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
                                                 std::uint64_t bytes,
                                                 std::uint64_t alignment) {
-    HeapBlocks blocks(*this, cache);
-    table::HashTable<>(blocks, users_, cache.number()).reclaim();
-    ListBlocks list_blocks(*this, cache);
-    list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
-    (void)recover(cache);
+    find_room(cache);
     return heap_.allocate(cache, bytes, alignment);
 }
 
-// Frees what waits to be freed in the caller's cache, and what processes that are gone left, which was moved there.
 void NodeHeap::tidy(std::uint32_t thread) {
     heap::ThreadCache& cache = borrow(thread);
-    (void)recover(cache);
-    HeapBlocks blocks(*this, cache);
-    table::HashTable<>(blocks, users_, cache.number()).reclaim();
-    ListBlocks list_blocks(*this, cache);
-    list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
+    find_room(cache);
     caches_.give_back(cache);
 }
 

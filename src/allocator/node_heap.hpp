@@ -2,7 +2,7 @@
 // The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
 // the caller's thread caches, and what processes that are gone left undone, in its containers too (allocator/node_tables.hpp,
 // node_lists.hpp, node_sequences.hpp). Any thread; nobody waits for another process.
-// Tests: tests/unit/allocator/node_heap_test.cpp, tests/heap.
+// Tests: tests/unit/allocator/node_heap_test.cpp, node_tables_test.cpp, tests/containers.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "heap/cache_places.hpp"
 #include "heap/heap.hpp"
 #include "heap/loans.hpp"
+#include "heap/owned_blocks.hpp"
 #include "heap/walk.hpp"
 #include "local/hazards.hpp"
 #include "node/segment.hpp"
@@ -24,6 +25,9 @@ namespace acp::allocator {
 
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
+
+// Whose a block is: who frees it by its address must be the same.
+enum class BlockOwner : std::uint32_t { program, container };
 
 class NodeHeap {
 public:
@@ -47,20 +51,25 @@ public:
     //   alignment  power of two, <= alignment_most
     [[nodiscard]] heap::Offset allocate(std::uint32_t thread,
                                         std::uint64_t bytes,
-                                        std::uint64_t alignment) {
+                                        std::uint64_t alignment,
+                                        BlockOwner owner = BlockOwner::program) {
         heap::ThreadCache& cache = borrow(thread);
         heap::Offset block = heap_.allocate(cache, bytes, alignment);
         if (block == heap::no_block) [[unlikely]]
             block = allocate_from_what_waits(cache, bytes, alignment);
         if (block != heap::no_block) [[likely]]
-            wipe(block);
+            prepare(block, owner);
         heap_.keep(cache);
         caches_.give_back(cache);
         return block;
     }
 
     // Frees a block, whoever allocated it.
-    heap::Freed free(std::uint32_t thread, heap::Offset block) {
+    heap::Freed free(std::uint32_t thread,
+                     heap::Offset block,
+                     BlockOwner owner = BlockOwner::program) {
+        if (owner == BlockOwner::program && is_owned(block)) [[unlikely]]
+            return heap::Freed::of_container;
         heap::ThreadCache& cache = borrow(thread);
         const heap::Freed freed = heap_.free(cache, block);
         caches_.give_back(cache);
@@ -107,7 +116,12 @@ public:
         // false: the block is not lent to the process, or not any more.
         [[nodiscard]] bool is_there() const noexcept { return is_there_; }
 
-        // The block is a container's from now on.
+        // The block is about to become a container's: before others can find it there.
+        void own() noexcept {
+            if (block_ != heap::no_block) heap_.owned_.add(block_);
+        }
+
+        // It is the container's, and not lent any more.
         void give_away() noexcept {
             if (is_there_ && is_lent_) heap_.loans_.end_held(block_, process_);
             is_lent_ = false;
@@ -139,15 +153,18 @@ public:
         heap::ThreadCache& cache_;
     };
 
-    // What a block has room for, in bytes; 0: no allocated block begins there.
+    // A block that the caller has is about to become a container's: before others can find it there.
+    void own(heap::Offset block) const noexcept { owned_.add(block); }
+
+    // What a block of the program has room for, in bytes; 0: none begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
-        return heap_.usable_bytes(block);
+        return is_owned(block) ? 0 : heap_.usable_bytes(block);
     }
 
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 
-    // Both finish first what processes that are gone left undone, and free what the caller's thread took out of tables.
+    // Both do first as find_room().
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
     [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
 
@@ -167,20 +184,19 @@ public:
     }
 
     // A container is about to sign a block. Comes before the block is freed, and so before it is given out again.
-    void note_signed(heap::Offset block) const noexcept {
-        auto& word = signed_units_[block / heap::area_bytes];
-        const std::uint64_t bit = unit_bit(block);
-        if ((word.load(std::memory_order_relaxed) & bit) == 0)
-            word.fetch_or(bit, std::memory_order_relaxed);
-    }
+    void note_signed(heap::Offset block) const noexcept { owned_.note_unit(block); }
 
     // Whether the process of a participant has left or died.
     [[nodiscard]] bool is_participant_gone(std::uint32_t number) const noexcept {
-        return is_gone(number / heap::caches_per_process);
+        return is_of_gone(number);
     }
 
     // Finishes what processes that are gone left undone, in the heap and its containers.
     bool recover(heap::ThreadCache& cache);
+
+    // Where there is no room: frees what calls have taken out of containers and nobody reads any more, of all threads of all processes
+    // that are in no call now, and does as recover().
+    void find_room(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
     [[nodiscard]] std::uint32_t process() const noexcept {
@@ -201,19 +217,25 @@ private:
     friend class HeapBlocks;
     friend class ListBlocks;
 
-    // What a container wrote into a block when it freed it is there no more (table/freeing.hpp). Every block has two words. Blocks where
-    // none did so are not touched: their pages may have no memory yet.
+    // Before a new block is kept. What a container wrote into it when it freed it is there no more (table/freeing.hpp). Every block has
+    // two words. Blocks where none did so are not touched: their pages may have no memory yet.
+    void prepare(heap::Offset block, BlockOwner owner) const noexcept {
+        if (owned_.is_unit_noted(block)) [[unlikely]] {
+            wipe(block);
+            if (owner == BlockOwner::program) owned_.remove(block);
+        }
+        if (owner == BlockOwner::container) owned_.add(block);
+    }
+
+    // Whether an allocated block is a container's.
+    [[nodiscard]] bool is_owned(heap::Offset block) const noexcept {
+        return block < limit_bytes() && owned_.contains(block) && heap_.usable_bytes(block) != 0;
+    }
+
     void wipe(heap::Offset block) const noexcept {
-        const std::uint64_t bit = unit_bit(block);
-        if ((signed_units_[block / heap::area_bytes].load(std::memory_order_relaxed) & bit) == 0)
-            return;
         auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_ + block);
         words[0].store(0, std::memory_order_relaxed);
         words[1].store(0, std::memory_order_relaxed);
-    }
-
-    [[nodiscard]] static std::uint64_t unit_bit(heap::Offset block) noexcept {
-        return std::uint64_t{1} << (block / heap::unit_bytes % heap::area_units);
     }
 
     [[nodiscard]] heap::ThreadCache& borrow(std::uint32_t thread) const noexcept {
@@ -227,11 +249,20 @@ private:
                                                                    std::uint64_t alignment);
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
-    bool recover_blocks(heap::ThreadCache& cache, std::uint32_t slot);
+    bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot);
+    bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
     void tidy(std::uint32_t thread);
-    bool recover_tables(heap::ThreadCache& cache, std::uint32_t slot);
-    bool recover_lists(heap::ThreadCache& cache, std::uint32_t slot);
-    bool recover_sequences(heap::ThreadCache& cache, std::uint32_t slot);
+    void reclaim(heap::ThreadCache& cache);
+    void reclaim_of_idle(heap::ThreadCache& cache);
+    bool recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers dead);
+
+    [[nodiscard]] bool is_of_gone(heap::CacheNumber number) const noexcept {
+        return is_gone(number / heap::caches_per_process);
+    }
+
     [[nodiscard]] bool is_stored(heap::Offset block) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool is_process_gone(std::uint32_t process) const noexcept;
@@ -244,7 +275,7 @@ private:
     std::atomic<std::uint64_t>* gone_;  // a bit for each slot: its caches were recovered
     heap::CachePlaces caches_;
     heap::Loans<> loans_;
-    std::atomic<std::uint64_t>* signed_units_;
+    heap::OwnedBlocks owned_;
     table::Participants<std::atomic> users_;
     list::ListParticipants<std::atomic> list_users_;
     sequence::SequenceUsers<std::atomic> sequence_users_;

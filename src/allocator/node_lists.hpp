@@ -92,11 +92,8 @@ public:
 
     [[nodiscard]] ListBlocks& blocks() noexcept { return blocks_; }
 
-    // After ListEffect::no_room: frees what waits to be freed here, and what processes that are gone left.
-    void find_room() {
-        lists_.reclaim();
-        (void)heap_.recover(lease_.cache());
-    }
+    // After ListEffect::no_room.
+    void find_room() { heap_.find_room(lease_.cache()); }
 
     // Runs a call, again where there was no room and some may have been found.
     template <typename Call>

@@ -70,12 +70,12 @@ public:
         return sequences_.destroy(number, kind);
     }
 
-    // Runs a call, again where there was no room and processes that are gone may have left some.
+    // Runs a call, again where there was no room, after NodeHeap::find_room().
     template <typename Call>
     sequence::SequenceEffect with_room(const Call& call) {
         const sequence::SequenceEffect effect = call();
-        if (effect != sequence::SequenceEffect::no_room || !heap_.recover(lease_.cache()))
-            return effect;
+        if (effect != sequence::SequenceEffect::no_room) return effect;
+        heap_.find_room(lease_.cache());
         return call();
     }
 

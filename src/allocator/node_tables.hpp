@@ -55,14 +55,12 @@ public:
         return tables_.destroy(table, id);
     }
 
-    // Runs a call, and where it found no room once more: after freeing what waits to be freed here, and what processes that are gone
-    // left.   call() returns what has an Effect
+    // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call() returns what has an Effect
     template <typename Call>
     auto with_room(const Call& call) {
         auto result = call();
         if (effect_of(result) == table::Effect::no_room) [[unlikely]] {
-            tables_.reclaim();
-            (void)heap_.recover(lease_.cache());
+            heap_.find_room(lease_.cache());
             result = call();
         }
         return result;

@@ -49,7 +49,8 @@ Ran run_allocate(OperationContext& context, Arguments arguments, Result result) 
         return {Code::argument, 0};
     }
     std::memcpy(&head, arguments.data(), sizeof head);
-    if (!std::has_single_bit(head.alignment) || head.alignment > alignment_most) {
+    if (!std::has_single_bit(head.alignment) || head.alignment > alignment_most ||
+        head.owner > BlockOwner::container) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
@@ -59,12 +60,13 @@ Ran run_allocate(OperationContext& context, Arguments arguments, Result result) 
     const GlobalAddress start = heap_start(context.space(), context.process());
     for (std::size_t i = 0; i < count; ++i) {
         const heap::Offset block =
-            heap.allocate(context.thread(), word_at(sizes, i), head.alignment);
+            heap.allocate(context.thread(), word_at(sizes, i), head.alignment, head.owner);
         set_word(result, i, block != heap::no_block ? start + block : 0);
     }
     return {Code::ok, static_cast<std::uint32_t>(count * word_bytes)};
 }
 
+template <BlockOwner owner>
 Ran run_free(OperationContext& context, Arguments arguments, Result result) noexcept {
     if (arguments.size() % word_bytes != 0) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
@@ -73,7 +75,7 @@ Ran run_free(OperationContext& context, Arguments arguments, Result result) noex
     for (std::size_t i = 0; i < count; ++i) {
         const heap::Offset block =
             offset_in_heap(context.space(), context.process(), word_at(arguments, i));
-        const heap::Freed freed = heap.free(context.thread(), block);
+        const heap::Freed freed = heap.free(context.thread(), block, owner);
         result[i] = static_cast<std::byte>(freed);
     }
     return {Code::ok, static_cast<std::uint32_t>(count)};
@@ -145,7 +147,7 @@ Ran run_take_back(OperationContext& context, Arguments arguments, Result /*resul
     NodeHeap heap = heap_of(context);
     const heap::Offset block = offset_in_heap(context.space(), context.process(), lent.address);
     if (block == heap::no_block || !heap.end_loan(block, lent.process)) return {Code::stale, 0};
-    const heap::Freed freed = heap.free(context.thread(), block);
+    const heap::Freed freed = heap.free(context.thread(), block, BlockOwner::container);
     return {freed == heap::Freed::done ? Code::ok : Code::stale, 0};
 }
 
@@ -171,7 +173,8 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
     constexpr std::uint32_t most = memory::invoke_bytes_max;
     static constexpr std::array<NumberedOperation, operation_count> rows{{
         {allocate_number, "acp_malloc", most, blocks_max * word_bytes, run_allocate},
-        {free_number, "acp_free", blocks_max * word_bytes, blocks_max, run_free, places_of_free},
+        {free_number, "acp_free", blocks_max * word_bytes, blocks_max,
+         run_free<BlockOwner::program>, places_of_free},
         {usable_number, "acp_usable_size", word_bytes, word_bytes, run_usable},
         {clear_number, "acp_calloc", sizeof(ClearRequest), 0, run_clear},
         {usage_number, "acp_heap_stat", 0, sizeof(heap::Usage), run_usage},
@@ -179,6 +182,8 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
         {lend_number, "lending a block", sizeof(LendRequest), sizeof(LentBlock), run_lend},
         {take_back_number, "taking a block back", sizeof(LentBlock), 0, run_take_back,
          places_of_free},
+        {free_owned_number, "freeing parts of a container", blocks_max * word_bytes, blocks_max,
+         run_free<BlockOwner::container>, places_of_free},
     }};
     return rows;
 }

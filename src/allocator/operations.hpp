@@ -23,6 +23,7 @@ inline constexpr std::uint32_t usage_number = 6;
 inline constexpr std::uint32_t check_number = 7;
 inline constexpr std::uint32_t lend_number = 23;
 inline constexpr std::uint32_t take_back_number = 24;
+inline constexpr std::uint32_t free_owned_number = 25;
 
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
@@ -30,10 +31,11 @@ inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(st
 // allocate: the first bytes of its arguments; the sizes follow, a uint64 each. Its result is the address of each block, 0 where
 // there was no room. Errors: argument (malformed), unsupported (the job has no heaps).
 struct AllocateHead {
-    std::uint64_t alignment = alignment_least;
+    std::uint32_t alignment = alignment_least;
+    BlockOwner owner = BlockOwner::program;
 };
 
-// free: its arguments are the addresses, its result is a heap::Freed for each, one byte.
+// free: its arguments are the addresses, its result is a heap::Freed for each, one byte. free_owned: of parts of containers.
 // usable: its argument is an address, its result what there is room for; 0: no block begins there.
 
 // clear: makes a part of an allocated block zero.
@@ -68,7 +70,7 @@ struct LentBlock {
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;
 
-inline constexpr std::uint32_t operation_count = 8;
+inline constexpr std::uint32_t operation_count = 9;
 
 // The rows of this layer.
 [[nodiscard]] const std::array<local::NumberedOperation, operation_count>& operations() noexcept;

@@ -73,6 +73,26 @@ template <typename Handle>
     return it.*HashedTypes<Handle>::container;
 }
 
+// What tells an iterator that a call has made from one whose container, rank or entry was changed since.
+template <typename It>
+[[nodiscard]] std::uint64_t stamp_of(acp_ga_t container, const It& it) noexcept {
+    const std::uint64_t mixed =
+        (container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1) * 0x9e3779b97f4a7c15;
+    return (mixed ^ mixed >> 29 ^ it.elem) * 0xbf58476d1ce4e5b9;
+}
+
+// Errors: argument.
+template <typename Handle>
+[[nodiscard]] base::Status check_iterator(const Iterator<Handle>& it) {
+    const Handle& handle = it.*HashedTypes<Handle>::container;
+    if (it.rank >= 0 && it.stamp == stamp_of(handle.ga, it)) return {};
+    return {base::Code::argument,
+            it.rank < 0 ? "the iterator is at no entry"
+                        : "the iterator is none of this container: its container, rank " +
+                              std::to_string(it.rank) + " or entry " + base::hex(it.elem) +
+                              " was changed since a call returned it"};
+}
+
 // Makes an iterator stand for an entry, or for the end. Where it is to be: to copy it just after its parts were stored takes as long
 // as half a find.
 template <typename Handle>
@@ -88,6 +108,7 @@ void set_iterator(Iterator<Handle>& it,
     it.elem = entry.record;
     it.key_size = entry.key_bytes;
     it.value_size = entry.value_bytes;
+    it.stamp = stamp_of(handle.ga, it);
 }
 
 template <typename Handle>

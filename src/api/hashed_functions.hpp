@@ -44,17 +44,22 @@ template <typename Handle, typename It>
 It increment(const char* call, const It& it) noexcept {
     const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
     const Handle& handle = it.*HashedTypes<Handle>::container;
-    if (it.rank < 0 || it.elem == ACP_GA_NULL) return it;
+    if (it.rank < 0) return it;
+    const bool is_sound = it.stamp == stamp_of(handle.ga, it);
+    if (is_sound && it.elem == ACP_GA_NULL) return it;
     EntryPlace at = place_of(it);
     const memory::HazardLine* line = inline_line;
-    if (line != nullptr &&
+    if (line != nullptr && is_sound &&
         data::HashedWalk(*library().hashed).next_at_once(*line, name_of(handle), at, scope))
         [[likely]] {
         return iterator_at(handle, at, scope);
     }
-    return iterate(call, handle, scope, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.next(name, at, scope);
-    });
+    return iterate(
+        call, handle, scope,
+        [&](data::HashedWalk& walk, const ContainerName& name) -> base::Result<data::EntryPlace> {
+            if (auto status = check_iterator<Handle>(it); !status.is_ok()) return status;
+            return walk.next(name, at, scope);
+        });
 }
 
 // Copies entries from an iterator's on. Where there is no room for the first, *it becomes the iterator to it.
@@ -69,8 +74,7 @@ std::int64_t scan(const char* call,
         call, std::int64_t{-1}, handle,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
             if (it == nullptr) return base::Status(base::Code::argument, "it is NULL");
-            if (it->rank < 0)
-                return base::Status(base::Code::argument, "the iterator is at no entry");
+            if (auto status = check_iterator<Handle>(from); !status.is_ok()) return status;
             if (entries.data() == nullptr && !entries.empty())
                 return base::Status(base::Code::argument, "entries is NULL");
             if (room.data() == nullptr && !room.empty())
@@ -238,9 +242,9 @@ It erase(const char* call, const It& it) noexcept {
     return call_hashed(
         call, no_iterator(handle), handle,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<It> {
-            if (it.rank < 0 || it.elem == ACP_GA_NULL) {
+            if (auto status = check_iterator<Handle>(it); !status.is_ok()) return status;
+            if (it.elem == ACP_GA_NULL)
                 return base::Status(base::Code::argument, "the iterator is at no entry");
-            }
             auto erased = hashed.erase_record(name, place_of(it));
             if (!erased.is_ok()) return std::move(erased).failure();
             const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;

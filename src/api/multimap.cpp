@@ -78,7 +78,10 @@ acp_multimap_it_t acp_increment_key_multimap_it(acp_multimap_it_t it) {
     return api::call_hashed(
         "acp_increment_key_multimap_it", api::no_iterator(it.map), it.map,
         [&](Hashed& hashed, const ContainerName& name) -> Result<acp_multimap_it_t> {
-            if (it.rank < 0 || it.elem == ACP_GA_NULL) return it;
+            if (it.rank < 0) return it;
+            if (auto status = api::check_iterator<acp_multimap_t>(it); !status.is_ok())
+                return status;
+            if (it.elem == ACP_GA_NULL) return it;
             std::vector<std::byte> key(it.key_size);
             const acp_element_t element = api::pair_at(it).first;
             auto status = data::get(*api::library().gma, key.data(), element.ga, element.size);
@@ -113,9 +116,10 @@ int acp_read_multimap_it(acp_multimap_it_t it, void* value, size_t* value_size) 
                             [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
                                 if (value_size == nullptr)
                                     return Status(Code::argument, "value_size is NULL");
-                                if (it.rank < 0 || it.elem == ACP_GA_NULL) {
+                                auto status = api::check_iterator<acp_multimap_t>(it);
+                                if (!status.is_ok()) return status;
+                                if (it.elem == ACP_GA_NULL)
                                     return Status(Code::argument, "the iterator is at no entry");
-                                }
                                 auto read = hashed.read(name, api::place_of(it),
                                                         api::room_at(value, *value_size));
                                 if (!read.is_ok()) return std::move(read).failure();

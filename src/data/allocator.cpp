@@ -98,6 +98,9 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
             return {Code::address, place + ": it lies inside a block, or where none can begin"};
         case heap::Freed::outside:
             return {Code::address, place + ": it is no address that acp_malloc gave"};
+        case heap::Freed::of_container:
+            return {Code::address,
+                    place + ": it is a part of a container, which the container's calls free"};
         case heap::Freed::smashed:
             break;
     }
@@ -125,17 +128,19 @@ Status Allocator::ask(const gma::Invocation& call) {
 
 Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
                                           std::uint64_t bytes,
-                                          std::uint64_t alignment) {
+                                          std::uint64_t alignment,
+                                          allocator::BlockOwner whose) {
     auto heap = heap_of(process);
     if (!heap.is_ok()) return std::move(heap).failure();
     GlobalAddress address = 0;
     if (heap.value() == nullptr) {
-        auto status = allocate_there(process, {&bytes, 1}, alignment, {&address, 1});
+        auto status = allocate_there(process, {&bytes, 1},
+                                     {static_cast<std::uint32_t>(alignment), whose}, {&address, 1});
         if (!status.is_ok()) return status;
     } else {
         local::Hazards::Lease lease(gma_.hazards());
         const std::uint32_t thread = gma_.hazards().index_of(lease.line());
-        const heap::Offset block = heap.value()->allocate(thread, bytes, alignment);
+        const heap::Offset block = heap.value()->allocate(thread, bytes, alignment, whose);
         address = block != heap::no_block ? start_of(process) + block : 0;
     }
     if (address == 0) return no_room(process, bytes);
@@ -145,7 +150,7 @@ Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
 // Leaves 0 where there was no room.
 Status Allocator::allocate_there(std::uint32_t process,
                                  std::span<const std::uint64_t> sizes,
-                                 std::uint64_t alignment,
+                                 const allocator::AllocateHead& head,
                                  std::span<GlobalAddress> addresses) {
     const std::size_t groups = (sizes.size() + allocator::blocks_max - 1) / allocator::blocks_max;
     std::vector<Group> under_way(groups);
@@ -154,7 +159,8 @@ Status Allocator::allocate_there(std::uint32_t process,
         Group& group = under_way[i];
         group.first = i * allocator::blocks_max;
         group.count = std::min<std::size_t>(allocator::blocks_max, sizes.size() - group.first);
-        group.asked[0] = alignment;
+        static_assert(sizeof head == sizeof group.asked[0]);
+        std::memcpy(group.asked.data(), &head, sizeof head);
         std::copy_n(sizes.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                     group.asked.begin() + 1);
         asks.add({process, allocator::allocate_number, bytes_of(group.asked, group.count + 1),
@@ -183,7 +189,7 @@ Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint6
 void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     try {
         if (lent.process == allocator::NodeHeap::nobody) {
-            (void)free(lent.address);
+            (void)free(lent.address, allocator::BlockOwner::container);
             return;
         }
         const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
@@ -199,19 +205,20 @@ void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
 
 Status Allocator::allocate_many(std::uint32_t process,
                                 std::span<const std::uint64_t> sizes,
-                                std::span<GlobalAddress> addresses) {
+                                std::span<GlobalAddress> addresses,
+                                allocator::BlockOwner whose) {
     std::fill(addresses.begin(), addresses.end(), 0);
     auto heap = heap_of(process);
     if (!heap.is_ok()) return std::move(heap).failure();
     Status status;
     if (heap.value() == nullptr) {
-        status = allocate_there(process, sizes, allocator::alignment_least, addresses);
+        status = allocate_there(process, sizes, {allocator::alignment_least, whose}, addresses);
     } else {
         local::Hazards::Lease lease(gma_.hazards());
         const std::uint32_t thread = gma_.hazards().index_of(lease.line());
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             const heap::Offset block =
-                heap.value()->allocate(thread, sizes[i], allocator::alignment_least);
+                heap.value()->allocate(thread, sizes[i], allocator::alignment_least, whose);
             if (block == heap::no_block) break;
             addresses[i] = start_of(process) + block;
         }
@@ -219,7 +226,7 @@ Status Allocator::allocate_many(std::uint32_t process,
     const auto missing = std::find(addresses.begin(), addresses.end(), 0U);
     if (status.is_ok() && missing == addresses.end()) return status;
     const auto index = static_cast<std::size_t>(missing - addresses.begin());
-    (void)free_many(addresses);
+    (void)free_many(addresses, whose);
     std::fill(addresses.begin(), addresses.end(), 0);
     return status.is_ok() ? no_room(process, sizes[index]) : std::move(status);
 }
@@ -246,22 +253,28 @@ Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
     return asks.wait();
 }
 
-Status Allocator::free(GlobalAddress address) {
+Status Allocator::free(GlobalAddress address, allocator::BlockOwner whose) {
     auto owner = owner_of(address);
     if (!owner.is_ok()) return std::move(owner).failure();
     auto heap = heap_of(owner.value());
     if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() == nullptr) return free_there(owner.value(), {&address, 1});
+    if (heap.value() == nullptr) return free_there(owner.value(), {&address, 1}, whose);
     local::Hazards::Lease lease(gma_.hazards());
     const heap::Offset block = allocator::offset_in_heap(space_, owner.value(), address);
-    return refusal(heap.value()->free(gma_.hazards().index_of(lease.line()), block), address);
+    return refusal(heap.value()->free(gma_.hazards().index_of(lease.line()), block, whose),
+                   address);
 }
 
 //   addresses  at most blocks_max
-Status Allocator::free_there(std::uint32_t process, std::span<const GlobalAddress> addresses) {
+Status Allocator::free_there(std::uint32_t process,
+                             std::span<const GlobalAddress> addresses,
+                             allocator::BlockOwner whose) {
     std::array<heap::Freed, allocator::blocks_max> freed{};
     std::uint32_t told = 0;
-    auto status = ask({process, allocator::free_number, std::as_bytes(addresses),
+    const std::uint32_t operation = whose == allocator::BlockOwner::program
+                                        ? allocator::free_number
+                                        : allocator::free_owned_number;
+    auto status = ask({process, operation, std::as_bytes(addresses),
                        std::as_writable_bytes(std::span(freed)), &told});
     for (std::size_t i = 0; status.is_ok() && i < told; ++i) {
         status = refusal(freed[i], addresses[i]);
@@ -269,13 +282,13 @@ Status Allocator::free_there(std::uint32_t process, std::span<const GlobalAddres
     return status;
 }
 
-Status Allocator::free_many(std::span<const GlobalAddress> addresses) {
+Status Allocator::free_many(std::span<const GlobalAddress> addresses, allocator::BlockOwner whose) {
     std::map<std::uint32_t, std::vector<GlobalAddress>> elsewhere;
     std::vector<GlobalAddress> refused;
     {
         local::Hazards::Lease lease(gma_.hazards());
         for (const GlobalAddress address : addresses) {
-            if (address == 0 || free_here(lease.line(), address)) continue;
+            if (address == 0 || free_here(lease.line(), address, whose)) continue;
             const auto owner = owner_of(address);
             const bool is_elsewhere = owner.is_ok() && !space_.is_on_node(owner.value());
             (is_elsewhere ? elsewhere[owner.value()] : refused).push_back(address);
@@ -290,10 +303,10 @@ Status Allocator::free_many(std::span<const GlobalAddress> addresses) {
         for (std::size_t done = 0; done < all.size(); done += allocator::blocks_max) {
             const std::size_t count =
                 std::min<std::size_t>(allocator::blocks_max, all.size() - done);
-            note(free_there(process, all.subspan(done, count)));
+            note(free_there(process, all.subspan(done, count), whose));
         }
     }
-    for (const GlobalAddress address : refused) note(free(address));
+    for (const GlobalAddress address : refused) note(free(address, whose));
     return first;
 }
 
@@ -315,7 +328,8 @@ Result<std::uint64_t> Allocator::usable_bytes(GlobalAddress address) {
     }
     if (usable != 0) return usable;
     return Status(Code::address,
-                  "global address " + base::hex(address) + ": no allocated block begins there");
+                  "global address " + base::hex(address) +
+                      ": no allocated block begins there, or it is a part of a container");
 }
 
 Result<heap::Usage> Allocator::usage(std::uint32_t process) {

@@ -2,7 +2,7 @@
 // Memory of any rank: blocks are allocated and freed at once where their heap is mapped here, and else by the gateway of the
 // owner's node, in one round trip; several of one rank go together. The owner need not help. One for each epoch. Any thread; blocks
 // where other nodes are asked.
-// Tests: tests/conformance/heap_test.cpp, tests/heap.
+// Tests: tests/conformance/heap_test.cpp, tests/containers.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,10 @@ public:
     }
 
     // Frees a block of this node. false: nothing was done, and free() knows why not.
-    [[nodiscard]] bool free_here(const memory::HazardLine& line, GlobalAddress address) noexcept {
+    [[nodiscard]] bool free_here(
+        const memory::HazardLine& line,
+        GlobalAddress address,
+        allocator::BlockOwner whose = allocator::BlockOwner::program) noexcept {
         const std::uint64_t process = gma_.space().layout().process(address);
         if (process >= space_.segment().shape().procs) [[unlikely]]
             return false;
@@ -53,7 +56,7 @@ public:
         if (heap == nullptr) [[unlikely]]
             return false;
         const GlobalAddress block = address - start_of(owner);
-        return heap->free(gma_.hazards().index_of(line), block) == heap::Freed::done;
+        return heap->free(gma_.hazards().index_of(line), block, whose) == heap::Freed::done;
     }
 
     // The heap of a process, for layers that keep more than blocks in it; nullptr: it is of another node, or was not asked for
@@ -78,14 +81,17 @@ public:
 
     // Errors, as of all that follows: unsupported (the job has no heaps), peer (the owner's node is lost). Of this: memory (no room
     // in the owner's heap), argument (alignment).
-    base::Result<GlobalAddress> allocate(std::uint32_t process,
-                                         std::uint64_t bytes,
-                                         std::uint64_t alignment);
+    base::Result<GlobalAddress> allocate(
+        std::uint32_t process,
+        std::uint64_t bytes,
+        std::uint64_t alignment,
+        allocator::BlockOwner whose = allocator::BlockOwner::program);
 
     // All or none.   addresses  as many as sizes
     base::Status allocate_many(std::uint32_t process,
                                std::span<const std::uint64_t> sizes,
-                               std::span<GlobalAddress> addresses);
+                               std::span<GlobalAddress> addresses,
+                               allocator::BlockOwner whose = allocator::BlockOwner::program);
 
     // Lends this process a block of a process of another node, for bytes on their way: should this process die, it is freed.
     base::Result<allocator::LentBlock> borrow(std::uint32_t process, std::uint64_t bytes);
@@ -97,11 +103,14 @@ public:
     // Makes the first bytes of a block zero.
     base::Status clear(GlobalAddress block, std::uint64_t bytes);
 
-    // Errors: stale (freed before, or never allocated), address (no block begins there).
-    base::Status free(GlobalAddress address);
+    // Errors: stale (freed before, or never allocated), address (no block begins there, or it is a container's and `whose` says that it
+    // is the program's).
+    base::Status free(GlobalAddress address,
+                      allocator::BlockOwner whose = allocator::BlockOwner::program);
 
     // Frees all that can be freed, and passes over null addresses. The first error.
-    base::Status free_many(std::span<const GlobalAddress> addresses);
+    base::Status free_many(std::span<const GlobalAddress> addresses,
+                           allocator::BlockOwner whose = allocator::BlockOwner::program);
 
     // What a block has room for. Errors: stale, address.
     base::Result<std::uint64_t> usable_bytes(GlobalAddress address);
@@ -127,9 +136,11 @@ private:
     [[nodiscard]] base::Status no_heaps() const;
     base::Status allocate_there(std::uint32_t process,
                                 std::span<const std::uint64_t> sizes,
-                                std::uint64_t alignment,
+                                const allocator::AllocateHead& head,
                                 std::span<GlobalAddress> addresses);
-    base::Status free_there(std::uint32_t process, std::span<const GlobalAddress> addresses);
+    base::Status free_there(std::uint32_t process,
+                            std::span<const GlobalAddress> addresses,
+                            allocator::BlockOwner whose);
 
     gma::Gma& gma_;
     const local::Space& space_;

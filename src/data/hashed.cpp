@@ -77,7 +77,8 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     head.tables = options.processes.size();
     const std::array<std::uint64_t, 2> sizes{sizeof head, head.tables * sizeof(GlobalAddress)};
     std::array<GlobalAddress, 2> blocks{};
-    auto status = allocator_.allocate_many(options.directory_process, sizes, blocks);
+    auto status = allocator_.allocate_many(options.directory_process, sizes, blocks,
+                                           allocator::BlockOwner::container);
     if (!status.is_ok()) return status;
     head.list = blocks[1];
     status = make_tables(options, directory);
@@ -87,7 +88,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
         if (status.is_ok()) return ContainerName{blocks[0], head.id, options.kind};
         drop_tables(directory);
     }
-    (void)allocator_.free_many(blocks);
+    (void)allocator_.free_many(blocks, allocator::BlockOwner::container);
     return status;
 }
 
@@ -105,7 +106,7 @@ Status Hashed::destroy(const ContainerName& name) {
     }
     drop_tables(directory.value());
     const std::array<GlobalAddress, 2> blocks{directory.value().head.list, name.directory};
-    return allocator_.free_many(blocks);
+    return allocator_.free_many(blocks, allocator::BlockOwner::container);
 }
 
 Status Hashed::place_anew(const ContainerName& name, Bytes key, TablePlace& place) {

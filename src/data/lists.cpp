@@ -19,33 +19,22 @@ using acp::list::Position;
 using allocator::ListErased;
 using allocator::ListInsert;
 using allocator::ListPlaced;
-using allocator::ListTaken;
 using allocator::TakeWhich;
 using base::Code;
 using base::Result;
 using base::Status;
 
-Result<std::size_t> Lists::ask(std::uint32_t home,
-                               std::uint32_t operation,
-                               std::span<const std::byte> arguments,
-                               std::span<std::byte> result) {
-    std::uint32_t told = 0;
-    auto status =
-        gma_.wait(gma_.issue_invoke({home, operation, arguments, result, &told}, gma::handle_null),
-                  -1, false);
-    if (!status.is_ok()) return status;
-    return std::size_t{told};
+namespace {
+
+std::span<std::byte> room_at(void* to, std::uint64_t bytes) noexcept {
+    return {static_cast<std::byte*>(to), bytes};
 }
 
-Status Lists::get(void* to, GlobalAddress from, std::uint64_t bytes) {
-    if (bytes == 0) return {};
-    const gma::PointerCopy copy{from, {static_cast<char*>(to), bytes, true}, memory::IssuedBy::get};
-    return gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
-}
+}  // namespace
 
 Result<GlobalAddress> Lists::make(std::uint32_t process) {
     ListBuffer result;
-    auto told = ask(process, allocator::list_make_number, {}, result);
+    auto told = asks_.ask(0, process, allocator::list_make_number, {}, result);
     if (!told.is_ok()) return std::move(told).failure();
     const auto address = value_in<GlobalAddress>(result);
     if (address == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));
@@ -60,8 +49,8 @@ Status Lists::destroy(GlobalAddress list) {
         if (!cleared.is_ok()) return std::move(cleared).failure();
         if (cleared.value() == 0) break;
     }
-    auto told =
-        ask(home.value(), allocator::list_destroy_number, ListMessage().add(list).bytes(), {});
+    auto told = asks_.ask(list, home.value(), allocator::list_destroy_number,
+                          ListMessage().add(list).bytes(), {});
     return told.is_ok() ? Status() : std::move(told).failure();
 }
 
@@ -74,7 +63,8 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
         if (!lent.is_ok()) return lent;
         block = lent.value();
     } else {
-        auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least);
+        auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least,
+                                        allocator::BlockOwner::container);
         if (!made.is_ok()) return std::move(made).failure();
         block.address = made.value();
     }
@@ -106,8 +96,8 @@ Result<ListPlaced> Lists::put_there(std::uint32_t home,
             ApartPayload{names_.apart_of(element.process, block.address), element.bytes});
     }
     ListPlaced placed;
-    auto told = ask(home, allocator::list_insert_number, message.bytes(),
-                    std::as_writable_bytes(std::span(&placed, 1)));
+    auto told = asks_.ask(request.list, home, allocator::list_insert_number, message.bytes(),
+                          std::as_writable_bytes(std::span(&placed, 1)));
     if (block.address != 0 && (!told.is_ok() || placed.effect != ListEffect::done))
         allocator_.give_back(block);
     if (!told.is_ok()) return std::move(told).failure();
@@ -185,61 +175,18 @@ Result<ListPlace> Lists::push_front(GlobalAddress list, const Element& element) 
     return put(end_of(list), true, element);
 }
 
-Result<Lists::Taken> Lists::take_which(const ListPlace& at,
-                                       TakeWhich which,
-                                       void* to,
-                                       std::uint64_t room_bytes) {
-    auto home = names_.home_of(at.list);
-    if (!home.is_ok()) return std::move(home).failure();
-    auto heap = allocator_.heap_of(home.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    auto element = names_.position(at);
-    if (!element.is_ok()) return std::move(element).failure();
-    const auto room = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(room_bytes, std::numeric_limits<std::uint32_t>::max()));
-    allocator::ListTake request{at.list, element.value(), which, room, space_.process()};
-    ListTaken taken;
-    if (heap.value() != nullptr) {
-        local::Hazards::Lease lease(gma_.hazards());
-        allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
-        const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
-        if (request.at.node == 0) request.at = lists->end_of(list);
-        taken.effect = ListEffect::no_list;
-        if (list != 0) {
-            taken =
-                allocator::take_element(lists, list, request, static_cast<std::byte*>(to), room);
-        }
-    } else {
-        ListBuffer result;
-        auto told = ask(home.value(), allocator::list_take_number,
-                        ListMessage().add(request).bytes(), result);
-        if (!told.is_ok()) return std::move(told).failure();
-        taken = value_in<ListTaken>(result);
-        const std::size_t bytes = told.value() - sizeof taken;
-        if (bytes != 0)
-            std::memcpy(to, result.data() + sizeof taken, std::min<std::size_t>(bytes, room));
-    }
-    if (taken.effect == ListEffect::end && which != TakeWhich::at) return Taken{};
-    if (taken.effect != ListEffect::done) return names_.failure(taken.effect, at);
-    if (taken.apart != 0) {
-        auto status =
-            get(to, names_.address_of(taken.apart), std::min<std::uint64_t>(room, taken.bytes));
-        allocator_.give_back({names_.address_of(taken.apart), taken.lent_to});
-        if (!status.is_ok()) return status;
-    }
-    return Taken{true, taken.bytes, names_.place(at.list, taken.next)};
-}
-
 Result<Lists::Taken> Lists::take(const ListPlace& at, void* to, std::uint64_t room_bytes) {
-    return take_which(at, TakeWhich::at, to, room_bytes);
+    return ListTaking(gma_, allocator_, asks_).take(at, TakeWhich::at, room_at(to, room_bytes));
 }
 
 Result<Lists::Taken> Lists::take_first(GlobalAddress list, void* to, std::uint64_t room_bytes) {
-    return take_which(end_of(list), TakeWhich::first, to, room_bytes);
+    return ListTaking(gma_, allocator_, asks_)
+        .take(end_of(list), TakeWhich::first, room_at(to, room_bytes));
 }
 
 Result<Lists::Taken> Lists::take_last(GlobalAddress list, void* to, std::uint64_t room_bytes) {
-    return take_which(end_of(list), TakeWhich::last, to, room_bytes);
+    return ListTaking(gma_, allocator_, asks_)
+        .take(end_of(list), TakeWhich::last, room_at(to, room_bytes));
 }
 
 Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element) {
@@ -254,9 +201,16 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     if (!from.is_ok()) return std::move(from).failure();
     const allocator::ListMove request{before.list, to.value(), element.list, from.value()};
     ListPlaced moved;
-    auto told = ask(home.value(), allocator::list_move_number, ListMessage().add(request).bytes(),
-                    std::as_writable_bytes(std::span(&moved, 1)));
-    if (!told.is_ok()) return std::move(told).failure();
+    auto told =
+        asks_.ask(0, home.value(), allocator::list_move_number, ListMessage().add(request).bytes(),
+                  std::as_writable_bytes(std::span(&moved, 1)));
+    if (!told.is_ok()) {
+        auto failure = std::move(told).failure();
+        if (failure.code() != Code::stale) return failure;
+        return Status(Code::stale, "no list is at global address " + base::hex(before.list) +
+                                       ", or none at " + base::hex(element.list) +
+                                       ": it was destroyed, or never created");
+    }
     if (moved.effect == ListEffect::done) return names_.place(before.list, moved.at);
     if (moved.effect == ListEffect::stale) {
         return Status(Code::stale, "the element " + base::hex(element.element) +
@@ -300,8 +254,8 @@ Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
     const allocator::ListRange request{from.list, at.value(), is_backward ? 1U : 0U,
                                        most,      room_bytes, 0};
     ListBuffer result;
-    auto told =
-        ask(home.value(), allocator::list_range_number, ListMessage().add(request).bytes(), result);
+    auto told = asks_.ask(from.list, home.value(), allocator::list_range_number,
+                          ListMessage().add(request).bytes(), result);
     if (!told.is_ok()) return std::move(told).failure();
     const auto head = value_in<allocator::ListRangeHead>(result);
     if (head.count == 0 && head.effect != ListEffect::done)
@@ -370,8 +324,8 @@ Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint
     } else {
         const allocator::ListReading request{at.list, element.value(), room_bytes};
         ListBuffer result;
-        auto told = ask(home.value(), allocator::list_read_number,
-                        ListMessage().add(request).bytes(), result);
+        auto told = asks_.ask(at.list, home.value(), allocator::list_read_number,
+                              ListMessage().add(request).bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
         read = value_in<allocator::ListRead>(result);
         const std::size_t bytes = told.value() - sizeof read;
@@ -393,7 +347,8 @@ Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t r
     const std::uint64_t bytes = found.value().bytes;
     if (found.value().is_whole != 0 || bytes == 0 || room_bytes == 0) return bytes;
     // The bytes are the element's if it is there still when they were read.
-    auto status = get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
+    auto status =
+        asks_.get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
     if (!status.is_ok()) return status;
     auto still = content(at);
     if (!still.is_ok()) return std::move(still).failure();
@@ -404,8 +359,9 @@ Result<std::uint64_t> Lists::size(GlobalAddress list) {
     auto home = names_.home_of(list);
     if (!home.is_ok()) return std::move(home).failure();
     std::uint64_t count = 0;
-    auto told = ask(home.value(), allocator::list_size_number, ListMessage().add(list).bytes(),
-                    std::as_writable_bytes(std::span(&count, 1)));
+    auto told =
+        asks_.ask(list, home.value(), allocator::list_size_number, ListMessage().add(list).bytes(),
+                  std::as_writable_bytes(std::span(&count, 1)));
     if (!told.is_ok()) return std::move(told).failure();
     return count;
 }
@@ -424,9 +380,13 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
             message.add(allocator::ListMember{element.list, at.value()});
         }
         std::uint64_t moved = 0;
-        auto told = ask(home.value(), allocator::list_gather_number, message.bytes(),
-                        std::as_writable_bytes(std::span(&moved, 1)));
-        if (!told.is_ok()) return std::move(told).failure();
+        auto told = asks_.ask(0, home.value(), allocator::list_gather_number, message.bytes(),
+                              std::as_writable_bytes(std::span(&moved, 1)));
+        if (told.is_ok()) continue;
+        auto failure = std::move(told).failure();
+        if (failure.code() != Code::stale) return failure;
+        return {Code::stale, "no list is at global address " + base::hex(to) +
+                                 ", or one was destroyed whose elements are to be moved there"};
     }
     return {};
 }
@@ -438,7 +398,10 @@ Status Lists::free_left(std::span<const std::byte> told) {
          rest = rest.subspan(sizeof(std::uint64_t))) {
         blocks.push_back(names_.address_of(value_in<std::uint64_t>(rest)));
     }
-    return blocks.empty() ? Status() : allocator_.free_many(blocks);
+    if (blocks.empty()) return {};
+    auto status = allocator_.free_many(blocks, allocator::BlockOwner::container);
+    // What was on a rank that is lost is gone with it.
+    return status.code() == Code::peer ? Status() : std::move(status);
 }
 
 Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
@@ -455,7 +418,8 @@ Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
             message.add(at.value());
         }
         ListBuffer result;
-        auto told = ask(home.value(), allocator::list_erase_number, message.bytes(), result);
+        auto told =
+            asks_.ask(list, home.value(), allocator::list_erase_number, message.bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
         auto status = free_left(std::span<const std::byte>(result).first(told.value()));
         if (!status.is_ok()) return status;
@@ -471,8 +435,8 @@ Result<std::uint64_t> Lists::clear(GlobalAddress list, std::uint64_t most) {
         const allocator::ListClear request{
             list, std::min<std::uint64_t>(allocator::list_members_max, most - cleared)};
         ListBuffer result;
-        auto told = ask(home.value(), allocator::list_clear_number,
-                        ListMessage().add(request).bytes(), result);
+        auto told = asks_.ask(list, home.value(), allocator::list_clear_number,
+                              ListMessage().add(request).bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
         const auto erased = value_in<ListErased>(result).erased;
         auto status = free_left(std::span<const std::byte>(result).first(told.value()));

@@ -13,7 +13,9 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/list_asks.hpp"
 #include "data/list_names.hpp"
+#include "data/list_taking.hpp"
 #include "gma/gma.hpp"
 
 #include "allocator/list_operations.hpp"
@@ -24,7 +26,11 @@ class Lists {
 public:
     //   both outlive this
     Lists(gma::Gma& gma, Allocator& allocator) noexcept
-        : gma_(gma), space_(gma.space()), allocator_(allocator), names_(space_, allocator) {}
+        : gma_(gma),
+          space_(gma.space()),
+          allocator_(allocator),
+          names_(space_, allocator),
+          asks_(gma, names_) {}
 
     ~Lists() = default;
     Lists(const Lists&) = delete;
@@ -56,13 +62,10 @@ public:
     base::Result<ListPlace> insert(const ListPlace& before, const Element& element);
     base::Result<ListPlace> push_front(GlobalAddress list, const Element& element);
 
-    struct Taken {
-        bool is_there = false;    // else the list was empty
-        std::uint64_t bytes = 0;  // of the whole element
-        ListPlace next;           // what followed it
-    };
+    using Taken = ListTaking::Taken;
 
-    // Takes an element out and copies its first bytes, room_bytes at most.   at  not the end: argument
+    // Takes an element out and copies its first bytes, room_bytes at most. Where these are on a rank that is lost the element stays in
+    // the list: peer.   at  not the end: argument
     base::Result<Taken> take(const ListPlace& at, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_first(GlobalAddress list, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_last(GlobalAddress list, void* to, std::uint64_t room_bytes);
@@ -126,26 +129,15 @@ private:
     base::Result<allocator::ListPlaced> put_there(std::uint32_t home,
                                                   allocator::ListInsert request,
                                                   const Element& element);
-    base::Result<Taken> take_which(const ListPlace& at,
-                                   allocator::TakeWhich which,
-                                   void* to,
-                                   std::uint64_t room_bytes);
     base::Result<allocator::ListRead> look(const ListPlace& at, void* to, std::uint64_t room_bytes);
     base::Result<ListPlace> move_between_heaps(const ListPlace& before, const ListPlace& element);
     base::Status free_left(std::span<const std::byte> told);
-
-    // Runs an operation; returns the bytes of its result.
-    base::Result<std::size_t> ask(std::uint32_t home,
-                                  std::uint32_t operation,
-                                  std::span<const std::byte> arguments,
-                                  std::span<std::byte> result);
-
-    base::Status get(void* to, GlobalAddress from, std::uint64_t bytes);
 
     gma::Gma& gma_;
     const local::Space& space_;
     Allocator& allocator_;
     ListNames names_;
+    ListAsks asks_;
 };
 
 }  // namespace acp::data

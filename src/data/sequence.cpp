@@ -119,13 +119,21 @@ Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint6
     return allocator_.no_room(owner, bytes);
 }
 
+// Runs an operation on a sequence of another node. Errors: stale (it is not there).
+Status Sequences::ask(const SequenceName& name, const gma::Invocation& call) {
+    auto status = allocator_.ask(call);
+    return status.code() == Code::stale ? none_there(name) : std::move(status);
+}
+
 // Sends a request with bytes, by a stage if they are many. Returns what its result tells.
+//   wanted  bytes for which there may be no room
 template <typename Request>
 Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
                                               std::uint32_t operation,
                                               Request request,
                                               const char* source,
-                                              std::uint64_t bytes) {
+                                              std::uint64_t bytes,
+                                              std::uint64_t wanted) {
     std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
     std::uint64_t following = bytes;
     Stage stage(gma_, allocator_);
@@ -141,11 +149,11 @@ Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
     std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
     std::uint32_t told_bytes = 0;
     auto status =
-        allocator_.ask({owner, operation, std::span(arguments).first(sizeof request + following),
-                        result, &told_bytes});
+        ask(request.name, {owner, operation, std::span(arguments).first(sizeof request + following),
+                           result, &told_bytes});
     SequenceResult told;
     if (status.is_ok()) std::memcpy(&told, result.data(), sizeof told);
-    if (status.is_ok()) status = outcome(owner, told.effect, bytes);
+    if (status.is_ok()) status = outcome(owner, told.effect, wanted);
     if (!status.is_ok()) return status;
     return told.bytes;
 }
@@ -170,8 +178,8 @@ Result<std::uint64_t> Sequences::fetch_there(
     }
     std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
     std::uint32_t told_bytes = 0;
-    auto status = allocator_.ask(
-        {owner, operation, std::as_bytes(std::span(&request, 1)), result, &told_bytes});
+    auto status = ask(request.name, {owner, operation, std::as_bytes(std::span(&request, 1)),
+                                     result, &told_bytes});
     if (!status.is_ok()) return status;
     SequenceResult told;
     std::memcpy(&told, result.data(), sizeof told);
@@ -191,9 +199,9 @@ Result<SequenceTold> Sequences::tell_there(std::uint32_t owner,
                                            const allocator::SequenceTell& request) {
     SequenceTold told;
     std::uint32_t told_bytes = 0;
-    auto status = allocator_.ask({owner, allocator::sequence_tell_number,
-                                  std::as_bytes(std::span(&request, 1)),
-                                  std::as_writable_bytes(std::span(&told, 1)), &told_bytes});
+    auto status = ask(request.name, {owner, allocator::sequence_tell_number,
+                                     std::as_bytes(std::span(&request, 1)),
+                                     std::as_writable_bytes(std::span(&told, 1)), &told_bytes});
     if (!status.is_ok()) return status;
     return told;
 }
@@ -232,11 +240,11 @@ Status Sequences::destroy(const SequenceName& name) {
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        return allocator_.ask({owner,
-                               allocator::sequence_destroy_number,
-                               std::as_bytes(std::span(&name, 1)),
-                               {},
-                               nullptr});
+        return ask(name, {owner,
+                          allocator::sequence_destroy_number,
+                          std::as_bytes(std::span(&name, 1)),
+                          {},
+                          nullptr});
     }
     return here(name, owner, [&](const Here& found) {
         return found.sequences.destroy(found.number, name.kind) ? Status() : none_there(name);
@@ -254,7 +262,7 @@ Result<std::uint64_t> Sequences::push(const SequenceName& name,
         return change_there(
             owner, allocator::sequence_push_number,
             allocator::SequencePush{name, end == ContentEnd::front ? 1U : 0U, {}, bytes}, source,
-            bytes);
+            bytes, bytes);
     }
     std::uint64_t index = 0;
     SequenceEffect effect = SequenceEffect::done;
@@ -281,7 +289,7 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
         bool is_whole = false;
         return target != nullptr
                    ? fetch_there(owner, allocator::sequence_pop_number, request, target, &is_whole)
-                   : change_there(owner, allocator::sequence_pop_number, request, nullptr, 0);
+                   : change_there(owner, allocator::sequence_pop_number, request, nullptr, 0, 0);
     }
     std::uint64_t removed = 0;
     SequenceEffect effect = SequenceEffect::done;
@@ -332,7 +340,8 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
                                                       splice.must_fit ? 1U : 0U,
                                                       splice.may_shrink ? 1U : 0U,
                                                       {}},
-                            splice.source, splice.added);
+                            splice.source, splice.added,
+                            std::max(splice.added, splice.capacity_least));
     }
     std::uint64_t before = 0;
     SequenceEffect effect = SequenceEffect::done;

@@ -74,13 +74,15 @@ private:
                                     const Call& call);
     [[nodiscard]] base::Result<bool> is_here(const SequenceName& name, std::uint32_t& owner);
     [[nodiscard]] base::Status none_there(const SequenceName& name) const;
+    [[nodiscard]] base::Status ask(const SequenceName& name, const gma::Invocation& call);
 
     template <typename Request>
     [[nodiscard]] base::Result<std::uint64_t> change_there(std::uint32_t owner,
                                                            std::uint32_t operation,
                                                            Request request,
                                                            const char* source,
-                                                           std::uint64_t bytes);
+                                                           std::uint64_t bytes,
+                                                           std::uint64_t wanted);
     template <typename Request>
     [[nodiscard]] base::Result<std::uint64_t> fetch_there(std::uint32_t owner,
                                                           std::uint32_t operation,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread caches of a heap for all processes that use it, in shared memory, so that whoever works on the heap needs no memory of
 // its own. A process has a fixed number of them: one for each of its first threads, and some that any of its threads borrows
-// when its own is in use (a signal handler has interrupted the thread that uses it) or when it has none. Zero bytes are caches
-// that nobody uses. Any thread.
+// when its own is in use (a signal handler has interrupted the thread that uses it) or when it has none. Whoever lacks room takes
+// over a cache that no call uses, for a moment, whosever it is, so that what it keeps can be freed: the thread borrows another one
+// meanwhile. Zero bytes are caches that nobody uses. Any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "heap/at_work.hpp"
 #include "heap/control.hpp"
 #include "heap/thread_cache.hpp"
 #include "heap/unit_word.hpp"
@@ -26,8 +28,10 @@ inline constexpr std::uint32_t caches_per_process = 32;
 
 class CachePlaces {
 public:
-    //   memory  bytes(processes), zero at first, aligned to 64
-    explicit CachePlaces(char* memory) noexcept : places_(reinterpret_cast<CachePlace*>(memory)) {}
+    //   memory     bytes(processes), zero at first, aligned to 64
+    //   order_all  as Heap's; the same for all that use the caches
+    explicit CachePlaces(char* memory, OrderAll order_all = nullptr) noexcept
+        : places_(reinterpret_cast<CachePlace*>(memory)), order_all_(order_all) {}
 
     //   processes  at most caches_max / caches_per_process
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t processes) noexcept {
@@ -44,41 +48,94 @@ public:
             CachePlace& own = places_[first + thread];
             // relaxed: only this thread and its signal handlers use the place
             if (own.is_in_use.load(std::memory_order_relaxed) == 0) [[likely]] {
-                own.is_in_use.store(1, std::memory_order_relaxed);
-                std::atomic_signal_fence(std::memory_order_seq_cst);
-                own.cache.set_number(first + thread);
-                return &own.cache;
+                mark_in_use(own);
+                if (own.taker.load(std::memory_order_acquire) == 0) [[likely]] {
+                    own.cache.set_number(first + thread);
+                    return &own.cache;
+                }
+                // release: what earlier calls did, for the taker that reads this one; partner: take_over()
+                own.is_in_use.store(0, std::memory_order_release);
             }
         }
         return borrow_any(first);
     }
 
     void give_back(ThreadCache& cache) const noexcept {
-        // release: who borrows it next sees what it remembers; partner: borrow_any()
+        // release: who borrows or takes it next sees what it remembers; partners: borrow_any(), take_over()
         places_[cache.number()].is_in_use.store(0, std::memory_order_release);
+    }
+
+    // Takes over a cache that no call uses, until let_go(). nullptr: a call uses it, or somebody else has taken it over.
+    //   taker  the caller's own cache
+    //   dead   who had taken it over and is dead, number + 1; 0: nobody
+    [[nodiscard]] ThreadCache* take_over(CacheNumber number,
+                                         CacheNumber taker,
+                                         std::uint64_t dead = 0) const noexcept {
+        CachePlace& place = places_[number];
+        if (place.is_in_use.load(std::memory_order_relaxed) != 0) return nullptr;
+        // seq_cst: then we look whether a call uses it; partner: mark_in_use(), then the look at the taker
+        if (!place.taker.compare_exchange_strong(dead, std::uint64_t{taker} + 1,
+                                                 std::memory_order_seq_cst)) {
+            return nullptr;
+        }
+        const bool is_ordered = order_all_ == nullptr || order_all_();
+        if (!is_ordered || place.is_in_use.load(std::memory_order_seq_cst) != 0) {
+            place.taker.store(dead, std::memory_order_release);
+            return nullptr;
+        }
+        place.cache.set_number(number);
+        return &place.cache;
+    }
+
+    // Ends what take_over() began.
+    //   dead  as there, where its work is not finished yet
+    void let_go(CacheNumber number, std::uint64_t dead = 0) const noexcept {
+        // release: what was done to the cache; partner: borrow()
+        places_[number].taker.store(dead, std::memory_order_release);
+    }
+
+    // Who has taken over a cache, number + 1; 0: nobody.
+    [[nodiscard]] std::uint64_t taker_of(CacheNumber number) const noexcept {
+        return places_[number].taker.load(std::memory_order_seq_cst);
     }
 
 private:
     struct alignas(64) CachePlace {
-        std::atomic<std::uint32_t> is_in_use;
+        std::atomic<std::uint32_t> is_in_use;  // writers: the threads of its process
+        std::atomic<std::uint64_t> taker;  // number + 1 of the cache whose user has taken it over
         ThreadCache cache;
     };
 
+    // Before the look whether somebody has taken the place over.
+    void mark_in_use(CachePlace& place) const noexcept {
+        if (order_all_ != nullptr) [[likely]] {
+            place.is_in_use.store(1, std::memory_order_relaxed);
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // take_over() completes the pair
+        } else {
+            place.is_in_use.exchange(1, std::memory_order_seq_cst);  // partner: take_over()
+        }
+    }
+
     [[nodiscard, gnu::cold]] ThreadCache* borrow_any(CacheNumber first) const noexcept {
         for (CacheNumber i = first + threads_with_cache; i < first + caches_per_process; ++i) {
+            CachePlace& place = places_[i];
             std::uint32_t none = 0;
-            // acquire: partner is give_back()
-            if (!places_[i].is_in_use.compare_exchange_strong(none, 1, std::memory_order_acquire,
-                                                              std::memory_order_relaxed)) {
+            // seq_cst: then we look whether somebody has taken it over; partners: give_back(), take_over()
+            if (!place.is_in_use.compare_exchange_strong(none, 1, std::memory_order_seq_cst,
+                                                         std::memory_order_relaxed)) {
                 continue;
             }
-            places_[i].cache.set_number(i);
-            return &places_[i].cache;
+            if (place.taker.load(std::memory_order_seq_cst) == 0) {
+                place.cache.set_number(i);
+                return &place.cache;
+            }
+            place.is_in_use.store(0, std::memory_order_release);
         }
         return nullptr;
     }
 
     CachePlace* places_;
+    OrderAll order_all_;
 };
 
 }  // namespace acp::heap

@@ -19,8 +19,10 @@ inline constexpr std::uint64_t area_bytes = area_units * unit_bytes;
 
 inline constexpr std::uint32_t words_per_unit = unit_bytes / granule_bytes / 64;
 
-// A span has at least four units, so no two begin in the same four.
-inline constexpr std::uint32_t units_per_room_bit = span_units_min;
+// No two spans begin in the units of one bit.
+[[nodiscard]] constexpr std::uint32_t units_per_room_bit_of(std::uint32_t areas) noexcept {
+    return is_small_heap(areas) ? short_spans.units_min : long_spans.units_min;
+}
 
 struct HeapShape {
     std::uint32_t areas = 0;   // the heap's limit: 1 .. 2^26
@@ -46,7 +48,11 @@ public:
     using Word = Atomic<std::uint64_t>;
 
     //   memory  bytes(shape) of shared memory, zero at first, aligned to 64
-    Control(char* memory, HeapShape shape) noexcept : shape_(shape), parts_(shape) {
+    Control(char* memory, HeapShape shape) noexcept
+        : shape_(shape),
+          parts_(shape),
+          sizes_(is_small_heap(shape.areas) ? size_classes_of_small_heap.data()
+                                            : size_classes.data()) {
         idle_areas_ = at(memory, 0);
         used_ = at(memory, parts_.used);
         backed_ = at(memory, parts_.backed);
@@ -62,6 +68,15 @@ public:
     }
 
     [[nodiscard]] HeapShape shape() const noexcept { return shape_; }
+
+    // A class of small blocks, and the spans of it in this heap.
+    [[nodiscard]] const SizeClass& size(std::uint32_t size_class) const noexcept {
+        return sizes_[size_class];
+    }
+
+    [[nodiscard]] std::uint32_t units_per_room_bit() const noexcept {
+        return units_per_room_bit_of(shape_.areas);
+    }
 
     // A UnitWord.
     [[nodiscard]] Word& unit(std::uint32_t unit) const noexcept { return units_[unit]; }
@@ -89,7 +104,7 @@ public:
         return blocks_ + std::size_t{head} * words_per_unit;
     }
 
-    // The spans of a class that have room, a bit for four units; and which of those words are not zero, a bit each.
+    // The spans of a class that have room, a bit for units_per_room_bit(); and which of those words are not zero, a bit each.
     [[nodiscard]] Word& room(std::uint32_t size_class, std::uint32_t word) const noexcept {
         return room_[std::size_t{size_class} * parts_.room_words + word];
     }
@@ -132,7 +147,7 @@ private:
         std::uint64_t end;
 
         explicit constexpr Parts(HeapShape shape) noexcept
-            : room_words((shape.units() / units_per_room_bit + 63) / 64),
+            : room_words((shape.units() / units_per_room_bit_of(shape.areas) + 63) / 64),
               summary_words((room_words + 63) / 64),
               used(behind(0, 1)),
               backed(behind(used, shape.areas)),
@@ -155,6 +170,7 @@ private:
 
     HeapShape shape_;
     Parts parts_;
+    const SizeClass* sizes_;
     Word* idle_areas_;
     Word* used_;
     Word* backed_;

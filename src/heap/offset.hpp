@@ -21,7 +21,8 @@ enum class Freed : std::uint8_t {
     not_allocated,  // freed before, or never allocated
     not_a_block,    // inside a block, or where no block can begin
     outside,        // behind the end of the heap
-    smashed,        // the heap's words about it contradict each other: see heap/walk.hpp
+    of_container,  // a part of a container, which the caller is not: told by who knows of containers
+    smashed,       // the heap's words about it contradict each other: see heap/walk.hpp
 };
 
 }  // namespace acp::heap

@@ -19,17 +19,17 @@ public:
     explicit RoomIndex(const Control<Atomic>& control) noexcept : control_(control) {}
 
     void add(std::uint32_t size_class, std::uint32_t head) const noexcept {
-        const std::uint32_t place = head / units_per_room_bit;
+        const std::uint32_t place = head / control_.units_per_room_bit();
         set(control_.room(size_class, place / 64), place % 64);
         set(control_.room_summary(size_class, place / 64 / 64), place / 64 % 64);
     }
 
     void remove(std::uint32_t size_class, std::uint32_t head) const noexcept {
-        const std::uint32_t place = head / units_per_room_bit;
+        const std::uint32_t place = head / control_.units_per_room_bit();
         clear(control_.room(size_class, place / 64), place % 64);
     }
 
-    // Takes a bit out: a span of this class may begin in the units_per_room_bit units from the one returned.
+    // Takes a bit out: a span of this class may begin in the units_per_room_bit() units from the one returned.
     //   note(unit)  called before the bit is taken
     template <typename Note>
     [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size_class,
@@ -45,7 +45,7 @@ public:
                 std::uint64_t bits = room.load(std::memory_order_acquire);
                 for (; bits != 0; bits &= bits - 1) {
                     const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
-                    const std::uint32_t unit = (word * 64 + bit) * units_per_room_bit;
+                    const std::uint32_t unit = (word * 64 + bit) * control_.units_per_room_bit();
                     note(unit);
                     if (clear(room, bit)) return unit;
                 }

@@ -18,9 +18,17 @@ inline constexpr std::uint64_t unit_bytes = std::uint64_t{1} << unit_shift;
 inline constexpr std::uint64_t granule_bytes = 16;  // every block begins at a multiple of it
 inline constexpr std::uint64_t small_max = 32768;   // larger blocks are runs of units
 
-inline constexpr std::uint32_t span_units_min = 4;
-inline constexpr std::uint32_t span_units_max = 16;
-inline constexpr std::uint32_t span_blocks_wanted = 8;
+// How long spans are. A class of which one block is allocated takes a whole span, so a small heap has short ones.
+struct SpanLengths {
+    std::uint32_t units_min;
+    std::uint32_t units_max;
+    std::uint32_t blocks_wanted;
+};
+
+inline constexpr SpanLengths long_spans{4, 16, 8};
+inline constexpr SpanLengths short_spans{1, 4, 2};
+inline constexpr std::uint32_t areas_of_small_heap = 32;  // the most, of 1 MiB
+inline constexpr std::uint32_t span_units_max = long_spans.units_max;
 
 struct SizeClass {
     std::uint32_t block_bytes = 0;
@@ -47,14 +55,14 @@ inline constexpr std::uint32_t size_class_count = 72;
 
 namespace detail {
 
-constexpr std::array<SizeClass, size_class_count> make_size_classes() noexcept {
+constexpr std::array<SizeClass, size_class_count> make_size_classes(SpanLengths lengths) noexcept {
     std::array<SizeClass, size_class_count> classes{};
     std::uint64_t bytes = granule_bytes;
     for (SizeClass& each : classes) {
-        const std::uint64_t units = (bytes * span_blocks_wanted + unit_bytes - 1) >> unit_shift;
+        const std::uint64_t units = (bytes * lengths.blocks_wanted + unit_bytes - 1) >> unit_shift;
         each.block_bytes = static_cast<std::uint32_t>(bytes);
         each.span_units = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(units, span_units_min, span_units_max));
+            std::clamp<std::uint64_t>(units, lengths.units_min, lengths.units_max));
         each.blocks = static_cast<std::uint32_t>((each.span_units * unit_bytes) / bytes);
         each.words = (each.blocks + 63) / 64;
         each.room = std::max(std::min(each.blocks, 64U) / 16, 1U);
@@ -66,7 +74,13 @@ constexpr std::array<SizeClass, size_class_count> make_size_classes() noexcept {
 
 }  // namespace detail
 
-inline constexpr std::array<SizeClass, size_class_count> size_classes = detail::make_size_classes();
+// They differ in their spans, and not in their blocks.
+inline constexpr auto size_classes = detail::make_size_classes(long_spans);
+inline constexpr auto size_classes_of_small_heap = detail::make_size_classes(short_spans);
+
+[[nodiscard]] constexpr bool is_small_heap(std::uint32_t areas) noexcept {
+    return areas <= areas_of_small_heap;
+}
 
 static_assert(size_classes.back().block_bytes == small_max);
 

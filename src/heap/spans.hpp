@@ -58,7 +58,7 @@ public:
                std::uint32_t head,
                std::uint32_t size_class,
                Offset block) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint32_t which = size.block_at(block - offset_of(head));
         if (which >= size.blocks) [[unlikely]]
             return Freed::not_a_block;
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] std::uint64_t usable_bytes(std::uint32_t unit,
                                              const UnitWord& word,
                                              Offset block) const noexcept {
-        const SizeClass& size = size_classes[word.size_class];
+        const SizeClass& size = control_.size(word.size_class);
         const std::uint32_t head = unit - word.back;
         const std::uint32_t which = size.block_at(block - offset_of(head));
         if (which >= size.blocks) return 0;
@@ -110,43 +110,18 @@ public:
     // there is more room, or may be soon: where other calls hold spans, which may be about to give them up. Looks at all units that may
     // be in use.
     bool steal_idle(ThreadCache& cache) const {
-        bool is_any = false;
-        bool is_forgotten = false;
-        bool is_other_at_work = false;
-        const auto visit_held = [&](const auto& visit) {
-            units_.visit_in_use([&](std::uint32_t unit) {
-                const UnitWord word = units_.word(unit);
-                if (word.state == UnitState::span && word.holder != 0) visit(unit, word);
-                return false;
-            });
-        };
-        visit_held([&](std::uint32_t unit, UnitWord word) {
-            if (word.is_held_by(cache.number())) {
-                // A theft that was undone after this cache had noticed it and forgotten the span?
-                if (word.thief != 0 || cache.hold(word.size_class).head() == unit) return;
-                release(cache, unit, word.size_class);
-                is_forgotten = true;
-                return;
-            }
-            if (!is_idle(control_, word.holder - 1)) {
-                is_other_at_work = true;
-                return;
-            }
-            const UnitWord before = word;
-            // also where another thief is at it, who may be stopped
-            word.thief = cache.number() + 1;
-            is_any = change(unit, before, word) || is_any;
-        });
-        if (!is_any) return is_forgotten || is_other_at_work;
+        const Marked marked = mark_idle(cache);
+        if (!marked.is_any) return marked.is_forgotten || marked.is_other_at_work;
         const bool is_ordered = order_all_ == nullptr || order_all_();
-        visit_held([&](std::uint32_t unit, UnitWord word) {
-            if (word.thief != cache.number() + 1) return;
+        units_.visit_in_use([&](std::uint32_t unit) {
+            UnitWord word = units_.word(unit);
+            if (word.state != UnitState::span || word.thief != cache.number() + 1) return false;
             const UnitWord before = word;
             word.thief = 0;
             const bool is_taken = is_ordered && is_idle(control_, word.holder - 1);
             if (is_taken) word.holder = cache.number() + 1;
-            if (!change(unit, before, word) || !is_taken) return;
-            release(cache, unit, word.size_class);
+            if (change(unit, before, word) && is_taken) release(cache, unit, word.size_class);
+            return false;
         });
         // Where it took none another thief did, or the holders are at work: there may be room now.
         return true;
@@ -179,8 +154,9 @@ public:
 
     // The dead cache may have freed a block, or taken a span out of the index, and not noted that the span has room.
     void look_again(ThreadCache& cache, std::uint32_t head) const {
-        const std::uint32_t first = head / units_per_room_bit * units_per_room_bit;
-        for (std::uint32_t unit = first; unit < first + units_per_room_bit; ++unit) {
+        const std::uint32_t of_a_bit = control_.units_per_room_bit();
+        const std::uint32_t first = head / of_a_bit * of_a_bit;
+        for (std::uint32_t unit = first; unit < first + of_a_bit; ++unit) {
             const UnitWord word = units_.word(unit);
             if (word.state == UnitState::span && word.holder == 0) {
                 note_room(cache, unit, word.size_class);
@@ -189,11 +165,46 @@ public:
     }
 
 private:
+    // What steal_idle() found in its first look at all units.
+    struct Marked {
+        bool is_any = false;            // spans that are to be taken
+        bool is_forgotten = false;      // spans of its own, which it gave up
+        bool is_other_at_work = false;  // others may be about to give up what they hold
+    };
+
+    Marked mark_idle(ThreadCache& cache) const {
+        Marked marked;
+        units_.visit_in_use([&](std::uint32_t unit) {
+            const UnitWord word = units_.word(unit);
+            if (word.holder == 0) return false;
+            if (word.is_held_by(cache.number())) {
+                // A theft that was undone after this cache had noticed it and forgotten the span?
+                if (word.state != UnitState::span || word.thief != 0 ||
+                    cache.hold(word.size_class).head() == unit) {
+                    return false;
+                }
+                release(cache, unit, word.size_class);
+                marked.is_forgotten = true;
+            } else if (word.state == UnitState::span && is_idle(control_, word.holder - 1)) {
+                UnitWord mine = word;
+                mine.thief =
+                    cache.number() + 1;  // also where another thief is at it, who may be stopped
+                const bool is_mine = change(unit, word, mine);
+                marked.is_any = marked.is_any || is_mine;
+                marked.is_other_at_work = marked.is_other_at_work || !is_mine;
+            } else {
+                marked.is_other_at_work = true;
+            }
+            return false;
+        });
+        return marked;
+    }
+
     // Only the holder of a span takes blocks from it: a bit that it sees set stays set until it clears it.
     [[gnu::always_inline]] Offset take(ThreadCache& cache,
                                        ThreadCache::Hold& hold,
                                        std::uint32_t size_class) const noexcept {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         auto* words = control_.blocks(hold.head());
         for (; hold.word < size.words; ++hold.word) {
             auto& word = words[hold.word];
@@ -218,7 +229,7 @@ private:
         control_.keep(cache.number());
         ThreadCache::Hold& hold = cache.hold(size_class);
         if (!hold.is_empty()) {
-            hold.word = word_with_room(hold.head(), size_classes[size_class]);
+            hold.word = word_with_room(hold.head(), control_.size(size_class));
             if (hold.word != no_unit) return true;
             release(cache, hold.drop(), size_class);
         }
@@ -255,8 +266,9 @@ private:
         const auto note = [&](std::uint32_t unit) {
             freed_to.store(unit + 1, std::memory_order_relaxed);
         };
+        const std::uint32_t of_a_bit = control_.units_per_room_bit();
         while (const auto place = room_.take(size_class, note)) {
-            for (std::uint32_t unit = *place; unit < *place + units_per_room_bit; ++unit) {
+            for (std::uint32_t unit = *place; unit < *place + of_a_bit; ++unit) {
                 if (acquire(cache, unit, size_class)) return unit;
             }
         }
@@ -272,7 +284,7 @@ private:
                 return false;
             }
             const auto* bits = control_.blocks(unit);
-            for (std::uint32_t i = 0; i < size_classes[size_class].words; ++i) {
+            for (std::uint32_t i = 0; i < control_.size(size_class).words; ++i) {
                 if (bits[i].load(std::memory_order_relaxed) == 0) continue;
                 found = unit;
                 return true;
@@ -300,7 +312,7 @@ private:
 
     // A new span, held by the cache.
     std::uint32_t open(ThreadCache& cache, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint32_t head = units_.claim(cache, size.span_units, 1, size_class);
         if (head == no_unit) return no_unit;
         for (std::uint32_t i = 0; i < size.words; ++i) {
@@ -314,12 +326,11 @@ private:
         return head;
     }
 
-    [[nodiscard]] static UnitWord unheld(std::uint32_t size_class) noexcept {
-        return {UnitState::span, size_class, 0, 0, size_classes[size_class].span_units};
+    [[nodiscard]] UnitWord unheld(std::uint32_t size_class) const noexcept {
+        return {UnitState::span, size_class, 0, 0, control_.size(size_class).span_units};
     }
 
-    [[nodiscard]] static UnitWord held(const ThreadCache& cache,
-                                       std::uint32_t size_class) noexcept {
+    [[nodiscard]] UnitWord held(const ThreadCache& cache, std::uint32_t size_class) const noexcept {
         UnitWord word = unheld(size_class);
         word.holder = cache.number() + 1;
         return word;
@@ -362,7 +373,7 @@ private:
 
     // After a block of a span that nobody holds was freed, or after it was given up.
     void note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         if (is_empty(head, size)) {
             if (!acquire(cache, head, size_class)) return;  // who holds it notes its room
             if (is_empty(head, size)) return close(cache, head, size_class);
@@ -381,7 +392,7 @@ private:
 
     // The units of an empty span that the cache holds become free. No block of it can be taken or freed meanwhile.
     void close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         units_.store(head,
                      {UnitState::freeing, size_class, 0, cache.number() + 1, size.span_units});
         finish_closing(cache, head, size_class, cache.number());
@@ -393,7 +404,7 @@ private:
                     std::uint32_t size_class,
                     std::uint64_t bits,
                     std::uint32_t word) const {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         if (bits == size.full_word(word)) {
             note_room(cache, head, size_class);
         } else if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) {
@@ -405,7 +416,7 @@ private:
     void free_pending(CacheNumber dead,
                       std::uint32_t head,
                       std::uint32_t size_class) const noexcept {
-        const SizeClass& size = size_classes[size_class];
+        const SizeClass& size = control_.size(size_class);
         const std::uint64_t pending = control_.cache(dead).pending.load(std::memory_order_relaxed);
         if (pending == 0 || pending - 1 < offset_of(head)) return;
         const std::uint64_t distance = pending - 1 - offset_of(head);

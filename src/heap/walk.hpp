@@ -82,7 +82,7 @@ private:
             found_(head, "its span has no size class");
             return 1;
         }
-        const SizeClass& size = size_classes[word.size_class];
+        const SizeClass& size = control_.size(word.size_class);
         if (word.units != size.span_units || !fits(head, word.units)) {
             found_(head, "its span is not as long as one of its class");
             return 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All words of one heap that the processes of a node use together, and where they lie: those of its management
 // (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), a bit for each process, for whoever
-// recovers the caches of processes that are gone, and what is lent to processes of other nodes (heap/loans.hpp). Constants of a heap; any thread.
+// recovers the caches of processes that are gone, what is lent to processes (heap/loans.hpp), and which blocks are containers'
+// (heap/owned_blocks.hpp). Constants of a heap; any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "heap/cache_places.hpp"
 #include "heap/control.hpp"
 #include "heap/loans.hpp"
+#include "heap/owned_blocks.hpp"
 
 namespace acp::heap {
 
@@ -26,8 +28,8 @@ public:
           gone_at_(caches_at_ + CachePlaces::bytes(processes)),
           loans_at_(gone_at_ + (processes + 63) / 64 * sizeof(std::uint64_t)),
           loans_(loans),
-          signed_at_(loans_at_ + Loans<>::bytes(loans)),
-          bytes_(signed_at_ + areas * sizeof(std::uint64_t)) {}
+          owned_at_(loans_at_ + Loans<>::bytes(loans)),
+          bytes_(owned_at_ + OwnedBlocks::bytes(areas)) {}
 
     [[nodiscard]] constexpr HeapShape shape() const noexcept { return shape_; }
 
@@ -40,8 +42,7 @@ public:
 
     [[nodiscard]] constexpr std::uint32_t loans() const noexcept { return loans_; }
 
-    // A bit for each unit: whether a container may have signed a block that begins there (table/freeing.hpp).
-    [[nodiscard]] constexpr std::uint64_t signed_at() const noexcept { return signed_at_; }
+    [[nodiscard]] constexpr std::uint64_t owned_at() const noexcept { return owned_at_; }
 
     // Of all words.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; }
@@ -52,7 +53,7 @@ private:
     std::uint64_t gone_at_;
     std::uint64_t loans_at_;
     std::uint32_t loans_;
-    std::uint64_t signed_at_;
+    std::uint64_t owned_at_;
     std::uint64_t bytes_;
 };
 

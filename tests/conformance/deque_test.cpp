@@ -179,6 +179,32 @@ TEST_F(DequeTest, ranges_assignments_and_exchanges) {
     EXPECT_EQ(acp_create_deque(10, procs_).ga, ACP_GA_NULL);
 }
 
+// From every rank, on the own node and on others: in the same words.
+TEST_F(DequeTest, failures_name_the_call_the_deque_and_the_size) {
+    const auto expect_told = [](int code, const std::vector<std::string>& parts) {
+        const std::string message = acp_error_message();
+        EXPECT_EQ(acp_errno(), code) << message;
+        for (const std::string& part : parts)
+            EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+        EXPECT_EQ(message.find("operation"), std::string::npos) << message;
+    };
+    for (int home = 0; home < procs_; ++home) {
+        const acp_deque_t deque = acp_create_deque(0, home);
+        EXPECT_EQ(acp_reserve_deque(deque, std::size_t{1} << 50), -1);
+        expect_told(ACP_ERR_MEMORY, {"acp_reserve_deque", "no room for 1125899906842624 bytes"});
+        EXPECT_EQ(acp_destroy_deque(deque), 0);
+        sync_ranks();  // where one has destroyed a deque, another's may be
+        EXPECT_EQ(acp_push_back_deque(deque, "x", 1), -1);
+        expect_told(ACP_ERR_STALE, {"acp_push_back_deque", "no deque is at global address"});
+        EXPECT_EQ(acp_destroy_deque(deque), -1);
+        expect_told(ACP_ERR_STALE, {"acp_destroy_deque", "no deque is at global address"});
+        EXPECT_EQ(acp_take_front_deque(deque, nullptr, 3), -1);
+        EXPECT_EQ(acp_reserve_deque(deque, 100), -1);
+        expect_told(ACP_ERR_STALE, {"acp_reserve_deque", "no deque is at global address"});
+        sync_ranks();
+    }
+}
+
 // All ranks put tasks in and take them out; each is done once, and those of a rank come out in their order.
 TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
     constexpr std::uint64_t each = 400;

@@ -106,6 +106,47 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_key) {
         });
 }
 
+TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
+    const acp_multimap_t map = acp_create_multimap(1, &rank_, 1, rank_);
+    ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
+    const std::vector<std::string> keys{std::string(1'000, 'a'), std::string(1'001, 'a'),
+                                        std::string(70'000, 'b')};
+    for (int i = 0; i < 5; ++i) {
+        for (const std::string& key : keys) {
+            const std::string value = "value " + std::to_string(i);
+            ASSERT_NE(
+                acp_insert_multimap(map, key.data(), key.size(), value.data(), value.size()).elem,
+                ACP_GA_NULL)
+                << acp_error_message();
+        }
+    }
+    for (const std::string& key : keys) {
+        EXPECT_EQ(acp_count_multimap(map, key.data(), key.size()), 5) << acp_error_message();
+        std::set<std::string> values;
+        const acp_multimap_ib_t first = acp_find_multimap(map, key.data(), key.size());
+        ASSERT_EQ(first.success, 1);
+        for (acp_multimap_it_t it = first.it; it.elem != ACP_GA_NULL;
+             it = acp_increment_key_multimap_it(it)) {
+            EXPECT_EQ(bytes_of(acp_dereference_multimap_it(it).first), key);
+            char room[32];
+            std::size_t bytes = sizeof room;
+            ASSERT_EQ(acp_read_multimap_it(it, room, &bytes), 1) << acp_error_message();
+            EXPECT_TRUE(values.insert(std::string(room, bytes)).second);
+        }
+        EXPECT_EQ(values.size(), 5U);
+        acp_multimap_it_t foreign = first.it;
+        foreign.rank = 1;
+        EXPECT_EQ(acp_increment_key_multimap_it(foreign).rank, -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_increment_key_multimap_it"});
+        std::size_t bytes = 0;
+        EXPECT_EQ(acp_read_multimap_it(foreign, nullptr, &bytes), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_read_multimap_it"});
+        EXPECT_EQ(acp_remove_multimap(map, key.data(), key.size()), 5) << acp_error_message();
+        EXPECT_EQ(acp_count_multimap(map, key.data(), key.size()), 0);
+    }
+    EXPECT_EQ(acp_destroy_multimap(map), 0) << acp_error_message();
+}
+
 TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
     if (rank_ != 0) return;
     const acp_map_t one = acp_create_map(0, nullptr, 2, 0);

@@ -215,6 +215,46 @@ TEST_F(HashedTest, iterators_find_each_entry_once_and_erase_it) {
     });
 }
 
+// Each map has one table, so that iterators of two maps on one rank differ in the map alone.
+TEST_F(HashedTest, an_iterator_that_was_changed_is_refused) {
+    for (int owner = 0; owner < procs_; ++owner) {
+        const acp_map_t map = acp_create_map(1, &owner, 4, owner);
+        const acp_map_t other = acp_create_map(1, &owner, 4, owner);
+        ASSERT_NE(other.ga, ACP_GA_NULL) << acp_error_message();
+        ASSERT_EQ(insert(map, "key", "value"), 1);
+        ASSERT_EQ(insert(other, "key", "value"), 1);
+        const acp_map_it_t good = acp_begin_map(map);
+        acp_map_it_t of_other = good;
+        of_other.map = other;
+        acp_map_it_t of_other_rank = good;
+        of_other_rank.rank = 1;
+        acp_map_it_t beyond = good;
+        beyond.rank = 12'345;
+        acp_map_it_t other_entry = good;
+        other_entry.elem = acp_begin_map(other).elem;
+        acp_map_it_t end_of_other = acp_end_map(map);
+        end_of_other.map = other;
+        for (acp_map_it_t wrong : {of_other, of_other_rank, beyond, other_entry, end_of_other}) {
+            EXPECT_EQ(acp_increment_map_it(wrong).rank, -1);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_increment_map_it", "none of this container"});
+            EXPECT_EQ(acp_erase_map(wrong).rank, -1);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_erase_map", "none of this container"});
+            acp_entry_t entry{};
+            char room[64];
+            EXPECT_EQ(acp_scan_map(&wrong, 1, &entry, room, sizeof room), -1);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_scan_map", "none of this container"});
+        }
+        EXPECT_EQ(acp_size_map(map), 1U);
+        EXPECT_EQ(acp_size_map(other), 1U);
+        EXPECT_EQ(acp_increment_map_it(good).elem, ACP_GA_NULL);
+        EXPECT_EQ(acp_increment_map_it(good).rank, 1) << "the end";
+        EXPECT_GE(acp_erase_map(good).rank, 0);
+        EXPECT_EQ(acp_size_map(map), 0U);
+        EXPECT_EQ(acp_destroy_map(map), 0);
+        EXPECT_EQ(acp_destroy_map(other), 0);
+    }
+}
+
 TEST_F(HashedTest, many_keys_at_once_are_as_each_alone) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::size_t count = 700;

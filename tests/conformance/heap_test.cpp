@@ -282,6 +282,64 @@ TEST_F(HeapTest, misuse_is_told_and_changes_nothing) {
                    {"acp_malloc", "heap of rank " + std::to_string(rank_), "--heap-size"});
 }
 
+// By each rank, of containers on each rank.
+TEST_F(HeapTest, parts_of_containers_are_not_freed_by_their_addresses) {
+    const std::string text(3'000, 't');
+    for (int owner = 0; owner < procs_; ++owner) {
+        const acp_map_t map = acp_create_map(1, &owner, 4, owner);
+        const acp_list_t list = acp_create_list(owner);
+        const acp_vector_t vector = acp_create_vector(100, owner);
+        const acp_deque_t deque = acp_create_deque(100, owner);
+        const int elsewhere = (owner + 1) % procs_;
+        ASSERT_EQ(acp_insert_or_assign_map(map, "short", 5, "v", 1), 0) << acp_error_message();
+        ASSERT_EQ(acp_insert_or_assign_map(map, "long", 4, text.data(), text.size()), 0);
+        ASSERT_EQ(acp_push_back_list(list, "short", 5, owner), 0) << acp_error_message();
+        ASSERT_EQ(acp_push_back_list(list, text.data(), text.size(), owner), 0);
+        ASSERT_EQ(acp_push_back_list(list, text.data(), text.size(), elsewhere), 0);
+        std::vector<acp_ga_t> parts{map.ga, list.ga, vector.ga, deque.ga};
+        for (acp_map_it_t it = acp_begin_map(map); it.elem != ACP_GA_NULL;
+             it = acp_increment_map_it(it)) {
+            parts.push_back(it.elem);
+            parts.push_back(acp_dereference_map_it(it).second.ga);
+        }
+        for (acp_list_it_t it = acp_begin_list(list); it.elem != list.ga;
+             it = acp_increment_list_it(it)) {
+            parts.push_back(it.elem);
+            parts.push_back(acp_dereference_list_it(it).ga);
+        }
+        parts.push_back(acp_dereference_vector_it(acp_begin_vector(vector)));
+        for (const acp_ga_t part : parts) {
+            ASSERT_NE(part, ACP_GA_NULL);
+            EXPECT_EQ(acp_free(part), -1);
+            expect_refused(ACP_ERR_ADDRESS, {"acp_free"});
+            EXPECT_EQ(acp_free_many(1, &part), -1);
+            expect_refused(ACP_ERR_ADDRESS, {"acp_free_many"});
+            EXPECT_EQ(acp_usable_size(part), 0U);
+            EXPECT_EQ(acp_realloc(part, 10), ACP_GA_NULL);
+            EXPECT_EQ(acp_realloc(part, 100'000), ACP_GA_NULL);
+            expect_refused(ACP_ERR_ADDRESS, {"acp_realloc"});
+        }
+        EXPECT_EQ(acp_free(map.ga), -1);
+        expect_refused(ACP_ERR_ADDRESS, {"part of a container"});
+        EXPECT_EQ(acp_size_map(map), 2U);
+        EXPECT_EQ(acp_size_list(list), 3U);
+        EXPECT_EQ(acp_size_vector(vector), 100U);
+        std::string taken(text.size(), '\0');
+        EXPECT_EQ(acp_take_back_list(list, taken.data(), taken.size()), 3'000);
+        EXPECT_EQ(taken, text);
+        EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+        EXPECT_EQ(acp_destroy_list(list), 0) << acp_error_message();
+        EXPECT_EQ(acp_destroy_vector(vector), 0) << acp_error_message();
+        EXPECT_EQ(acp_destroy_deque(deque), 0) << acp_error_message();
+        // What were parts are blocks of the program again.
+        std::vector<acp_ga_t> blocks;
+        for (const std::size_t bytes : {16UL, 48UL, 64UL, 100UL, 200UL, 3'000UL, 4'000UL}) {
+            for (int i = 0; i < 20; ++i) blocks.push_back(acp_malloc(bytes, owner));
+        }
+        EXPECT_EQ(acp_free_many(blocks.size(), blocks.data()), 0) << acp_error_message();
+    }
+}
+
 TEST_F(HeapTest, a_full_heap_refuses_and_recovers) {
     sync_ranks();
     if (rank_ == 0) {

@@ -56,8 +56,10 @@ MUTANTS = {
     "theft of the dead not undone": ("heap.hpp", "                spans_.undo_theft(unit, word);\n", ""),
     "forgotten span not found again": ("spans.hpp", """\
                 release(cache, unit, word.size_class);
-                is_forgotten = true;""", """\
-                is_forgotten = true;"""),
+                marked.is_forgotten = true;""", """\
+                marked.is_forgotten = true;"""),
+    "a faster thief unseen": ("spans.hpp",
+        "marked.is_other_at_work = marked.is_other_at_work || !is_mine;", "static_cast<void>(is_mine);"),
     "bits cleared without a second look": ("units.hpp",
         "            const std::uint64_t claimed = claimed_of(area, mask);\n", "            const std::uint64_t claimed = 0;\n"),
     "freed without order": ("spans.hpp", "word.fetch_or(mask, std::memory_order_seq_cst);",

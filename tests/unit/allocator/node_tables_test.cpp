@@ -61,40 +61,81 @@ TEST_F(NodeTablesTest, are_the_same_for_all_processes_of_a_node) {
     EXPECT_EQ(find(heap_, table, "77"), "value of 77");
     EXPECT_EQ(find(of_other_, table, "88"), "value of 88");
     NodeTables(of_other_, 0).destroy(table, 0);
-    for (NodeHeap* heap : {&heap_, &of_other_}) {
-        for (std::uint32_t thread = 0; thread < 3; ++thread) NodeTables(*heap, thread)->reclaim();
-    }
     EXPECT_EQ(heap_.usage(0).blocks, 0U);
 }
 
-TEST_F(NodeTablesTest, who_asks_for_the_usage_frees_what_its_thread_took_out_of_tables) {
-    const table::BlockNumber table = make(4);
-    {
-        NodeTables tables(heap_, 0);
-        ASSERT_EQ(tables->insert(table, key_of("key"), value_of("value")), table::Effect::done);
-        ASSERT_EQ(tables->erase(table, key_of("key")), table::Effect::done);
-    }
-    EXPECT_EQ(heap_.usage(1).blocks, 2U) << "it is another thread's";
-    EXPECT_EQ(heap_.usage(0).blocks, 1U);
-    EXPECT_TRUE(NodeTables(heap_, 0).destroy(table, 0));
-}
-
-TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
-    const table::BlockNumber table = make(64);
-    for (int i = 0; i < 100; ++i) {  // fewer than a batch: they wait to be freed
+// Fewer than a batch: they wait to be freed, and whoever took them out may sleep for ever.
+void replace_often(NodeHeap& heap, table::BlockNumber table, int count) {
+    for (int i = 0; i < count; ++i) {
         const std::string key = std::to_string(i);
-        NodeTables tables(of_other_, 0);
+        NodeTables tables(heap, 0);
         ASSERT_EQ(tables->insert(table, key_of(key), value_of("of the other")),
                   table::Effect::done);
         ASSERT_EQ(tables->assign(table, key_of(key), value_of("replaced")), table::Effect::done);
     }
+}
+
+TEST_F(NodeTablesTest, who_asks_for_the_usage_frees_what_any_thread_took_out_of_tables) {
+    const table::BlockNumber table = make(64);
+    replace_often(of_other_, table, 100);
+    EXPECT_EQ(heap_.usage(1).blocks, 101U);
+    EXPECT_TRUE(NodeTables(heap_, 0).destroy(table, 0));
+    EXPECT_EQ(heap_.usage(0).blocks, 0U);
+}
+
+TEST_F(NodeTablesTest, what_a_thread_in_a_call_took_out_of_tables_is_left_to_it) {
+    const table::BlockNumber table = make(64);
+    replace_often(of_other_, table, 100);
+    {
+        const NodeHeap::Lease at_work(of_other_, 0);
+        EXPECT_EQ(heap_.usage(0).blocks, 201U);
+    }
+    EXPECT_EQ(heap_.usage(0).blocks, 101U);
+}
+
+TEST_F(NodeTablesTest, a_heap_that_is_full_of_what_sleepers_took_out_of_tables_has_room) {
+    const table::BlockNumber table = make(64);
+    const std::string value(40'000, 'v');
+    {
+        NodeTables tables(of_other_, 0);
+        for (int i = 0; i < 6; ++i) {
+            const std::string key = std::to_string(i);
+            ASSERT_EQ(tables->insert(table, key_of(key), value_of(value)), table::Effect::done);
+            ASSERT_EQ(tables->erase(table, key_of(key)), table::Effect::done);
+        }
+    }
+    EXPECT_NE(heap_.allocate(0, heap_bytes - 2 * heap::area_bytes, alignment_least),
+              heap::no_block);
+    std::uint64_t more = 0;
+    while (heap_.allocate(0, 300'000, alignment_least) != heap::no_block) ++more;
+    EXPECT_EQ(more, 5U) << "of two MiB, one of which has the table";
+}
+
+// The victim took over the cache of a process that sleeps, and was killed before it had done anything there.
+TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dead) {
+    const table::BlockNumber table = make(64);
+    replace_often(heap_, table, 100);
+    const heap::CachePlaces places(node_.claimed(0, node::Claim::heap_words) +
+                                   node::heap_words(node_.shape()).caches_at());
+    const heap::CacheNumber own = heap::caches_of(0).first;
+    ASSERT_NE(places.take_over(own, heap::caches_of(1).first), nullptr);
+    EXPECT_EQ(heap_.usage(0).blocks, 201U) << "it lives, and has them";
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(heap_.usage(0).blocks, 101U);
+    EXPECT_EQ(places.taker_of(own), 0U);
+    EXPECT_EQ(NodeHeap::Lease(heap_, 0).cache().number(), own);
+}
+
+TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
+    const table::BlockNumber table = make(64);
+    replace_often(of_other_, table, 100);
+    NodeHeap::Lease at_work(of_other_, 0);
     EXPECT_EQ(heap_.usage(0).blocks, 201U);
     // As a process that is killed in a call leaves it: with a block that it had just made, and naming a record.
     const auto users = heap_.participants();
     auto& gone = users[heap::caches_of(1).first];
     {
-        NodeHeap::Lease lease(of_other_, 0);
-        HeapBlocks blocks(of_other_, lease.cache());
+        HeapBlocks blocks(of_other_, at_work.cache());
         ASSERT_NE(blocks.allocate(gone.block_made, 4'000, 16), 0U);
     }
     gone.hazard[0].store(5, std::memory_order_relaxed);

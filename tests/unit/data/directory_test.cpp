@@ -229,9 +229,10 @@ TEST_F(DirectoryTest, readers_find_what_belongs_together_while_others_change_the
             }
         }
     };
+    // Goes on until a reader has had a processor.
     const auto change = [&](std::size_t first) {
         const std::size_t changes = acp::test::effort(20'000, 2'000);
-        for (std::size_t i = 0; i < changes; ++i) {
+        for (std::size_t i = 0; i < changes || found.load(std::memory_order_relaxed) == 0; ++i) {
             const ContainerName& name = names[(first + i) % names.size()];
             if (!directories_->fetch(name).is_ok()) wrong.fetch_add(1, std::memory_order_relaxed);
             if (i % 7 == 0) directories_->forget(name.directory);

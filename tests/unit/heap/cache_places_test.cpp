@@ -2,8 +2,10 @@
 // Who gets which cache: its own, one that can be borrowed, or none; never one that is in use.
 #include "heap/cache_places.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
 #include <set>
+#include <thread>
 
 #include "heap/words.hpp"
 
@@ -57,6 +59,72 @@ TEST_F(CachePlacesTest, further_threads_share_what_can_be_borrowed) {
     EXPECT_EQ(places_.borrow(2, threads_with_cache), *borrowed.begin());
 }
 
+TEST_F(CachePlacesTest, a_cache_that_is_taken_over_is_not_lent_to_its_thread) {
+    const CacheNumber number = caches_of(1).first + 2;
+    const CacheNumber taker = caches_of(0).first;
+    ThreadCache* taken = places_.take_over(number, taker);
+    ASSERT_NE(taken, nullptr);
+    EXPECT_EQ(taken->number(), number);
+    EXPECT_EQ(places_.taker_of(number), taker + 1);
+    EXPECT_EQ(places_.take_over(number, taker + 1), nullptr) << "by two";
+    ThreadCache* borrowed = places_.borrow(1, 2);
+    ASSERT_NE(borrowed, nullptr);
+    EXPECT_NE(borrowed, taken);
+    places_.give_back(*borrowed);
+    places_.let_go(number);
+    EXPECT_EQ(places_.borrow(1, 2), taken);
+}
+
+TEST_F(CachePlacesTest, none_that_a_call_uses_is_taken_over) {
+    ThreadCache* own = places_.borrow(1, 2);
+    ThreadCache* shared = places_.borrow(1, threads_with_cache);
+    EXPECT_EQ(places_.take_over(own->number(), 0), nullptr);
+    EXPECT_EQ(places_.take_over(shared->number(), 0), nullptr);
+    EXPECT_EQ(places_.taker_of(own->number()), 0U);
+    places_.give_back(*shared);
+    ASSERT_EQ(places_.take_over(shared->number(), 0), shared);
+    EXPECT_NE(places_.borrow(1, threads_with_cache), shared);
+}
+
+TEST_F(CachePlacesTest, who_finds_a_taker_dead_takes_its_place) {
+    const CacheNumber number = caches_of(1).first + 2;
+    const CacheNumber dead = caches_of(2).first;
+    ASSERT_NE(places_.take_over(number, dead), nullptr);
+    EXPECT_EQ(places_.take_over(number, 1, dead + 2), nullptr) << "it was another one";
+    ASSERT_NE(places_.take_over(number, 1, dead + 1), nullptr);
+    EXPECT_EQ(places_.taker_of(number), 2U);
+    places_.let_go(number, dead + 1);
+    EXPECT_EQ(places_.taker_of(number), dead + 1) << "not finished";
+}
+
+// A thread that borrows its cache again and again, and one that takes it over: never both.
+TEST_F(CachePlacesTest, is_never_in_two_hands) {
+    std::atomic<bool> is_over{false};
+    std::uint64_t words =
+        0;  // changed by whoever has the cache: a race is a report of the thread sanitizer, and a lost count
+    std::uint64_t borrowed = 0;
+    std::thread owner([&] {
+        for (int i = 0; i < 200'000; ++i) {
+            ThreadCache* cache = places_.borrow(0, 0);
+            if (cache->number() == 0) {
+                ++words;
+                ++borrowed;
+            }
+            places_.give_back(*cache);
+        }
+        is_over.store(true);
+    });
+    std::uint64_t taken = 0;
+    while (!is_over.load()) {
+        if (places_.take_over(0, caches_of(1).first) == nullptr) continue;
+        ++words;
+        ++taken;
+        places_.let_go(0);
+    }
+    owner.join();
+    EXPECT_EQ(words, borrowed + taken);
+}
+
 TEST_F(CachePlacesTest, remembers_nothing_at_first) {
     ThreadCache* cache = places_.borrow(0, 0);
     for (std::uint32_t c = 0; c < size_class_count; ++c) EXPECT_TRUE(cache->hold(c).is_empty());
@@ -73,8 +141,8 @@ TEST(WordsLayout, puts_its_parts_one_behind_the_other) {
         EXPECT_EQ(words.gone_at(), words.caches_at() + CachePlaces::bytes(processes));
         EXPECT_GE(words.loans_at(), words.gone_at() + processes / 8);
         EXPECT_EQ(words.loans(), 70U);
-        EXPECT_EQ(words.signed_at(), words.loans_at() + Loans<>::bytes(70));
-        EXPECT_EQ(words.bytes(), words.signed_at() + 100 * sizeof(std::uint64_t));
+        EXPECT_EQ(words.owned_at(), words.loans_at() + Loans<>::bytes(70));
+        EXPECT_EQ(words.bytes(), words.owned_at() + OwnedBlocks::bytes(100));
     }
 }
 

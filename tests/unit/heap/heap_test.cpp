@@ -149,6 +149,34 @@ TEST_F(HeapTest, one_block_may_be_the_whole_heap) {
     expect_sound();
 }
 
+// Each class of which a block is allocated has a span, and a MiB has room for few. The figures stand in acp_malloc(3).
+TEST_F(HeapTest, a_small_heap_has_room_for_blocks_of_many_sizes) {
+    struct Expected {
+        std::uint32_t areas;
+        std::uint64_t most_bytes;
+        std::uint64_t percent;
+    };
+
+    for (const Expected& expected :
+         {Expected{1, 1'024, 60}, Expected{1, 32'768, 50}, Expected{4, 1'024, 85},
+          Expected{4, 32'768, 70}, Expected{16, 32'768, 80}}) {
+        acp::test::Random random(expected.areas * expected.most_bytes);
+        for (int round = 0; round < 20; ++round) {
+            make(expected.areas);
+            ThreadCache cache{1};
+            std::uint64_t bytes = 0;
+            while (true) {
+                const std::uint64_t next = 1 + random.below(expected.most_bytes);
+                if (heap_->allocate(cache, next) == no_block) break;
+                bytes += next;
+            }
+            EXPECT_GE(bytes * 100, heap_->limit_bytes() * expected.percent)
+                << expected.areas << " MiB, blocks of at most " << expected.most_bytes;
+            expect_sound();
+        }
+    }
+}
+
 TEST_F(HeapTest, memory_of_whole_areas_is_given_back) {
     make(64);
     const Offset block = heap_->allocate(cache_, 40 * area_bytes);

@@ -145,9 +145,9 @@ void expect_room_noted(const Scene& scene, const std::string& when) {
         const UnitWord word =
             UnitWord::unpacked(control.unit(unit).load(std::memory_order_relaxed));
         if (word.state != UnitState::span || word.holder != 0) continue;
-        const SizeClass& size = size_classes[word.size_class];
+        const SizeClass& size = control.size(word.size_class);
         std::uint64_t bits = control.blocks(unit)[0].load(std::memory_order_relaxed);
-        const std::uint32_t place = unit / units_per_room_bit;
+        const std::uint32_t place = unit / control.units_per_room_bit();
         const std::uint64_t noted =
             control.room(word.size_class, place / 64).load(std::memory_order_relaxed);
         if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) {

@@ -3,9 +3,16 @@
 #include "heap/size_classes.hpp"
 
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace acp::heap {
 namespace {
+
+std::vector<SizeClass> all_classes() {
+    std::vector<SizeClass> all(size_classes.begin(), size_classes.end());
+    all.insert(all.end(), size_classes_of_small_heap.begin(), size_classes_of_small_heap.end());
+    return all;
+}
 
 TEST(SizeClasses, hold_each_request_and_waste_an_eighth_at_most) {
     for (std::uint64_t bytes = 1; bytes <= small_max; ++bytes) {
@@ -21,7 +28,7 @@ TEST(SizeClasses, hold_each_request_and_waste_an_eighth_at_most) {
 }
 
 TEST(SizeClasses, know_the_block_at_every_distance) {
-    for (const SizeClass& size : size_classes) {
+    for (const SizeClass& size : all_classes()) {
         const std::uint64_t span = size.span_units * unit_bytes;
         ASSERT_LE(std::uint64_t{size.blocks} * size.block_bytes, span);
         ASSERT_LE(size.blocks, size.span_units * (unit_bytes / granule_bytes));
@@ -35,8 +42,18 @@ TEST(SizeClasses, know_the_block_at_every_distance) {
     }
 }
 
+TEST(SizeClasses, of_a_small_heap_differ_in_the_length_of_spans_alone) {
+    for (std::uint32_t i = 0; i < size_class_count; ++i) {
+        const SizeClass& small = size_classes_of_small_heap[i];
+        EXPECT_EQ(small.block_bytes, size_classes[i].block_bytes);
+        EXPECT_EQ(small.reciprocal, size_classes[i].reciprocal);
+        EXPECT_LT(small.span_units, size_classes[i].span_units);
+        EXPECT_GE(small.blocks, 2U);
+    }
+}
+
 TEST(SizeClasses, have_a_bit_for_each_block_and_no_more) {
-    for (const SizeClass& size : size_classes) {
+    for (const SizeClass& size : all_classes()) {
         std::uint32_t bits = 0;
         for (std::uint32_t i = 0; i < size.words; ++i) {
             bits += static_cast<std::uint32_t>(std::popcount(size.full_word(i)));

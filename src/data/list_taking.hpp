@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes elements out of lists: in one step here or by the gateway of the list's node, then copies the bytes that lie elsewhere. Where
+// these cannot be read the element comes back into the list. Any thread; blocks where other nodes are asked.
+// Tests: tests/conformance/list_container_test.cpp, tests/leaks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "data/list_asks.hpp"
+#include "data/list_names.hpp"
+
+#include "allocator/list_operations.hpp"
+
+namespace acp::data {
+
+class ListTaking {
+public:
+    //   all outlive this
+    ListTaking(gma::Gma& gma, Allocator& allocator, const ListAsks& asks) noexcept
+        : gma_(gma), allocator_(allocator), asks_(asks), names_(asks.names()) {}
+
+    ~ListTaking() = default;
+    ListTaking(const ListTaking&) = delete;
+    ListTaking& operator=(const ListTaking&) = delete;
+
+    struct Taken {
+        bool is_there = false;    // else the list was empty
+        std::uint64_t bytes = 0;  // of the whole element
+        ListPlace next;           // what followed it
+    };
+
+    //   at    the end of the list, where it is taken from one of its ends
+    //   room  for its first bytes
+    // Errors: argument (at the end), stale, address, unsupported, peer (the list's rank or that of the bytes is lost; the element stays)
+    base::Result<Taken> take(const ListPlace& at,
+                             allocator::TakeWhich which,
+                             std::span<std::byte> room);
+
+private:
+    base::Status take_there(const allocator::ListTake& request,
+                            std::uint32_t home,
+                            allocator::ListTaken& taken,
+                            std::span<std::byte> room);
+    base::Status fetch(std::uint32_t home,
+                       GlobalAddress list,
+                       allocator::TakeWhich which,
+                       const allocator::ListTaken& taken,
+                       std::span<std::byte> room);
+    bool put_back(std::uint32_t home,
+                  GlobalAddress list,
+                  allocator::TakeWhich which,
+                  const allocator::ListTaken& taken);
+
+    gma::Gma& gma_;
+    Allocator& allocator_;
+    const ListAsks& asks_;
+    const ListNames& names_;
+};
+
+}  // namespace acp::data
