@@ -110,7 +110,7 @@ void ChannelEnd::open_own_ring() noexcept {
 bool ChannelEnd::has_met() noexcept {
     if (is_broken_) return false;
     const Letter& letter = own().letter;
-    // acquire: the introduction is there; partner: operations::put_notify
+    // acquire: the introduction is there; partner: operations::PutSignal
     if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
     Status status = open(letter.from);
     if (status.is_ok()) return true;

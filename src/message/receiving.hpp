@@ -16,7 +16,7 @@
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
 
-#include "operations/put_notify.hpp"
+#include "operations/put_signal.hpp"
 
 namespace acp::message {
 
@@ -144,10 +144,10 @@ private:
         fetch_ = gma::handle_null;
         ++fetched_count_;
         settle_notice();
-        const operations::PutNotify counted{0, fetched_, fetched_count_};
+        const operations::PutSignal counted{fetched_, fetched_, fetched_count_};
         notice_ =
             gma_.issue_invoke({static_cast<std::uint32_t>(gma_.space().layout().process(fetched_)),
-                               operations::put_notify_number,
+                               operations::put_signal_set_number,
                                std::as_bytes(std::span(&counted, 1)),
                                {},
                                nullptr},
