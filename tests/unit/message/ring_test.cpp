@@ -24,7 +24,7 @@ TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
         constexpr std::uint64_t records = 5'000;
-        while (received < records) {
+        while (received < records && !this->HasFailure()) {
             const bool is_hasty = random.chance(50);  // the sender runs ahead, or lags behind
             for (auto i = random.below(is_hasty ? 20 : 3); i > 0 && sent < records; --i)
                 sent += send_record(ring.sender, {sent, bytes_max}, random.chance(50), bytes_max);
