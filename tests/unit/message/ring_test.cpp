@@ -202,6 +202,20 @@ TEST(Ring, answers_a_request_once) {
     EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
 }
 
+// A sender that finds no room may send nothing else until the receiver has got what it asks for.
+TEST(Ring, answers_a_request_when_it_finds_no_room) {
+    OpenRing<MappedRing<>> ring(1024);
+    while (ring.sender.send("text", 5) != SendAttempt::full) {
+    }
+    const std::uint64_t header = ring.word(ring.shape.header_offset(0));
+    ring.word(ring.shape.header_offset(0)) = 0;
+    ring.word(ring.shape.journal_offset(0)) = 0;
+    ring.receiver.recover();
+    ASSERT_NE(ring.word(ring.shape.request_offset()), 0U);
+    EXPECT_EQ(ring.sender.send("text", 5), SendAttempt::full);
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
+}
+
 // The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);
