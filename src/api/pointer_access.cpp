@@ -82,7 +82,7 @@ gma::Handle issue_as_operation(gma::Gma& gma,
     }
     gma::Invocation call;
     call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
-    call.operation = operations::put_signal_number;
+    call.operation = operations::put_signal_add_number;
     call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
     return gma.issue_invoke(call, order);
 }
@@ -94,8 +94,8 @@ gma::Handle issue_signalled(gma::Gma& gma,
     const bool is_operation =
         put.end.bytes <= operations::put_signal_bytes_max &&
         (put.end.memory != nullptr || put.end.bytes == 0) &&
-        gma.can_invoke(operations::put_signal_number, sizeof(operations::PutSignal) + put.end.bytes,
-                       put.address, signal.word) &&
+        gma.can_invoke(operations::put_signal_add_number,
+                       sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
         gma.is_satisfied(order);
     return is_operation ? issue_as_operation(gma, put, signal, order)
                         : gma.issue_signalled(put, signal, order);

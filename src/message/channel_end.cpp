@@ -131,7 +131,7 @@ void ChannelEnd::open_own_ring() noexcept {
 
 bool ChannelEnd::has_met() noexcept {
     const Letter& letter = own().letter;
-    // acquire: the introduction is there; partner: operations::put_notify
+    // acquire: the introduction is there; partner: operations::PutSignal
     if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
     if (open(letter.from).is_ok()) return true;
     // No memory now. The partner must be told of a free, which therefore waits for memory.

@@ -7,14 +7,15 @@
 namespace acp::message {
 
 bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
-    message_.head = {place_.there + placed_at_, place_.there + offset, value};
+    message_.head = {place_.there + (placed_bytes_ != 0 ? placed_at_ : offset),
+                     place_.there + offset, value};
     const std::size_t bytes = sizeof message_.head + placed_bytes_;
     placed_bytes_ = 0;
     if (under_way_.size() >= 2 * under_way_max) end_oldest();
     try {
         under_way_.push_back(gma::handle_null);
         under_way_.back() = gma_->issue_invoke({place_.process,
-                                                operations::put_notify_number,
+                                                operations::put_signal_set_number,
                                                 std::as_bytes(std::span(&message_, 1)).first(bytes),
                                                 {},
                                                 nullptr},

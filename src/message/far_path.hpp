@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The path of one end of a ring to the other end on another node: what is placed and published goes there in one numbered operation
-// (operations/put_notify.hpp), which also wakes whoever waits there. What ring.hpp calls the journal is not written: a header that is lost
+// (operations/put_signal.hpp), which also wakes whoever waits there. What ring.hpp calls the journal is not written: a header that is lost
 // costs a request and its answer. Nor is the first of a ring's two credits: what comes by datagrams comes whole or not at all.
 // For the thread that uses the end. Tests: tests/conformance/channel_test.cpp.
 #pragma once
@@ -15,7 +15,7 @@
 #include "gma/gma.hpp"
 #include "message/ring_layout.hpp"
 
-#include "operations/put_notify.hpp"
+#include "operations/put_signal.hpp"
 
 namespace acp::message {
 
@@ -24,7 +24,7 @@ public:
     using Word = std::atomic<std::uint64_t>;
 
     // The most bytes of a record's payload.
-    static constexpr std::uint64_t payload_bytes_max = operations::put_notify_bytes_max;
+    static constexpr std::uint64_t payload_bytes_max = operations::put_signal_bytes_max;
 
     // Where a ring's parts lie for one of its ends.
     struct RingPlace {
@@ -89,7 +89,7 @@ private:
     static constexpr std::size_t under_way_max = 32;
 
     struct Message {  // NOLINT: written as far as read
-        operations::PutNotify head;
+        operations::PutSignal head;
         std::array<std::byte, payload_bytes_max> bytes;  // NOLINT: written as far as read
     };
 

@@ -10,7 +10,7 @@
 
 #include "data/ask.hpp"
 
-#include "operations/put_notify.hpp"
+#include "operations/put_signal.hpp"
 
 namespace acp::message {
 
@@ -113,12 +113,12 @@ Result<bool> Pairing::withdraw(const ChannelName& name, Side side) {
 
 Status Pairing::write(const Introduction& own, GlobalAddress letter) {
     struct {
-        operations::PutNotify head;
+        operations::PutSignal head;
         Introduction from;
     } arguments{{letter, letter + offsetof(Letter, has_come), 1}, own};
 
     return data::ask(gma_, {static_cast<std::uint32_t>(gma_.space().layout().process(letter)),
-                            operations::put_notify_number,
+                            operations::put_signal_set_number,
                             std::as_bytes(std::span(&arguments, 1)),
                             {},
                             nullptr});

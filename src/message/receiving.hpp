@@ -17,7 +17,7 @@
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
 
-#include "operations/put_notify.hpp"
+#include "operations/put_signal.hpp"
 
 namespace acp::message {
 
@@ -171,10 +171,10 @@ private:
         fetch_ = gma::handle_null;
         ++fetched_count_;
         settle_notice();
-        const operations::PutNotify counted{0, sender_.fetched, fetched_count_};
+        const operations::PutSignal counted{sender_.fetched, sender_.fetched, fetched_count_};
         notice_ = gma_.issue_invoke(
             {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.fetched)),
-             operations::put_notify_number,
+             operations::put_signal_set_number,
              std::as_bytes(std::span(&counted, 1)),
              {},
              nullptr},

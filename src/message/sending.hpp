@@ -153,7 +153,7 @@ private:
             is_over_ = ring_.is_released(ring_.next());
             return is_over_;
         }
-        // acquire: the receiver no longer reads the buffer; partner: operations::put_notify
+        // acquire: the receiver no longer reads the buffer; partner: operations::PutSignal
         if (request.offer > fetched_.load(std::memory_order_acquire)) return false;
         if (request.key != 0) (void)gma_.registry().remove(request.key);
         return true;

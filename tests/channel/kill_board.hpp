@@ -23,6 +23,10 @@ struct ChannelNote {
 };
 
 struct ChannelBoard {
+    static bool is_at_work(const ChannelNote& note) {
+        return note.is_at_work.load(std::memory_order_acquire) != 0;
+    }
+
     ChannelNote ranks[channel_ranks];
 };
 

@@ -38,6 +38,10 @@ struct KillNote {
 };
 
 struct KillBoard {
+    static bool is_at_work(const KillNote& note) {
+        return note.phase.load(std::memory_order_acquire) >= KillPhase::working;
+    }
+
     std::uint64_t seed;
     std::int32_t victim;
     std::int32_t

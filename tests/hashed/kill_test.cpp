@@ -1,46 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SIGKILL of a rank that works on containers, at random moments: the others go on, find all they had stored, walk over the entries and
-// destroy the containers, and no heap has a block more than before. A driver: the ranks are hashed_victim. TEST_TRIALS sets how often
-// it strikes, TEST_NODES over how many nodes; seeds are printed and taken from TEST_SEED.
-#include <csignal>
-#include <cstdlib>
-#include <gtest/gtest.h>
+// destroy the containers, and no heap has a block more than before. A driver (support/kill_driver.hpp): the ranks are hashed_victim.
 #include <iostream>
-#include <sched.h>
 
 #include "hashed/kill_board.hpp"
-#include "support/board.hpp"
-#include "support/clock.hpp"
-#include "support/job.hpp"
-#include "support/random.hpp"
-#include "support/watchdog.hpp"
+#include "support/kill_driver.hpp"
 
 namespace acp::test {
 namespace {
 
-constexpr std::int64_t patience_ns = 90 * second_ns;
-
-int number_of(const char* variable, int otherwise) {
-    const char* given = std::getenv(variable);
-    return given == nullptr ? otherwise : std::atoi(given);
-}
-
-class HashedKillTest : public ::testing::Test {
+class HashedKillTest : public KillDriver<KillBoard> {
 protected:
-    void SetUp() override { adopt_orphans(); }
-
     void TearDown() override {
-        arm_watchdog(0, "");
+        KillDriver::TearDown();
         std::cout << left_ << " blocks were left after " << struck_ << " kills\n";
     }
 
-    static void await_working(const KillBoard& board, const Job& job) {
-        const std::int64_t deadline = now_ns() + patience_ns;
-        for (const KillNote& note : board.ranks) {
-            while (note.phase.load(std::memory_order_acquire) < KillPhase::working) {
-                ASSERT_LT(now_ns(), deadline) << "a rank does not begin:\n" << job.output();
-                sched_yield();
-            }
+    static int prepare(KillBoard& board, Random& random, int nodes) {
+        board.seed = random.next();
+        board.victim = static_cast<int>(random.below(kill_ranks));
+        board.has_tables_on_victim = nodes == 1 ? 1 : 0;
+        return board.victim;
+    }
+
+    static void note_kill(KillBoard& board) { board.is_struck.store(1, std::memory_order_release); }
+
+    void check(const Trial& trial) {
+        for (const KillNote& note : trial.board.ranks) {
+            EXPECT_NE(note.phase.load(std::memory_order_acquire), KillPhase::failed)
+                << "rank " << &note - trial.board.ranks << ": " << note.message;
+        }
+        if (!HasFailure()) {
+            expect_heaps_as_before(trial.board, trial.job, trial.nodes > 1 ? 2 : 1);
         }
     }
 
@@ -62,52 +53,13 @@ protected:
         ++struck_;
     }
 
-    void strike_once(std::uint64_t seed, int nodes) {
-        Random random(seed);
-        const auto board = Board<KillBoard>::create();
-        board->seed = random.next();
-        board->victim = static_cast<int>(random.below(kill_ranks));
-        board->has_tables_on_victim = nodes == 1 ? 1 : 0;
-        JobOptions options;
-        options.ranks = kill_ranks;
-        options.launcher = {"--on-failure=continue", "--heap-size", "32M", "--nodes",
-                            std::to_string(nodes)};
-        options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/hashed_victim"};
-        options.environment = {board.environment_entry(), "ACP_ON_ERROR=return"};
-        Job job(options);
-        await_working(*board, job);
-        if (HasFatalFailure()) return;
-        // The clock is the moment to strike, not a wait for an event.
-        const std::int64_t until =
-            now_ns() + static_cast<std::int64_t>(random.below(20 * millisecond_ns));
-        while (now_ns() < until) sched_yield();
-        const pid_t process = board->ranks[board->victim].process.load(std::memory_order_relaxed);
-        ASSERT_EQ(kill(process, SIGKILL), 0) << process;
-        board->is_struck.store(1, std::memory_order_release);
-        EXPECT_EQ(job.wait_ended(patience_ns), 137) << job.output() << job.describe_living();
-        for (const KillNote& note : board->ranks) {
-            EXPECT_NE(note.phase.load(std::memory_order_acquire), KillPhase::failed)
-                << "rank " << &note - board->ranks << ": " << note.message;
-        }
-        if (!HasFailure()) expect_heaps_as_before(*board, job, nodes > 1 ? 2 : 1);
-        EXPECT_TRUE(job.wait_gone(patience_ns).has_value()) << job.describe_living();
-    }
-
     std::uint64_t left_ = 0;
     std::uint64_t struck_ = 0;
 };
 
 TEST_F(HashedKillTest, the_others_go_on_and_nothing_is_lost) {
-    const char* given = std::getenv("TEST_SEED");
-    const std::uint64_t seed = given == nullptr ? fresh_seed() : std::strtoull(given, nullptr, 0);
-    const int nodes = number_of("TEST_NODES", 1);
-    const int trials = number_of("TEST_TRIALS", 10);
-    for (int trial = 0; trial < trials && !HasFailure(); ++trial) {
-        arm_watchdog(240, "a job of which a rank is killed");
-        SCOPED_TRACE("trial " + std::to_string(trial) +
-                     ", TEST_SEED=" + std::to_string(seed + static_cast<std::uint64_t>(trial)));
-        strike_once(seed + static_cast<std::uint64_t>(trial), nodes);
-    }
+    strike_all("hashed_victim", 20 * millisecond_ns, prepare, note_kill,
+               [this](const Trial& trial) { check(trial); });
 }
 
 }  // namespace

@@ -6,6 +6,8 @@ text is no longer found, once, is an error: the rule is to be mended with the co
 stays unnoticed.
 """
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import shutil
 import subprocess
@@ -24,11 +26,14 @@ class Plants:
     """
 
     SUPPORT = ["tests/support/interleave.cpp", "tests/support/weak_memory.cpp", "tests/support/watchdog.cpp"]
+    COMPILE = ["c++", "-O1", "-std=c++20", "-c"]
 
     def __init__(self, layer: str, tests: list[str], mutants: dict[str, tuple[str, str, str]]) -> None:
         self.layer = layer
         self.tests = tests
         self.mutants = mutants
+        self.shared = tempfile.TemporaryDirectory()  # of all defects: objects of the support, and GoogleTest's header compiled
+        self.has_shared = False
 
     def source(self, name: str) -> str:
         return (ROOT / "src" / self.layer / self.mutants[name][0]).read_text()
@@ -43,15 +48,34 @@ class Plants:
         _, text, instead = self.mutants[name]
         return self.source(name).replace(text, instead)
 
+    @staticmethod
+    def run(name: str, commands: list[list[str]]) -> None:
+        """Runs them side by side."""
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in pool.map(lambda command: subprocess.run(command, capture_output=True, text=True, check=False), commands):
+                if done.returncode != 0:
+                    raise SystemExit(f"{name}: does not compile\n{done.stderr[:2000]}")
+
+    def build_shared(self) -> None:
+        if self.has_shared:
+            return
+        folder = pathlib.Path(self.shared.name)
+        (folder / "gtest.hpp").write_text("#include <gtest/gtest.h>\n#include <functional>\n#include <map>\n#include <deque>\n")
+        self.run("the support", [[*self.COMPILE, "-x", "c++-header", str(folder / "gtest.hpp")]] +
+                 [[*self.COMPILE, f"-I{ROOT}/src", f"-I{ROOT}/tests", str(ROOT / source), "-o", str(folder / f"{pathlib.Path(source).stem}.o")]
+                  for source in self.SUPPORT])
+        self.has_shared = True
+
     def build(self, name: str, folder: pathlib.Path) -> pathlib.Path:
+        self.build_shared()
+        shared = pathlib.Path(self.shared.name)
         shutil.copytree(ROOT / "src" / self.layer, folder / self.layer)
         (folder / self.layer / self.mutants[name][0]).write_text(self.changed(name))
         program = folder / f"unit_{self.layer}"
-        done = subprocess.run(["c++", "-O1", "-std=c++20", f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests", "-o", str(program),
-                               *[str(ROOT / each) for each in self.tests + self.SUPPORT], "-lgtest", "-lgtest_main", "-lpthread"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"{name}: does not compile\n{done.stderr[:2000]}")
+        objects = [str(folder / f"{pathlib.Path(test).stem}.o") for test in self.tests]
+        self.run(name, [[*self.COMPILE, "-include", str(shared / "gtest.hpp"), f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests",
+                         str(ROOT / test), "-o", made] for test, made in zip(self.tests, objects)])
+        self.run(name, [["c++", "-o", str(program), *objects, *map(str, shared.glob("*.o")), "-lgtest", "-lgtest_main", "-lpthread"]])
         return program
 
     def finder(self, name: str) -> str | None:

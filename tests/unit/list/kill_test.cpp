@@ -4,24 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "list_memory.hpp"
+#include "support/kill_scene.hpp"
 #include "support/scoped_watchdog.hpp"
-#include "support/stepped_atomic.hpp"
 
 namespace acp::list {
 namespace {
 
 using test::SteppedAtomic;
+using test::StruckChild;
+using test::victim;
 using Stepped = User<SteppedAtomic>;
 using Texts = std::vector<std::string>;
 using Model = std::array<Texts, 2>;
-
-constexpr std::uint32_t victim = 0;
-constexpr std::uint32_t survivor = 1;
-constexpr std::uint32_t helper = 2;
 
 enum class Kind : std::uint8_t {
     push_back,
@@ -108,10 +104,14 @@ Position position(const Stepped& user, BlockNumber list, std::uint32_t number) {
     return at;
 }
 
-struct Scene {
+struct Scene : test::KillScene<Scene, SharedHeap> {
     explicit Scene(std::uint32_t batch_of_all)
-        : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {
+        : KillScene(ListParticipants<SteppedAtomic>::bytes(participants_max)), batch(batch_of_all) {
         for (BlockNumber& list : lists) list = own.make();
+    }
+
+    [[nodiscard]] Stepped user(std::uint32_t number) const {
+        return {shared, participants.data(), number, batch};
     }
 
     void perform(Stepped& user, const Step& step) const {
@@ -150,29 +150,26 @@ struct Scene {
     }
 
     void act() {
-        Stepped user(shared, participants.data(), victim, batch);
+        Stepped by = user(victim);
         for (const Step& step : steps_of_victim()) {
-            perform(user, step);
+            perform(by, step);
             done->fetch_add(1);
         }
-        const BlockNumber list = user.make();
-        (void)user.push_back(list, "of a list");
-        user.destroy(list);
-        user.lists.reclaim();
+        const BlockNumber list = by.make();
+        (void)by.push_back(list, "of a list");
+        by.destroy(list);
+        by.lists.reclaim();
     }
 
-    // Finishes what a dead user did, in the heap and in the lists. A list that it was making or destroying may be there still.
-    void recover(Stepped& by, std::uint32_t dead, bool must_end = true) {
-        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
+    [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
         const ListParticipants<SteppedAtomic> all{participants.data(), participants_max};
-        const auto is_stored = [&](heap::Offset block) {
-            return all[dead].has_made(number_of(block)) ||
-                   all[dead].made_apart.load(std::memory_order_relaxed) == number_of(block);
-        };
-        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
-            (!by.lists.recover(dead, is_dead) && must_end)) {
-            _exit(4);
-        }
+        return all[dead].has_made(number_of(block)) ||
+               all[dead].made_apart.load(std::memory_order_relaxed) == number_of(block);
+    }
+
+    // A list that the dead one was making or destroying may be there still.
+    static bool recover_structure(Stepped& by, std::uint32_t dead) {
+        return by.lists.recover(dead, is_dead);
     }
 
     [[nodiscard]] Model now() const {
@@ -187,11 +184,7 @@ struct Scene {
     }
 
     void expect_steps_done(const std::string& when) const {
-        const std::vector<Step> steps = steps_of_victim();
-        Model model;
-        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
-        Model next = model;
-        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        const auto [model, next] = models<Model>(steps_of_victim(), apply);
         const Model found = now();
         EXPECT_TRUE(found == model || found == next)
             << when << ", after " << done->load() << " steps: " << testing::PrintToString(found)
@@ -216,32 +209,10 @@ struct Scene {
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
-    SharedHeap shared;
-    SharedPages participants{ListParticipants<SteppedAtomic>::bytes(participants_max)};
-    SharedPages progress{sizeof(std::uint64_t)};
-    std::atomic<std::uint64_t>* done =
-        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
     std::uint32_t batch;
-    Stepped own;
+    Stepped own = user(test::survivor);
     std::array<BlockNumber, 2> lists{};
 };
-
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-template <typename What>
-bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
 
 // Everything that the victim does, at the same ends and beside what is there. The texts of the survivor begin with '+'.
 void live_on(Scene& scene, const std::string& when) {
@@ -280,85 +251,54 @@ class Kill : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(Kill, before_any_access_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills before every access");
     for (const bool is_survivor_busy : {false, true}) {
-        for (std::uint64_t at = 1; !HasFailure(); ++at) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
-            const std::string when = "killed before access " + std::to_string(at);
-            if (is_survivor_busy) live_on(scene, when);
-            scene.recover(scene.own, victim);
-            scene.expect_steps_done(when);
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
+        const auto check = [&](Scene& scene, const StruckChild& child) {
+            if (is_survivor_busy) live_on(scene, child.when());
+            scene.recover_victim();
+            scene.expect_steps_done(child.when());
+            scene.expect_nothing_lost(child.when());
+        };
+        test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
     }
 }
 
 TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries");
-    for (std::uint64_t first = 30; !HasFailure(); first += 41) {
-        bool is_first_hit = false;
-        for (std::uint64_t at = 1; !HasFailure(); ++at) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
-                scene.recover(by, victim);
-            });
-            const std::string when = "killed before access " + std::to_string(first) +
-                                     ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            scene.expect_steps_done(when);
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
-        if (!is_first_hit) return;
-    }
+    const auto check = [](Scene& scene, const std::string& when) {
+        scene.expect_steps_done(when);
+        scene.expect_nothing_lost(when);
+    };
+    test::kill_recoveries<Scene>({SIGKILL, 30, 41}, {SIGKILL}, check, GetParam());
 }
 
 TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     const test::ScopedWatchdog watchdog("stops before every access");
-    for (std::uint64_t at = 1; !HasFailure(); ++at) {
-        Scene scene(GetParam());
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
-        const std::string when = "stopped before access " + std::to_string(at);
+    const auto check = [](Scene& scene, StruckChild& child) {
+        const std::string when = child.when();
         live_on(scene, when);
         // What it is in the midst of is carried out meanwhile, and memory that it knows is used anew by others.
         for (std::uint32_t i = 0; i < 40; ++i) (void)scene.own.push_back(scene.lists[i % 2], "+");
         for (std::uint32_t i = 0; i < 40; ++i)
             EXPECT_EQ(scene.own.pop_back(scene.lists[i % 2]), "+") << when;
         scene.own.lists.reclaim();
-        if (is_hit) {
-            kill(child, SIGCONT);
-            int status = 0;
-            waitpid(child, &status, 0);
-            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
-        }
+        child.go_on();
         scene.expect_steps_done(when);
-        scene.recover(scene.own, victim);
+        scene.recover_victim();
         scene.expect_nothing_lost(when);
-        if (!is_hit) return;
-    }
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
 }
 
 // Others carry out the operation of a stopped user and take every element out; what it would still change stays allocated.
 TEST_P(Kill, what_a_stopped_user_would_change_is_not_freed) {
     const test::ScopedWatchdog watchdog("stops and memory that is named");
     std::uint32_t looked_at = 0;
-    for (std::uint64_t at = 1; !HasFailure(); ++at) {
-        Scene scene(GetParam());
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
+    const auto check = [&](Scene& scene, const StruckChild& child) {
         const ListParticipants<SteppedAtomic> all{scene.participants.data(), participants_max};
         const auto& shown = all[victim];
         const auto relaxed = std::memory_order_relaxed;
         const BlockNumber list = shown.lists[0].load(relaxed);
         std::vector<BlockNumber> named;
-        if (is_hit && list != 0 && scene.own.lists.is_list(list)) {
+        if (child.is_hit() && list != 0 && scene.own.lists.is_list(list)) {
             const auto& head = *reinterpret_cast<const ListHead<SteppedAtomic>*>(
                 scene.shared.blocks.data() + offset_of(list));
             if (head.turn.load(relaxed) == turn::of(victim, shown.number.load(relaxed))) {
@@ -372,14 +312,11 @@ TEST_P(Kill, what_a_stopped_user_would_change_is_not_freed) {
         }
         scene.own.lists.reclaim();
         for (const BlockNumber block : named) {
-            EXPECT_NE(scene.shared.heap.usable_bytes(offset_of(block)), 0U)
-                << "stopped before access " << at;
+            EXPECT_NE(scene.shared.heap.usable_bytes(offset_of(block)), 0U) << child.when();
             ++looked_at;
         }
-        if (!is_hit) break;
-        kill(child, SIGKILL);
-        waitpid(child, nullptr, 0);
-    }
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
     EXPECT_GT(looked_at, 100U);
 }
 

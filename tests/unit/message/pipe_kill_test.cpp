@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "pipe_memory.hpp"
-#include "struck_child.hpp"
+#include "stepped_path.hpp"
 #include "support/scoped_watchdog.hpp"
+#include "support/struck_child.hpp"
 
 namespace acp::message {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::uint64_t records = 24;
 constexpr RingKey first_key{1};
 constexpr RingKey second_key{2};
 
+using test::StruckChild;
 using Sender = PipingSender<SteppedPath>;
 
 // What both processes share beside the pipe.
@@ -87,84 +89,70 @@ struct Scene {
     RingReceiver<SteppedPath> receiver{path(board->sender_bell), pages.shape, first_key};
 };
 
-void send_as_child(const Scene& scene) {
-    Sender sender = scene.sender(first_key);
-    scene.send_some(sender);
-}
-
-// Calls trial(at, when) with the access before which a child is to be struck, until it says that none was.
-template <typename Trial>
-void for_each_access(const char* what, const Trial& trial) {
-    const test::ScopedWatchdog watchdog(what);
-    std::uint64_t at = 1;
-    while (trial(at, std::string(what) + " before access " + std::to_string(at)) &&
-           !testing::Test::HasFailure()) {
-        at += stride;
+// Its victim sends.
+struct SenderScene : Scene {
+    void act() const {
+        Sender sending = sender(first_key);
+        send_some(sending);
     }
-    EXPECT_GT(at, 30U);
-}
+};
+
+// Its victim receives what was sent before.
+struct ReceiverScene : Scene {
+    ReceiverScene() { send_some(sending); }
+
+    void act() { EXPECT_EQ(receive_some(), ""); }
+
+    Sender sending = sender(first_key);
+};
 
 TEST(PipeKill, of_a_sender_before_any_access_leaves_whole_pieces_and_a_ring_that_goes_on) {
-    for_each_access("a sender killed", [](std::uint64_t at, const std::string& when) {
-        Scene scene;
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGKILL, child, [&] { send_as_child(scene); });
-        scene.expect_what_was_sent(when);
+    const test::ScopedWatchdog watchdog("a sender that is killed");
+    const auto check = [](SenderScene& scene, const StruckChild& child) {
+        scene.expect_what_was_sent(child.when());
         scene.board->sent.store(scene.board->received.load());
         (void)scene.receiver.open(second_key);
         Sender successor = scene.sender(second_key);
-        scene.expect_all_arrives(successor, when);
-        return is_hit;
-    });
+        scene.expect_all_arrives(successor, child.when());
+    };
+    EXPECT_GT(test::strike_everywhere<SenderScene>({SIGKILL, 1, stride}, check), 30U);
 }
 
 TEST(PipeKill, a_sender_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
-    for_each_access("a sender stopped", [](std::uint64_t at, const std::string& when) {
-        Scene scene;
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { send_as_child(scene); });
-        scene.expect_what_was_sent(when);
-        if (is_hit) let_go_on(child, when);
-        EXPECT_EQ(scene.receive_some(), "") << when;
-        EXPECT_EQ(scene.board->received.load(), scene.board->sent.load()) << when;
-        return is_hit;
-    });
+    const test::ScopedWatchdog watchdog("a sender that is stopped");
+    const auto check = [](SenderScene& scene, StruckChild& child) {
+        scene.expect_what_was_sent(child.when());
+        child.go_on();
+        EXPECT_EQ(scene.receive_some(), "") << child.when();
+        EXPECT_EQ(scene.board->received.load(), scene.board->sent.load()) << child.when();
+    };
+    EXPECT_GT(test::strike_everywhere<SenderScene>({SIGSTOP, 1, stride}, check), 30U);
 }
 
 TEST(PipeKill, a_sender_outlives_a_receiver_killed_before_any_access) {
-    for_each_access("a receiver killed", [](std::uint64_t at, const std::string& when) {
-        Scene scene;
-        Sender sender = scene.sender(first_key);
-        scene.send_some(sender);
-        pid_t child = 0;
-        const bool is_hit =
-            child_hit(at, SIGKILL, child, [&] { EXPECT_EQ(scene.receive_some(), ""); });
-        scene.send_some(sender);
-        sender.ring.serve();
+    const test::ScopedWatchdog watchdog("a receiver that is killed");
+    const auto check = [](ReceiverScene& scene, const StruckChild& child) {
+        scene.send_some(scene.sending);
+        scene.sending.ring.serve();
         scene.board->sent.store(scene.board->received.load());
         (void)scene.receiver.open(second_key);
         Sender anew = scene.sender(second_key);
-        scene.expect_all_arrives(anew, when);
-        return is_hit;
-    });
+        scene.expect_all_arrives(anew, child.when());
+    };
+    EXPECT_GT(test::strike_everywhere<ReceiverScene>({SIGKILL, 1, stride}, check), 30U);
 }
 
 TEST(PipeKill, a_receiver_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
-    for_each_access("a receiver stopped", [](std::uint64_t at, const std::string& when) {
-        Scene scene;
-        Sender sender = scene.sender(first_key);
-        scene.send_some(sender);
-        pid_t child = 0;
-        const bool is_hit =
-            child_hit(at, SIGSTOP, child, [&] { EXPECT_EQ(scene.receive_some(), ""); });
+    const test::ScopedWatchdog watchdog("a receiver that is stopped");
+    const auto check = [](ReceiverScene& scene, StruckChild& child) {
         const std::uint64_t sent = scene.board->sent.load();
-        scene.send_some(sender);
-        sender.ring.serve();
-        if (is_hit) let_go_on(child, when);
-        EXPECT_GE(scene.board->received.load(), sent) << when;
-        EXPECT_LE(scene.board->received.load(), scene.board->sent.load()) << when;
-        return is_hit;
-    });
+        scene.send_some(scene.sending);
+        scene.sending.ring.serve();
+        child.go_on();
+        EXPECT_GE(scene.board->received.load(), sent) << child.when();
+        EXPECT_LE(scene.board->received.load(), scene.board->sent.load()) << child.when();
+    };
+    EXPECT_GT(test::strike_everywhere<ReceiverScene>({SIGSTOP, 1, stride}, check), 30U);
 }
 
 }  // namespace

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "ring_memory.hpp"
-#include "struck_child.hpp"
+#include "stepped_path.hpp"
 #include "support/scoped_watchdog.hpp"
+#include "support/struck_child.hpp"
 
 namespace acp::message {
 namespace {
+
+using test::StruckChild;
 
 constexpr std::uint64_t records = 40;
 constexpr RingKey first_key{1};
@@ -77,101 +80,91 @@ struct Scene {
     RingReceiver<SteppedPath> receiver{path(board->sender_bell), shape, first_key};
 };
 
-void send_as_child(const Scene& scene) {
-    RingSender<SteppedPath> sender(scene.path(scene.board->receiver_bell), scene.shape, first_key);
-    scene.send_some(sender, records);
-}
+// Its victim sends.
+struct SenderScene : Scene {
+    void act() const {
+        RingSender<SteppedPath> sender(path(board->receiver_bell), shape, first_key);
+        send_some(sender, records);
+    }
+
+    // The record at which the sender was struck is there or not; those before it are.
+    void expect_received_but_last(const std::string& when) {
+        ASSERT_EQ(receive_all(receiver), "") << when;
+        const std::uint64_t sent = board->sent.load();
+        const std::uint64_t received = board->received.load();
+        ASSERT_TRUE(received == sent || received == sent + 1) << when;
+    }
+};
+
+// Its victim receives what was sent before.
+struct ReceiverScene : Scene {
+    ReceiverScene() { send_some(sender, records); }
+
+    void act() { EXPECT_EQ(receive_all(receiver), ""); }
+
+    RingSender<SteppedPath> sender{path(board->receiver_bell), shape, first_key};
+};
+
+// Its victim opens the ring anew besides.
+struct OpenerScene : ReceiverScene {
+    void act() {
+        ReceiverScene::act();
+        (void)receiver.open(first_key);
+    }
+};
 
 TEST(RingKill, of_a_sender_before_any_access_leaves_whole_records_and_a_ring_that_goes_on) {
     const test::ScopedWatchdog watchdog("a sender that is killed");
-    std::uint64_t at = 1;
-    for (bool is_hit = true; is_hit && !HasFailure(); at += stride) {
-        Scene scene;
-        pid_t child = 0;
-        is_hit = child_hit(at, SIGKILL, child, [&] { send_as_child(scene); });
-        const std::string when = "killed before access " + std::to_string(at);
-        ASSERT_EQ(scene.receive_all(scene.receiver), "") << when;
-        // The record at which the sender was killed is there or not; those before it are.
-        const std::uint64_t sent = scene.board->sent.load();
-        const std::uint64_t received = scene.board->received.load();
-        ASSERT_TRUE(received == sent || received == sent + 1) << when;
+    const auto check = [](SenderScene& scene, const StruckChild& child) {
+        scene.expect_received_but_last(child.when());
         // Its successor begins with the record that did not arrive.
-        scene.board->sent.store(received);
+        scene.board->sent.store(scene.board->received.load());
         (void)scene.receiver.open(second_key);
         RingSender<SteppedPath> successor(scene.path(scene.board->receiver_bell), scene.shape,
                                           second_key);
-        scene.expect_all_arrives(successor, when);
-    }
-    EXPECT_GT(at, 30U);
+        scene.expect_all_arrives(successor, child.when());
+    };
+    EXPECT_GT(test::strike_everywhere<SenderScene>({SIGKILL, 1, stride}, check), 30U);
 }
 
 TEST(RingKill, a_sender_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
     const test::ScopedWatchdog watchdog("a sender that is stopped");
-    std::uint64_t at = 1;
-    for (bool is_hit = true; is_hit && !HasFailure(); at += stride) {
-        Scene scene;
-        pid_t child = 0;
-        is_hit = child_hit(at, SIGSTOP, child, [&] { send_as_child(scene); });
-        const std::string when = "stopped before access " + std::to_string(at);
-        ASSERT_EQ(scene.receive_all(scene.receiver), "") << when;
-        const std::uint64_t sent = scene.board->sent.load();
-        const std::uint64_t received = scene.board->received.load();
-        ASSERT_TRUE(received == sent || received == sent + 1) << when;
-        if (is_hit) let_go_on(child, when);
-        ASSERT_EQ(scene.receive_all(scene.receiver), "") << when;
-        ASSERT_EQ(scene.board->received.load(), scene.board->sent.load()) << when;
-    }
-    EXPECT_GT(at, 30U);
+    const auto check = [](SenderScene& scene, StruckChild& child) {
+        scene.expect_received_but_last(child.when());
+        child.go_on();
+        ASSERT_EQ(scene.receive_all(scene.receiver), "") << child.when();
+        ASSERT_EQ(scene.board->received.load(), scene.board->sent.load()) << child.when();
+    };
+    EXPECT_GT(test::strike_everywhere<SenderScene>({SIGSTOP, 1, stride}, check), 30U);
 }
 
-// The child receives what the parent has sent.
 TEST(RingKill, a_sender_outlives_a_receiver_killed_before_any_access) {
     const test::ScopedWatchdog watchdog("a receiver that is killed");
-    std::uint64_t at = 1;
-    for (bool is_hit = true; is_hit && !HasFailure(); at += stride) {
-        Scene scene;
-        RingSender<SteppedPath> sender(scene.path(scene.board->receiver_bell), scene.shape,
-                                       first_key);
-        scene.send_some(sender, records);
-        pid_t child = 0;
-        is_hit = child_hit(at, SIGKILL, child, [&] {
-            EXPECT_EQ(scene.receive_all(scene.receiver), "");
-            (void)scene.receiver.open(first_key);
-        });
-        const std::string when = "killed before access " + std::to_string(at);
-        scene.send_some(sender, records);
-        sender.serve();
+    const auto check = [](OpenerScene& scene, const StruckChild& child) {
+        scene.send_some(scene.sender, records);
+        scene.sender.serve();
         // Another receiver opens the ring; the record that was received last and those after it are sent again.
         scene.board->sent.store(scene.board->received.load());
         (void)scene.receiver.open(second_key);
         RingSender<SteppedPath> anew(scene.path(scene.board->receiver_bell), scene.shape,
                                      second_key);
-        scene.expect_all_arrives(anew, when);
-    }
-    EXPECT_GT(at, 30U);
+        scene.expect_all_arrives(anew, child.when());
+    };
+    EXPECT_GT(test::strike_everywhere<OpenerScene>({SIGKILL, 1, stride}, check), 30U);
 }
 
 TEST(RingKill, a_receiver_that_is_stopped_before_any_access_loses_and_doubles_nothing) {
     const test::ScopedWatchdog watchdog("a receiver that is stopped");
-    std::uint64_t at = 1;
-    for (bool is_hit = true; is_hit && !HasFailure(); at += stride) {
-        Scene scene;
-        RingSender<SteppedPath> sender(scene.path(scene.board->receiver_bell), scene.shape,
-                                       first_key);
-        scene.send_some(sender, records);
-        pid_t child = 0;
-        is_hit = child_hit(at, SIGSTOP, child,
-                           [&] { EXPECT_EQ(scene.receive_all(scene.receiver), ""); });
-        const std::string when = "stopped before access " + std::to_string(at);
+    const auto check = [](ReceiverScene& scene, StruckChild& child) {
         const std::uint64_t sent = scene.board->sent.load();
-        scene.send_some(sender, records);
-        sender.serve();
-        if (is_hit) let_go_on(child, when);
+        scene.send_some(scene.sender, records);
+        scene.sender.serve();
+        child.go_on();
         // What was sent before it was stopped, and of what was sent meanwhile as much as it found before it ended.
-        ASSERT_GE(scene.board->received.load(), sent) << when;
-        ASSERT_LE(scene.board->received.load(), scene.board->sent.load()) << when;
-    }
-    EXPECT_GT(at, 30U);
+        ASSERT_GE(scene.board->received.load(), sent) << child.when();
+        ASSERT_LE(scene.board->received.load(), scene.board->sent.load()) << child.when();
+    };
+    EXPECT_GT(test::strike_everywhere<ReceiverScene>({SIGSTOP, 1, stride}, check), 30U);
 }
 
 }  // namespace

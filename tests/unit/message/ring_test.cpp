@@ -24,7 +24,7 @@ TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
         constexpr std::uint64_t records = 5'000;
-        while (received < records) {
+        while (received < records && !this->HasFailure()) {
             const bool is_hasty = random.chance(50);  // the sender runs ahead, or lags behind
             for (auto i = random.below(is_hasty ? 20 : 3); i > 0 && sent < records; --i)
                 sent += send_record(ring.sender, {sent, bytes_max}, random.chance(50), bytes_max);
@@ -200,6 +200,20 @@ TEST(Ring, answers_a_request_once) {
     ring.sender.serve();
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
     EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
+}
+
+// A sender that finds no room may send nothing else until the receiver has got what it asks for.
+TEST(Ring, answers_a_request_when_it_finds_no_room) {
+    OpenRing<MappedRing<>> ring(1024);
+    while (ring.sender.send("text", 5) != SendAttempt::full) {
+    }
+    const std::uint64_t header = ring.word(ring.shape.header_offset(0));
+    ring.word(ring.shape.header_offset(0)) = 0;
+    ring.word(ring.shape.journal_offset(0)) = 0;
+    ring.receiver.recover();
+    ASSERT_NE(ring.word(ring.shape.request_offset()), 0U);
+    EXPECT_EQ(ring.sender.send("text", 5), SendAttempt::full);
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
 }
 
 // The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.

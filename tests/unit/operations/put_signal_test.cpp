@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operation behind a short acp_put_signal: bytes and word, both or neither.
+// The operations behind a short acp_put_signal and behind channels between nodes: bytes and word, both or neither.
 #include "operations/put_signal.hpp"
 
 #include <array>
@@ -15,8 +15,11 @@ namespace {
 
 using base::Code;
 
-class PutSignalOperationTest : public testing::Test {
+// The parameter is the number of the operation.
+class PutSignalOperationTest : public testing::TestWithParam<std::uint32_t> {
 protected:
+    [[nodiscard]] static bool is_set() { return GetParam() == put_signal_set_number; }
+
     Code run(const PutSignal& head, const std::string& bytes) {
         std::vector<std::byte> arguments(sizeof head + bytes.size());
         std::memcpy(arguments.data(), &head, sizeof head);
@@ -25,10 +28,13 @@ protected:
     }
 
     Code run(std::span<const std::byte> arguments) {
-        const local::NumberedOperation* row = library_operations().find(put_signal_number);
         local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
                                         0);
-        return local::run_operation(*row, context, arguments, {}).code;
+        return local::run_operation(row(), context, arguments, {}).code;
+    }
+
+    [[nodiscard]] static const local::NumberedOperation& row() {
+        return *library_operations().find(GetParam());
     }
 
     [[nodiscard]] std::uint64_t word() const {
@@ -44,36 +50,47 @@ protected:
     memory::GlobalAddress base_ = owner_.space.starter_address(0);
 };
 
-TEST_F(PutSignalOperationTest, writes_the_bytes_and_adds_to_the_word) {
+TEST_P(PutSignalOperationTest, writes_the_bytes_and_changes_the_word) {
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{put_signal_bytes_max}}) {
         const std::uint64_t before = word();
         const std::string bytes(size, 'b');
-        EXPECT_EQ(run({base_ + 64, base_, 5}, bytes), Code::ok);
+        EXPECT_EQ(run({base_ + 64, base_, size + 5}, bytes), Code::ok);
         EXPECT_EQ(std::string(starter() + 64, size), bytes);
         EXPECT_EQ(starter()[64 + size], 0);
-        EXPECT_EQ(word(), before + 5);
+        EXPECT_EQ(word(), (is_set() ? 0 : before) + size + 5);
         std::memset(starter() + 64, 0, size);
     }
 }
 
-TEST_F(PutSignalOperationTest, writes_nothing_where_one_of_the_two_is_bad) {
+TEST_P(PutSignalOperationTest, writes_nothing_where_one_of_the_two_is_bad) {
     const memory::GlobalAddress beyond = base_ + local::test::test_starter_bytes - 4;
     EXPECT_EQ(run({beyond, base_, 5}, "12345678"), Code::address);
     EXPECT_EQ(run({base_ + 64, beyond, 5}, "12345678"), Code::address);
     EXPECT_EQ(run({base_ + 64, base_ + 4, 5}, "12345678"), Code::alignment);
     EXPECT_EQ(run({0, base_, 5}, "12345678"), Code::address);
+    EXPECT_EQ(run({0, base_, 5}, ""), Code::address);
     EXPECT_EQ(std::string(starter(), 4096), std::string(4096, '\0'));
 }
 
-TEST_F(PutSignalOperationTest, refuses_arguments_that_are_too_short) {
+// Who waits for a counter of its own spins; who waits for a channel sleeps.
+TEST_P(PutSignalOperationTest, wakes_who_sleeps_in_the_process_where_it_sets_the_word) {
+    sync::Bell<>& bell = node_.slot(0).door.waiter_bell;
+    const std::uint32_t asleep = bell.announce();
+    EXPECT_EQ(run({base_, base_, 9}, ""), Code::ok);
+    EXPECT_EQ(bell.word().load() != asleep, is_set());
+    EXPECT_EQ(word(), 9U);
+}
+
+TEST_P(PutSignalOperationTest, refuses_arguments_that_are_too_short) {
     const std::array<std::byte, sizeof(PutSignal)> arguments{};
     for (std::size_t bytes = 0; bytes < arguments.size(); ++bytes) {
         EXPECT_EQ(run(std::span(arguments).first(bytes)), Code::argument);
+        EXPECT_EQ(row().places_of(std::span(arguments).first(bytes)), "");
     }
 }
 
-TEST_F(PutSignalOperationTest, reaches_registered_memory_of_its_own_process) {
+TEST_P(PutSignalOperationTest, reaches_registered_memory_of_its_own_process) {
     alignas(8) std::array<char, 64> memory{};
     const local::Key key = owner_.add(memory.data(), memory.size());
     EXPECT_EQ(run({key + 8, key, 3}, "12345678"), Code::ok);
@@ -82,6 +99,13 @@ TEST_F(PutSignalOperationTest, reaches_registered_memory_of_its_own_process) {
     EXPECT_EQ(owner_.remove(key), Code::ok);
     EXPECT_EQ(run({key + 8, key, 3}, "12345678"), Code::stale);
 }
+
+INSTANTIATE_TEST_SUITE_P(of,
+                         PutSignalOperationTest,
+                         testing::Values(put_signal_add_number, put_signal_set_number),
+                         [](const auto& each) {
+                             return each.param == put_signal_set_number ? "set" : "add";
+                         });
 
 }  // namespace
 }  // namespace acp::operations::test

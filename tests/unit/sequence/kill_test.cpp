@@ -3,23 +3,20 @@
 // recovery every byte is right, what was done is there, what was not is not, and no block is lost.
 #include <csignal>
 #include <functional>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include "sequence_memory.hpp"
 #include "support/effort.hpp"
+#include "support/kill_scene.hpp"
 #include "support/scoped_watchdog.hpp"
-#include "support/stepped_atomic.hpp"
 
 namespace acp::sequence {
 namespace {
 
+using test::helper;
 using test::SteppedAtomic;
-
-constexpr std::uint32_t victim = 0;
-constexpr std::uint32_t survivor = 1;
-constexpr std::uint32_t helper = 2;
+using test::StruckChild;
+using test::victim;
 
 // Before which accesses the victim is struck: each, or an odd number apart.
 constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{29});
@@ -69,49 +66,39 @@ std::vector<Step> steps_of_victim() {
     return steps;
 }
 
-struct Scene {
-    Scene() {
+struct Scene : test::KillScene<Scene, SharedHeap> {
+    Scene() : KillScene(SequenceUsers<SteppedAtomic>::bytes(participants_max)) {
         in = own.sequence.make(SequenceKind::deque, 0, 16);
         own.sequence.keep();
     }
 
+    [[nodiscard]] Stepped user(std::uint32_t number) const {
+        return {shared, participants.data(), number};
+    }
+
     void act() {
-        Stepped user(shared, participants.data(), victim);
+        Stepped by = user(victim);
         for (const Step& step : steps_of_victim()) {
-            step.perform(user, in);
+            step.perform(by, in);
             done->fetch_add(1);
         }
     }
 
-    void make_another() {
-        Stepped user(shared, participants.data(), victim);
-        const BlockNumber another = user.sequence.make(SequenceKind::vector, 10, 20);
-        made->store(another);
-        user.sequence.keep();
+    [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
+        const SequenceUsers<SteppedAtomic> all{participants.data(), participants_max};
+        return all[dead].has_made(table::number_of(block));
     }
 
-    // Finishes what a dead user did, in the heap and in the sequences.
-    void recover(Stepped& by, std::uint32_t dead, bool must_end = true) {
+    static bool recover_structure(Stepped& by, std::uint32_t dead) {
         by.others.set_dead(victim);
         if (dead == helper) by.others.set_dead(helper);
-        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
-        const SequenceUsers<SteppedAtomic> all{participants.data(), participants_max};
-        const auto is_stored = [&](heap::Offset block) {
-            return all[dead].has_made(table::number_of(block));
-        };
-        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
-            (!by.sequence.recover(dead) && must_end)) {
-            _exit(4);
-        }
+        return by.sequence.recover(dead);
     }
 
     // The state after the steps that were done, or after the next one too.
     void expect_steps_done(const std::string& when) {
-        const std::vector<Step> steps = steps_of_victim();
-        std::string model;
-        for (std::uint64_t i = 0; i < done->load(); ++i) steps[i].apply(model);
-        std::string next = model;
-        if (done->load() < steps.size()) steps[done->load()].apply(next);
+        const auto [model, next] = models<std::string>(
+            steps_of_victim(), [](std::string& text, const Step& step) { step.apply(text); });
         const std::string found = own.read(in);
         EXPECT_TRUE(found == model || found == next)
             << when << ", after " << done->load() << " steps: " << found;
@@ -122,32 +109,22 @@ struct Scene {
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
-    SharedHeap shared;
-    SharedPages participants{SequenceUsers<SteppedAtomic>::bytes(participants_max)};
-    SharedPages progress{2 * sizeof(std::uint64_t)};
-    std::atomic<std::uint64_t>* done =
-        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
-    std::atomic<std::uint64_t>* made = done + 1;
-    Stepped own{shared, participants.data(), survivor};
+    Stepped own = user(test::survivor);
     BlockNumber in = 0;
 };
 
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-template <typename What>
-bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
+// Its victim makes a sequence besides.
+struct MakerScene : Scene {
+    void act() const {
+        Stepped by = user(victim);
+        const BlockNumber another = by.sequence.make(SequenceKind::vector, 10, 20);
+        made->store(another);
+        by.sequence.keep();
     }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
+
+    SharedPages making{sizeof(std::uint64_t)};
+    std::atomic<std::uint64_t>* made = reinterpret_cast<std::atomic<std::uint64_t>*>(making.data());
+};
 
 // Every kind of operation, on what the victim left. Returns what must be there.
 std::string live_on(Scene& scene, const std::string& when) {
@@ -183,106 +160,71 @@ std::string live_on(Scene& scene, const std::string& when) {
 TEST(Kill, before_any_access_leaves_nothing_half_done_and_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills before every access");
     for (const bool is_survivor_busy : {false, true}) {
-        for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
-            Scene scene;
-            pid_t child = 0;
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
-            const std::string when = "killed before access " + std::to_string(at);
+        const auto check = [&](Scene& scene, const StruckChild& child) {
+            const std::string when = child.when();
             scene.expect_steps_done(when);
             std::string expected = scene.own.read(scene.in);
             if (is_survivor_busy) {
                 scene.own.others.set_dead(victim);
                 expected = live_on(scene, when);
             }
-            scene.recover(scene.own, victim);
+            scene.recover_victim();
             EXPECT_EQ(scene.own.read(scene.in), expected) << when << ", recovered";
             if (!is_survivor_busy) expected = live_on(scene, when);
             EXPECT_EQ(scene.own.read(scene.in), expected) << when;
             scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
+        };
+        test::strike_everywhere<Scene>({SIGKILL}, check);
     }
 }
 
 TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries");
-    for (std::uint64_t first = 1; !testing::Test::HasFailure(); first += stride) {
-        bool is_first_hit = false;
-        for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
-            Scene scene;
-            pid_t child = 0;
-            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper);
-                scene.recover(by, victim);
-            });
-            const std::string when = "killed before access " + std::to_string(first) +
-                                     ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            scene.expect_steps_done(when);
-            (void)live_on(scene, when);
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
-        if (!is_first_hit) return;
-    }
+    const auto check = [](Scene& scene, const std::string& when) {
+        scene.expect_steps_done(when);
+        (void)live_on(scene, when);
+        scene.expect_nothing_lost(when);
+    };
+    test::kill_recoveries<Scene>({SIGKILL, 1, stride}, {SIGKILL}, check);
 }
 
 // The victim is stopped, the helper takes over and is killed in that; the survivor goes on, then the victim.
 TEST(Kill, before_any_access_of_a_takeover_from_a_stopped_one_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of takeovers");
-    for (std::uint64_t first = 1; !testing::Test::HasFailure(); first += stride) {
-        bool is_first_hit = false;
-        for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
-            Scene scene;
-            pid_t stopped = 0;
-            is_first_hit = child_hit(first, SIGSTOP, stopped, [&] { scene.act(); });
-            pid_t child = 0;
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper);
-                (void)by.push(scene.in, ContentEnd::back, "helper");
-            });
-            const std::string when = "stopped before access " + std::to_string(first) +
-                                     ", its takeover killed before " + std::to_string(at);
-            scene.own.others.set_dead(helper);
-            const std::string expected = live_on(scene, when);
-            if (is_first_hit) {
-                kill(stopped, first % 2 == 0 ? SIGCONT : SIGKILL);
-                int status = 0;
-                waitpid(stopped, &status, 0);
-                EXPECT_TRUE(first % 2 != 0 || status == 0) << when;
-            }
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            if (is_first_hit && first % 2 != 0) {
-                EXPECT_EQ(scene.own.read(scene.in), expected) << when;
-            }
-            (void)live_on(scene, when);
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
+    const auto take_over = [](Scene& scene) {
+        Stepped by = scene.user(helper);
+        (void)by.push(scene.in, ContentEnd::back, "helper");
+    };
+    const auto check = [](Scene& scene, StruckChild& stopped, const StruckChild& killed) {
+        const std::string when =
+            stopped.when() + ", its takeover killed before " + std::to_string(killed.at());
+        scene.own.others.set_dead(helper);
+        const std::string expected = live_on(scene, when);
+        const bool is_killed = stopped.is_hit() && stopped.at() % 2 != 0;
+        if (is_killed) {
+            stopped.kill_stopped();
+        } else {
+            stopped.go_on();
         }
-        if (!is_first_hit) return;
-    }
+        scene.recover_both();
+        if (is_killed) {
+            EXPECT_EQ(scene.own.read(scene.in), expected) << when;
+        }
+        (void)live_on(scene, when);
+        scene.expect_nothing_lost(when);
+    };
+    test::strike_twice<Scene>({SIGSTOP, 1, stride}, {SIGKILL}, take_over, check);
 }
 
 TEST(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting_and_finds_its_way) {
     const test::ScopedWatchdog watchdog("stops before every access");
-    for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
-        Scene scene;
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
-        const std::string when = "stopped before access " + std::to_string(at);
+    const auto check = [](Scene& scene, StruckChild& child) {
+        const std::string when = child.when();
         (void)live_on(scene, when);
         const std::uint64_t done_before = scene.done->load();
         std::string expected = scene.own.read(scene.in);
-        if (is_hit) {
-            kill(child, SIGCONT);
-            int status = 0;
-            waitpid(child, &status, 0);
-            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
+        if (child.is_hit()) {
+            child.go_on();
             EXPECT_EQ(scene.done->load(), steps_of_victim().size()) << when;
             // The step in which it was stopped was done once: before the survivor's or after.
             const std::vector<Step> steps = steps_of_victim();
@@ -295,37 +237,28 @@ TEST(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting_and_finds_its_w
             EXPECT_TRUE(found == expected || found == other)
                 << when << ": " << found << "\nnot " << expected << "\nnor " << other;
         }
-        scene.recover(scene.own, victim);
+        scene.recover_victim();
         scene.expect_nothing_lost(when);
-        if (!is_hit) return;
-    }
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check);
 }
 
 TEST(Kill, who_is_killed_while_it_makes_a_sequence_leaves_none_that_nobody_knows) {
     const test::ScopedWatchdog watchdog("kills of makers");
-    for (std::uint64_t at = 1; !testing::Test::HasFailure(); ++at) {
-        bool is_hit = false;
-        for (std::uint64_t step = 1; !testing::Test::HasFailure(); ++step) {
-            Scene scene;
-            pid_t child = 0;
-            is_hit = child_hit(at, SIGKILL, child, [&] { scene.make_another(); });
-            const bool is_second_hit = child_hit(step, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper);
-                scene.recover(by, victim);
-            });
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            if (!is_hit) {
-                EXPECT_EQ(scene.own.read(scene.made->load()), std::string(10, '\0'));
-                EXPECT_TRUE(scene.own.sequence.destroy(scene.made->load(), SequenceKind::vector));
-            }
-            scene.expect_nothing_lost("killed before access " + std::to_string(at) +
-                                      ", its recovery before " + std::to_string(step));
-            if (!is_second_hit) break;
+    const auto recover_once = [](MakerScene& scene) {
+        Stepped by = scene.user(helper);
+        scene.recover(by, victim);
+    };
+    const auto check = [](MakerScene& scene, const StruckChild& maker, const StruckChild& killed) {
+        scene.recover_both();
+        if (!maker.is_hit()) {
+            EXPECT_EQ(scene.own.read(scene.made->load()), std::string(10, '\0'));
+            EXPECT_TRUE(scene.own.sequence.destroy(scene.made->load(), SequenceKind::vector));
         }
-        if (!is_hit) return;
-    }
+        scene.expect_nothing_lost(maker.when() + ", its recovery before " +
+                                  std::to_string(killed.at()));
+    };
+    test::strike_twice<MakerScene>({SIGKILL}, {SIGKILL}, recover_once, check);
 }
 
 }  // namespace

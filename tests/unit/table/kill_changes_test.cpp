@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sys/wait.h>
 #include <vector>
 
 #include "kill_scene.hpp"
@@ -121,8 +120,8 @@ void apply(Model& model, const Step& step) {
     }
 }
 
-struct Scene : KillScene {
-    explicit Scene(std::uint32_t batch_of_all) : KillScene(batch_of_all) {
+struct Scene : TableScene<Scene> {
+    explicit Scene(std::uint32_t batch_of_all) : TableScene(batch_of_all) {
         table = own.table.make({.slots = 1, .may_grow = true, .has_many = false, .id = 1});
         own.table.keep();
         many = own.table.make({.slots = 1, .may_grow = true, .has_many = true, .id = 2});
@@ -220,9 +219,9 @@ struct Scene : KillScene {
     }
 
     void act() {
-        Stepped user(shared, participants.data(), victim, batch);
+        Stepped by = user(test::victim);
         for (const Step& step : steps_of_victim()) {
-            perform(user, step);
+            perform(by, step);
             done->fetch_add(1);
         }
     }
@@ -243,11 +242,7 @@ struct Scene : KillScene {
 
     // The state after the steps that were done; of the key that the next one was about, either state is right.
     void expect_steps_done(const std::string& when) {
-        const std::vector<Step>& steps = steps_of_victim();
-        Model model;
-        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
-        Model next = model;
-        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        auto [model, next] = models<Model>(steps_of_victim(), apply);
         for (std::uint32_t key = 0; key < keys; ++key) {
             const auto values = values_of(key);
             EXPECT_TRUE(values == model[key] || values == next[key])
@@ -256,10 +251,9 @@ struct Scene : KillScene {
         }
     }
 
-    // Whether the victim held a block that it had not given to a table yet. Only before its recovery.
-    [[nodiscard]] bool is_block_given() const {
-        const Participants<SteppedAtomic> all{participants.data(), participants_max};
-        return held->load() != 0 && all[victim].has_made(held->load());
+    // Notes whether the victim has given the block that it holds to a table already.
+    void look_at_victim() {
+        is_block_given = held->load() != 0 && is_shown(test::victim, offset_of(held->load()));
     }
 
     //   is_left  whether the block that the victim held is its own still
@@ -274,6 +268,7 @@ struct Scene : KillScene {
     SharedPages holding{sizeof(std::uint64_t)};
     std::atomic<std::uint64_t>* held =
         reinterpret_cast<std::atomic<std::uint64_t>*>(holding.data());
+    bool is_block_given = false;
     BlockNumber table = 0;
     BlockNumber many = 0;
 };
@@ -284,7 +279,8 @@ class Given {
 public:
     // Whether the block is still the victim's.   Kills come in the order of accesses.
     bool is_left(Scene& scene) {
-        if (scene.is_block_given()) given_in_ = scene.done->load();
+        scene.look_at_victim();
+        if (scene.is_block_given) given_in_ = scene.done->load();
         return scene.held->load() != 0 && given_in_ != scene.done->load();
     }
 
@@ -338,82 +334,50 @@ TEST_P(KillOfChanges, before_any_access_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills before every access of a change");
     for (const bool is_survivor_busy : {false, true}) {
         Given given;
-        for (std::uint64_t at = 1; !HasFailure(); ++at) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
-            const std::string when = "killed before access " + std::to_string(at);
+        const auto check = [&](Scene& scene, const StruckChild& child) {
             const bool is_left = given.is_left(scene);
             if (is_survivor_busy) live_on(scene);
-            scene.recover(scene.own, victim);
+            scene.recover_victim();
             if (is_survivor_busy) {
-                expect_survivors_entries(scene, when);
+                expect_survivors_entries(scene, child.when());
             } else {
-                scene.expect_steps_done(when);
+                scene.expect_steps_done(child.when());
             }
-            scene.expect_nothing_lost(when, is_left);
-            if (!is_hit) break;
-        }
+            scene.expect_nothing_lost(child.when(), is_left);
+        };
+        test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
     }
 }
 
 TEST_P(KillOfChanges, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries from changes");
-    for (std::uint64_t first = 30; !HasFailure(); first += 53) {
-        bool is_first_hit = false;
-        for (std::uint64_t at = 1; !HasFailure(); at += 3) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
-            const bool is_given = scene.held->load() != 0 && scene.is_block_given();
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
-                scene.recover(by, victim);
-            });
-            const std::string when = "killed before access " + std::to_string(first) +
-                                     ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            scene.expect_steps_done(when);
-            // Whether a block that is shown no more was given away before, only the test above knows.
-            if (scene.held->load() == 0 || is_given) scene.expect_nothing_lost(when, false);
-            if (!is_hit) break;
-        }
-        if (!is_first_hit) return;
-    }
+    const auto check = [](Scene& scene, const std::string& when) {
+        scene.expect_steps_done(when);
+        // Whether a block that is shown no more was given away before, only the test above knows.
+        if (scene.held->load() == 0 || scene.is_block_given) scene.expect_nothing_lost(when, false);
+    };
+    test::kill_recoveries<Scene>({SIGKILL, 30, 53}, {SIGKILL, 1, 3}, check, GetParam());
 }
 
 TEST_P(KillOfChanges, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     const test::ScopedWatchdog watchdog("stops before every access of a change");
-    for (std::uint64_t at = 1; !HasFailure(); ++at) {
-        Scene scene(GetParam());
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
-        const std::string when = "stopped before access " + std::to_string(at);
+    const auto check = [](Scene& scene, StruckChild& child) {
         live_on(scene);
-        expect_survivors_entries(scene, when);
-        if (is_hit) {
-            kill(child, SIGCONT);
-            int status = 0;
-            waitpid(child, &status, 0);
-            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
-        }
-        scene.recover(scene.own, victim);
+        expect_survivors_entries(scene, child.when());
+        child.go_on();
+        scene.recover_victim();
         for (std::uint32_t key = 0; key < keys; ++key) (void)scene.values_of(key);
-        scene.expect_nothing_lost(when, false);
-        if (!is_hit) return;
-    }
+        scene.expect_nothing_lost(child.when(), false);
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
 }
 
 // Others destroy the tables before they notice the death, and make another one in the same memory.
 TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_other) {
     const test::ScopedWatchdog watchdog("deaths that are noticed late");
     constexpr std::uint32_t others = 30;
-    for (std::uint64_t at = 1; !HasFailure(); ++at) {
-        Scene scene(GetParam());
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
+    const auto check = [&](Scene& scene, const StruckChild& child) {
+        const std::string when = child.when();
         HashTable<SteppedAtomic>& own = scene.own.table;
         EXPECT_TRUE(own.destroy(scene.table, 1));
         EXPECT_TRUE(own.destroy(scene.many, 2));
@@ -424,9 +388,8 @@ TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_othe
             EXPECT_EQ(own.insert(other, key_of(key_number(key)), value_of("of another table")),
                       Effect::done);
         }
-        scene.recover(scene.own, victim);
+        scene.recover_victim();
         own.reclaim();
-        const std::string when = "killed before access " + std::to_string(at);
         for (std::uint32_t key = 0; key < others; ++key) {
             EXPECT_EQ(own.erase(other, key_of(key_number(key))), Effect::done)
                 << when << ", key " << key;
@@ -437,8 +400,8 @@ TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_othe
         constexpr std::uint64_t left_most = 2;
         EXPECT_LE(scene.shared.blocks_in_use(), left_most + (scene.held->load() != 0 ? 1 : 0))
             << when;
-        if (!is_hit) break;
-    }
+    };
+    test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(batch, KillOfChanges, testing::Values(1, 16));

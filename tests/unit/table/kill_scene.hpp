@@ -4,67 +4,42 @@
 
 #include <csignal>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "support/stepped_atomic.hpp"
+#include "support/kill_scene.hpp"
 #include "table_memory.hpp"
 
 namespace acp::table {
 
 using test::SteppedAtomic;
+using test::StruckChild;
 using Stepped = User<SteppedAtomic>;
-
-// The participants of a scene; the victim is a process of its own.
-inline constexpr std::uint32_t victim = 0;
-inline constexpr std::uint32_t survivor = 1;
-inline constexpr std::uint32_t helper = 2;
 
 [[nodiscard]] inline std::string key_number(std::uint32_t number) {
     return "key " + std::to_string(number);
 }
 
-struct KillScene {
-    explicit KillScene(std::uint32_t batch_of_all)
-        : batch(batch_of_all), own(shared, participants.data(), survivor, batch) {}
+// Has what all scenes of tables need; Scene has the tables and the steps.
+template <typename Scene>
+struct TableScene : test::KillScene<Scene, SharedHeap> {
+    explicit TableScene(std::uint32_t batch_of_all)
+        : test::KillScene<Scene, SharedHeap>(Participants<SteppedAtomic>::bytes(participants_max)),
+          batch(batch_of_all) {}
 
-    // Finishes what a dead user did, in the heap and in the tables.
-    void recover(Stepped& by, std::uint32_t dead, bool must_end = true) {
-        const auto is_dead = [](std::uint32_t number) { return number != survivor; };
-        const Participants<SteppedAtomic> all{participants.data(), participants_max};
-        const auto is_stored = [&](heap::Offset block) {
-            return all[dead].has_made(number_of(block));
-        };
-        if (!shared.heap.recover(by.blocks.cache(), {dead, 1}, is_dead, is_stored) ||
-            (!by.table.recover(dead, is_dead) && must_end)) {
-            _exit(4);
-        }
+    [[nodiscard]] Stepped user(std::uint32_t number) const {
+        return {this->shared, this->participants.data(), number, batch};
     }
 
-    SharedHeap shared;
-    SharedPages participants{Participants<SteppedAtomic>::bytes(participants_max)};
-    SharedPages progress{sizeof(std::uint64_t)};
-    std::atomic<std::uint64_t>* done =
-        reinterpret_cast<std::atomic<std::uint64_t>*>(progress.data());
+    [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
+        const Participants<SteppedAtomic> all{this->participants.data(), participants_max};
+        return all[dead].has_made(number_of(block));
+    }
+
+    static bool recover_structure(Stepped& by, std::uint32_t dead) {
+        return by.table.recover(dead, TableScene::is_dead);
+    }
+
     std::uint32_t batch;
-    Stepped own;
+    Stepped own = user(test::survivor);
 };
-
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-template <typename What>
-[[nodiscard]] bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
 
 }  // namespace acp::table

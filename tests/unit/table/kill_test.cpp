@@ -4,7 +4,6 @@
 #include <csignal>
 #include <map>
 #include <optional>
-#include <sys/wait.h>
 #include <vector>
 
 #include "kill_scene.hpp"
@@ -76,16 +75,16 @@ void perform(Stepped& user, BlockNumber table, const Step& step) {
     }
 }
 
-struct Scene : KillScene {
-    explicit Scene(std::uint32_t batch_of_all) : KillScene(batch_of_all) {
+struct Scene : TableScene<Scene> {
+    explicit Scene(std::uint32_t batch_of_all) : TableScene(batch_of_all) {
         table = own.table.make({1, true});
         own.table.keep();
     }
 
     void act() {
-        Stepped user(shared, participants.data(), victim, batch);
+        Stepped by = user(test::victim);
         for (const Step& step : steps_of_victim()) {
-            perform(user, table, step);
+            perform(by, table, step);
             done->fetch_add(1);
         }
     }
@@ -101,11 +100,7 @@ struct Scene : KillScene {
 
     // The state after the steps that were done; of the key that the next one was about, either state is right.
     void expect_steps_done(const std::string& when) {
-        const std::vector<Step> steps = steps_of_victim();
-        Model model;
-        for (std::uint64_t i = 0; i < done->load(); ++i) apply(model, steps[i]);
-        Model next = model;
-        if (done->load() < steps.size()) apply(next, steps[done->load()]);
+        const auto [model, next] = models<Model>(steps_of_victim(), apply);
         for (std::uint32_t key = 0; key < 50; ++key) {
             const auto at = [key](const Model& in) {
                 const auto found = in.find(key);
@@ -152,69 +147,40 @@ class Kill : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(Kill, before_any_access_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills before every access");
     for (const bool is_survivor_busy : {false, true}) {
-        for (std::uint64_t at = 1; !HasFailure(); ++at) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] { scene.act(); });
-            const std::string when = "killed before access " + std::to_string(at);
+        const auto check = [&](Scene& scene, const StruckChild& child) {
             if (is_survivor_busy) live_on(scene);
-            scene.recover(scene.own, victim);
+            scene.recover_victim();
             if (is_survivor_busy) {
-                expect_survivors_entries(scene, when);
+                expect_survivors_entries(scene, child.when());
             } else {
-                scene.expect_steps_done(when);
+                scene.expect_steps_done(child.when());
             }
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
+            scene.expect_nothing_lost(child.when());
+        };
+        test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
     }
 }
 
 TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries");
-    for (std::uint64_t first = 40; !HasFailure(); first += 97) {
-        bool is_first_hit = false;
-        for (std::uint64_t at = 1; !HasFailure(); at += 2) {
-            Scene scene(GetParam());
-            pid_t child = 0;
-            is_first_hit = child_hit(first, SIGKILL, child, [&] { scene.act(); });
-            const bool is_hit = child_hit(at, SIGKILL, child, [&] {
-                Stepped by(scene.shared, scene.participants.data(), helper, GetParam());
-                scene.recover(by, victim);
-            });
-            const std::string when = "killed before access " + std::to_string(first) +
-                                     ", its recovery before " + std::to_string(at);
-            scene.recover(scene.own, helper, false);
-            scene.recover(scene.own, victim);
-            scene.recover(scene.own, helper);
-            scene.expect_steps_done(when);
-            scene.expect_nothing_lost(when);
-            if (!is_hit) break;
-        }
-        if (!is_first_hit) return;
-    }
+    const auto check = [](Scene& scene, const std::string& when) {
+        scene.expect_steps_done(when);
+        scene.expect_nothing_lost(when);
+    };
+    test::kill_recoveries<Scene>({SIGKILL, 40, 97}, {SIGKILL, 1, 2}, check, GetParam());
 }
 
 TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     const test::ScopedWatchdog watchdog("stops before every access");
-    for (std::uint64_t at = 1; !HasFailure(); ++at) {
-        Scene scene(GetParam());
-        pid_t child = 0;
-        const bool is_hit = child_hit(at, SIGSTOP, child, [&] { scene.act(); });
-        const std::string when = "stopped before access " + std::to_string(at);
+    const auto check = [](Scene& scene, StruckChild& child) {
         live_on(scene);
-        expect_survivors_entries(scene, when);
-        if (is_hit) {
-            kill(child, SIGCONT);
-            int status = 0;
-            waitpid(child, &status, 0);
-            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
-        }
-        scene.recover(scene.own, victim);
+        expect_survivors_entries(scene, child.when());
+        child.go_on();
+        scene.recover_victim();
         for (std::uint32_t key = 0; key < 50; ++key) (void)scene.find(key_number(key));
-        scene.expect_nothing_lost(when);
-        if (!is_hit) return;
-    }
+        scene.expect_nothing_lost(child.when());
+    };
+    test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(batch, Kill, testing::Values(1, 16));

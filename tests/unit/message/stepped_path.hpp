@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before one of its accesses to a ring's memory.
+// A path whose every access to the ring's memory is one before which a child can be struck (support/struck_child.hpp).
 #pragma once
 
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <gtest/gtest.h>
-#include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "message/mapped_path.hpp"
 
@@ -39,32 +33,5 @@ struct SteppedPath : MappedPath<test::SteppedAtomic> {
         if (source != room(offset)) copy_in_steps(room(offset), source, bytes);
     }
 };
-
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
-inline bool child_hit(std::uint64_t at,
-                      int signal,
-                      pid_t& child,
-                      const std::function<void()>& what) {
-    child = fork();
-    if (child == 0) {
-        test::signal_at_step = signal;
-        test::steps_left = at;
-        what();
-        _exit(testing::Test::HasFailure() ? 3 : 0);
-    }
-    int status = 0;
-    waitpid(child, &status, WUNTRACED);
-    if (!WIFEXITED(status)) return true;
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "access " << at;
-    return false;
-}
-
-// Lets a stopped child go on until it ends by itself.
-inline void let_go_on(pid_t child, const std::string& when) {
-    kill(child, SIGCONT);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << when;
-}
 
 }  // namespace acp::message
