@@ -199,7 +199,7 @@ class HangTimeout(ToolTest):
                                  "finalize")
         stop(job.rank(1))
         self.tell_go(job)
-        self.assert_tells(job, r"rank 0 waits in acp_complete for 0\.\d s: acp_copy of \d+ bytes from rank 1 .*",
+        self.assert_tells(job, r"rank 0 waits in acp_wait for 0\.\d s: acp_copy of \d+ bytes from rank 1 .*",
                           "rank 1: no wait in a call of ACP", "rank 1 is stopped.*")
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
