@@ -298,7 +298,6 @@ void finish_commands(Library& instance, const char* call) {
 
 base::Status join_node(Library& instance, bool is_again) {
     node::Member& member = *instance.member;
-    member.barrier().set_hang_warning(instance.config.hang_warning_ns);
     if (auto status = member.take_slot(); !status.is_ok()) {
         return status;
     }

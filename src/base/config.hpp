@@ -44,7 +44,7 @@ struct Config {
     std::uint64_t eager_bytes = 16'384;
     std::uint32_t channel_requests = 1024;
     std::uint32_t colors = 1;                        // ACP_COLORS=1..4
-    std::uint64_t hang_warning_ns = 60'000'000'000;  // ACP_HANG_WARNING=seconds; 0 = never
+    std::uint64_t hang_timeout_ns = 60'000'000'000;  // ACP_HANG_TIMEOUT=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
     bool is_check_on =
         false;  // ACP_CHECK=0|1: every command is checked for mistakes of the program

@@ -2,7 +2,6 @@
 // Looking for the end of commands, and telling people of a wait for it.
 #include "gma/commands_end.hpp"
 
-#include <cstdio>
 #include <mutex>
 
 namespace acp::gma {
@@ -22,29 +21,6 @@ void CommandsEnd::announce(node::AwaitedEntry& entry, std::uint64_t since_ns) {
     const std::scoped_lock lock(commands_.mutex);
     const std::uint64_t awaited = first_awaited();
     if (awaited != 0) entry.tell(call_, since_ns, &commands_.queue.command(awaited));
-}
-
-void CommandsEnd::warn(std::uint64_t waited_ns) {
-    std::uint32_t source = 0;
-    std::uint32_t target = 0;
-    {
-        const std::scoped_lock lock(commands_.mutex);
-        const std::uint64_t awaited = first_awaited();
-        if (awaited == 0) {
-            return;
-        }
-        const Command& command = commands_.queue.command(awaited);
-        source = rank_at(command.source);
-        target = rank_at(command.target_or_word());
-    }
-    std::fprintf(stderr,
-                 "acp: rank %u has waited %.1f s for a command from rank %u to rank %u; is that "
-                 "process stopped?\n",
-                 space_.rank(), static_cast<double>(waited_ns) / 1e9, source, target);
-}
-
-std::uint32_t CommandsEnd::rank_at(memory::GlobalAddress address) const {
-    return space_.segment().rank_of(static_cast<std::uint32_t>(space_.layout().process(address)));
 }
 
 // With the lock. The command that is waited for first; 0: it has ended.

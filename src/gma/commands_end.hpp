@@ -8,36 +8,28 @@
 
 #include "gma/commands.hpp"
 #include "gma/condition.hpp"
-#include "local/space.hpp"
 
 namespace acp::gma {
 
 class CommandsEnd final : public Condition {
 public:
     //   call  of fetch the number alone is waited for, of the others its prefix
-    CommandsEnd(Commands& commands,
-                const local::Space& space,
-                std::uint64_t number,
-                node::AwaitedCall call) noexcept
-        : commands_(commands), space_(space), number_(number), call_(call) {}
+    CommandsEnd(Commands& commands, std::uint64_t number, node::AwaitedCall call) noexcept
+        : commands_(commands), number_(number), call_(call) {}
 
     LookResult look() override;
 
     // By now what was awaited first may have ended.
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override;
 
-    void warn(std::uint64_t waited_ns) override;
-
 private:
     [[nodiscard]] bool has_come();
 
     [[nodiscard]] bool is_alone() const noexcept { return call_ == node::AwaitedCall::fetch; }
 
-    [[nodiscard]] std::uint32_t rank_at(memory::GlobalAddress address) const;
     [[nodiscard]] std::uint64_t first_awaited() const;
 
     Commands& commands_;
-    const local::Space& space_;
     std::uint64_t number_;
     node::AwaitedCall call_;
 };

@@ -52,16 +52,12 @@ Completion::Completion(node::Member& member,
                        Commands& commands,
                        Progress& progress,
                        ServiceThread& service,
-                       ServiceSleep& service_sleep,
-                       const local::Space& space,
-                       const base::Config& config) noexcept
+                       ServiceSleep& service_sleep) noexcept
     : member_(member),
       commands_(commands),
       progress_(progress),
       service_(service),
-      service_sleep_(service_sleep),
-      space_(space),
-      hang_warning_ns_(config.hang_warning_ns) {}
+      service_sleep_(service_sleep) {}
 
 base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
     if (timeout_ns == 0) return look(handle);
@@ -152,7 +148,7 @@ base::Status Completion::wait_announced(std::uint64_t number,
                                         Deadline deadline,
                                         bool is_interruptible) {
     os::SignalGate signals;
-    CommandsEnd end(commands_, space_, number,
+    CommandsEnd end(commands_, number,
                     is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete);
     const node::Outcome outcome = attend(end, deadline, is_interruptible ? &signals : nullptr);
     if (outcome == node::Outcome::timeout) {
@@ -178,7 +174,7 @@ node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_
 }
 
 void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
-    CommandsEnd end(commands_, space_, number, call);
+    CommandsEnd end(commands_, number, call);
     attend(end);
 }
 
@@ -195,15 +191,9 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::Si
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const auto ready = [&] { return work_until(condition, deadline); };
     std::uint64_t start_ns = 0;
-    bool is_said = false;
     node::AwaitedEntry entry(member_.slot());
     const auto sleep = [&](std::int64_t timeout_left_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        const std::uint64_t waited_ns = os::now_ns() - start_ns;
-        if (!is_said && hang_warning_ns_ != 0 && waited_ns > hang_warning_ns_) {
-            is_said = true;
-            condition.warn(waited_ns);
-        }
         condition.announce(entry, start_ns);
         stay.rest();
         if (attending) attending->rest();

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <mutex>
 
-#include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/condition.hpp"
 #include "gma/deadline.hpp"
@@ -25,9 +24,7 @@ public:
                Commands& commands,
                Progress& progress,
                ServiceThread& service,
-               ServiceSleep& service_sleep,
-               const local::Space& space,
-               const base::Config& config) noexcept;
+               ServiceSleep& service_sleep) noexcept;
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
     // prefix that was not yet reported. A wait with a timeout may last longer by the piece of a copy that its thread is
@@ -72,8 +69,6 @@ private:
     Progress& progress_;
     ServiceThread& service_;
     ServiceSleep& service_sleep_;
-    const local::Space& space_;
-    std::uint64_t hang_warning_ns_;
 };
 
 }  // namespace acp::gma

@@ -36,9 +36,6 @@ public:
     // come that it must ring, if that one asks. look() is called once more afterwards.
     //   since_ns  os::now_ns() when the wait began to sleep
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
-
-    // Warns that the wait has lasted longer than ACP_HANG_WARNING allows. Called once.
-    virtual void warn(std::uint64_t waited_ns) = 0;
 };
 
 }  // namespace acp::gma

@@ -31,6 +31,7 @@ namespace acp::launch {
 //   passed NUMBER             a signal was passed on to all ranks
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
 //   doing NUMBERS             what one rank does (node/awaited.hpp), in answer to doings and timeout
+//   hang                      a rank has waited in one call for longer than ACP_HANG_TIMEOUT
 //   told                      the last `doing` line was sent, in answer to doings
 //   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED PROCESS
 //                             a rank failed; STATUS as waitpid reports it, STAGE the SlotState in which it ended,

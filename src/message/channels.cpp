@@ -2,7 +2,6 @@
 // Requests: begun, waited for, ended.
 #include "message/channels.hpp"
 
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -85,16 +84,6 @@ public:
         told.target = space.starter_address(name.receiver);
         told.width = request_.kind == RequestKind::free ? node::awaited_free_width : 0;
         entry.tell(call_, since_ns, &told);
-    }
-
-    void warn(std::uint64_t waited_ns) override {
-        const node::Segment& segment = channels_.tools_.gma.space().segment();
-        std::fprintf(
-            stderr,
-            "acp: rank %u has waited %.1f s in %s for rank %u; is that process stopped, or "
-            "has it not made the call that belongs to this one?\n",
-            channels_.tools_.gma.space().rank(), static_cast<double>(waited_ns) / 1e9,
-            std::string(node::name_of(call_)).c_str(), segment.rank_of(end_.partner()));
     }
 
 private:

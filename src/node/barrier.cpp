@@ -3,7 +3,6 @@
 #include "node/barrier.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <utility>
 
@@ -67,8 +66,9 @@ base::Status Barrier::wait(Gathers gathers) {
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
-    segment_.slot(slot_).arrived_barrier.store(number, std::memory_order_release);  // for missing()
-    const std::uint32_t all = segment_.shape().local_procs * number;                // modulo 2^32
+    segment_.slot(slot_).arrived_barrier.store(number,
+                                               std::memory_order_release);  // for describe()
+    const std::uint32_t all = segment_.shape().local_procs * number;        // modulo 2^32
     // acq_rel: the last arriver sees everybody's writes, and its release passes them on to all
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         arrive_last(gathers);
@@ -86,15 +86,9 @@ base::Status Barrier::wait(Gathers gathers) {
     };
     std::uint64_t start_ns =
         0;  // a clock costs as much as half a barrier: read only before a sleep
-    bool is_said = hang_warning_ns_ == 0;
     AwaitedEntry entry(segment_.slot(slot_));
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
-        if (const std::uint64_t waited_ns = os::now_ns() - start_ns;
-            !is_said && waited_ns > hang_warning_ns_) {
-            is_said = true;
-            say_who_is_missing(waited_ns);
-        }
         entry.tell(call_, start_ns, nullptr);
         if (helper_ != nullptr) helper_->rest();
         std::uint32_t value = released.load();
@@ -159,29 +153,6 @@ void Barrier::await_news() const noexcept {
             os::futex_wait(released.word(), value, static_cast<std::int64_t>(until_ns - now));
         }
     }
-}
-
-void Barrier::say_who_is_missing(std::uint64_t waited_ns) const {
-    std::fprintf(stderr,
-                 "acp: rank %u has waited %.1f s for all ranks to meet; not there yet: %s\n",
-                 segment_.slot(slot_).rank.load(std::memory_order_relaxed),
-                 static_cast<double>(waited_ns) / 1e9,
-                 missing().empty() ? "ranks of other nodes (SIGUSR2 to acprun names them)"
-                                   : missing().c_str());
-}
-
-std::string Barrier::missing() const {
-    std::string text;
-    for (std::uint32_t i = 0; i < segment_.shape().local_procs; ++i) {
-        const Slot& slot = segment_.slot(i);
-        const auto behind = static_cast<std::int32_t>(
-            slot.arrived_barrier.load(std::memory_order_acquire) - number_);
-        if (behind < 0) {
-            text += (text.empty() ? "rank " : ", rank ") +
-                    std::to_string(slot.rank.load(std::memory_order_relaxed));
-        }
-    }
-    return text;
 }
 
 base::Status Barrier::blocked_by_death() const {

@@ -56,9 +56,6 @@ public:
     //   segment, waiter  must outlive the barrier
     Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
 
-    // After how long a wait says on stderr who is missing; 0 = never. Default: never.
-    void set_hang_warning(std::uint64_t warning_ns) noexcept { hang_warning_ns_ = warning_ns; }
-
     // What to turn while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
@@ -82,9 +79,6 @@ public:
     // The number of the next meeting: the same on all processes of the node that have come to as many.
     [[nodiscard]] std::uint32_t next_number() const noexcept { return number_ + 1; }
 
-    // Ranks that have not arrived at the barrier this process waits in; "" when none is missing.
-    [[nodiscard]] std::string missing() const;
-
 private:
     void arrive_last(Gathers gathers) noexcept;
     void await_late_end(std::uint32_t number) noexcept;
@@ -99,8 +93,6 @@ private:
                (own_meetings_ != nullptr && own_meetings_->has_failed());
     }
 
-    void say_who_is_missing(std::uint64_t waited_ns) const;
-
     const Segment& segment_;
     Waiter& waiter_;
     SharedU32& arrived_;
@@ -108,7 +100,6 @@ private:
     Helper* helper_ = nullptr;
     OwnMeetings* own_meetings_ = nullptr;
     bool has_awaited_news_ = false;
-    std::uint64_t hang_warning_ns_ = 0;
     AwaitedCall call_ = AwaitedCall::sync;
     std::uint32_t number_;  // of the last barrier this process arrived at
 };

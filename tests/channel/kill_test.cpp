@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank that receives and sends, at random moments, and SIGSTOP of one on a node of its own: both partners are refused in time, the receiver has got every message whole
-// and in order, nothing of the channels stays in their heaps, and they go on with each other. A driver (support/kill_driver.hpp): the
-// ranks are channel_victim.
+// SIGKILL of a rank that receives and sends, at random moments, and SIGSTOP of one on a node of its own: both partners are refused
+// in time, the receiver has got every message whole and in order, nothing of the channels stays in their heaps, and they go on with
+// each other. A driver (support/kill_driver.hpp): the ranks are channel_victim.
 #include "channel/kill_board.hpp"
 #include "support/kill_driver.hpp"
 

@@ -107,6 +107,8 @@ bool holds(std::string_view kind, int rank, std::size_t steps_wanted) {
                 *rc::gen::container<std::vector<Step>>(count, rc::gen::arbitrary<Step>());
             done += steps.size();
             const std::string found = run(kind, rank, steps);
+            // Told at once: RapidCheck tells what it found in the shortest list only, which may do well when it is done again.
+            if (!found.empty()) std::fprintf(stderr, "%s: %s\n", name.c_str(), found.c_str());
             if (!found.empty()) RC_FAIL(found);
         });
     }

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from support import RANK, WATCHDOG_S, ToolTest, acprun, main, ready, stop
 
@@ -160,27 +161,36 @@ class Endings(ToolTest):
         self.assertEqual(result.stdout.count(b"acp_sync while acp_sync is under way in this process"), 1, result.stdout)
 
 
-class HangWarning(ToolTest):
-    """ACP_HANG_WARNING in parts of a second: the line says them, in every call that waits."""
+class HangTimeout(ToolTest):
+    """ACP_HANG_TIMEOUT in parts of a second: acprun says what all ranks do, once for those who wait for each other."""
 
-    def start_waiting(self, *arguments):
-        job = self.start(*arguments, env={"ACP_HANG_WARNING": "0.3"}, stdin=subprocess.PIPE)
-        self.assertEqual(job.read_lines(2), ready(2))
+    def start_waiting(self, *arguments, ranks=2):
+        job = self.start(*arguments, env={"ACP_HANG_TIMEOUT": "0.3"}, stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(ranks), ready(ranks))
         return job
 
     def tell_go(self, job):
         job.process.stdin.write(b"go\n")
         job.process.stdin.flush()
 
-    def assert_warns(self, job, pattern):
+    def assert_tells(self, job, *patterns):
         line = job.process.stderr.readline().decode()
-        found = re.fullmatch(r"acp: rank \d has waited (\d+\.\d) s " + pattern + "\n", line)
-        self.assertTrue(found, line)
-        self.assertGreaterEqual(float(found.group(1)), 0.3)
+        self.assertEqual(line, "acprun: a rank has waited for 0.3 s (ACP_HANG_TIMEOUT): the ranks do this\n")
+        for pattern in patterns:
+            self.assertRegex(job.process.stderr.readline().decode(), "^  " + pattern + "\n$")
 
-    def test_a_barrier_says_who_is_missing(self):
-        job = self.start_waiting("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize")
-        self.assert_warns(job, "for all ranks to meet; not there yet: rank 0")
+    def test_a_barrier_is_told_once_with_who_is_missing(self):
+        job = self.start_waiting("-n", "3", RANK, "init", "print=ready", "0:await-line", "sync", "finalize", ranks=3)
+        self.assert_tells(job, r"ranks 1-2 wait in acp_sync for 0\.\d s; not there yet: rank 0",
+                          "rank 0: no wait in a call of ACP")
+        self.tell_go(job)
+        self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_ranks_of_all_nodes_are_told(self):
+        job = self.start_waiting("-n", "3", "--nodes", "3", RANK, "init", "print=ready", "0:await-line", "sync",
+                                 "finalize", ranks=3)
+        self.assert_tells(job, r"ranks 1-2 wait in acp_sync for 0\.\d s; not there yet: rank 0",
+                          "rank 0: no wait in a call of ACP")
         self.tell_go(job)
         self.assertEqual(job.finish(), (0, "", ""))
 
@@ -189,9 +199,25 @@ class HangWarning(ToolTest):
                                  "finalize")
         stop(job.rank(1))
         self.tell_go(job)
-        self.assert_warns(job, r"for a command from rank 1 to rank 0; is that process stopped\?")
+        self.assert_tells(job, r"rank 0 waits in acp_wait for 0\.\d s: acp_copy of \d+ bytes from rank 1 .*",
+                          "rank 1: no wait in a call of ACP", "rank 1 is stopped.*")
         job.send(signal.SIGINT)
         self.assertEqual(job.finish()[0], 130)
+
+    def test_a_wait_that_lasts_is_told_once(self):
+        job = self.start_waiting("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize")
+        self.assert_tells(job, "rank 1 waits in acp_sync .*", "rank 0: .*")
+        time.sleep(1.5)  # five times as long: a second call would have been made
+        self.tell_go(job)
+        self.assertEqual(job.finish(), (0, "", ""))
+
+    def test_zero_allows_every_wait(self):
+        job = self.start("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize",
+                         env={"ACP_HANG_TIMEOUT": "0"}, stdin=subprocess.PIPE)
+        self.assertEqual(job.read_lines(2), ready(2))
+        time.sleep(0.5)
+        self.tell_go(job)
+        self.assertEqual(job.finish(), (0, "", ""))
 
 
 class Check(ToolTest):

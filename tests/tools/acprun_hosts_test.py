@@ -296,7 +296,7 @@ class Failing(ToolTest):
     def test_in_a_pipe_a_start_that_takes_long_is_told_once_and_then_who_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             job = self.start("--hosts", "gated,b", *BY_STUB, ACT, "print=here",
-                             env={**self.gate(folder), "ACP_HANG_WARNING": "12"})
+                             env={**self.gate(folder), "ACP_HANG_TIMEOUT": "12"})
             told = self.read_until(job.process.stderr.fileno(), r"no answer yet.*\n")
             self.open_gate()
             code, out, rest = job.finish()

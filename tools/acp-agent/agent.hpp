@@ -22,6 +22,7 @@
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
+#include "hang_watch.hpp"
 #include "launch/launch_plan.hpp"
 #include "launch/line_channel.hpp"
 #include "life_watch.hpp"
@@ -145,6 +146,7 @@ private:
     std::optional<os::SignalFd> signals_;
     node::Segment segment_;
     LifeWatch lives_;
+    HangWatch hangs_;
     std::optional<os::Pipe> start_errors_;
     std::unique_ptr<Network> network_;  // in a job of several nodes
     std::vector<Rank> ranks_;           // the ranks of this node, by slot

@@ -76,8 +76,8 @@ private:
     static constexpr std::size_t scan_max = 100;
 
     acp_map_t map_;
-    std::array<acp_entry_t, scan_max> scanned_;
-    std::array<MapKey, 2 * scan_max> room_;
+    std::array<acp_entry_t, scan_max> scanned_{};
+    std::array<MapKey, 2 * scan_max> room_{};
 };
 
 class StringMap {

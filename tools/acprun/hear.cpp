@@ -28,7 +28,7 @@ void Launcher::hear(std::uint32_t node, std::string_view line) {
     } else if (words[0] == "error") {
         hear_error(node, rest);
     } else if (words[0] == "doing") {
-        if (auto doing = node::doing_from(rest)) doings_.push_back(*doing);
+        if (auto doing = node::doing_from(rest)) roll_call_.add(std::move(*doing));
     } else if (words[0] == "note") {
         hear_note(rest);
     } else {
@@ -53,7 +53,9 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.silences = 0;
     } else if (word == "told") {
         agent.owes_doings = false;
-        settle_doings();
+        settle_roll_call();
+    } else if (word == "hang") {
+        roll_call_.ask_about_hang(agents_, job_.hang_timeout_ns);
     } else if (word == "asked") {
         // The agent got SIGTERM. Where a batch system sends it to all processes of a job, it comes to the ranks once.
         if (asked_signal_ == 0) on_signal(SIGTERM);
@@ -154,51 +156,12 @@ void Launcher::tell_running() {
         who = ": no rank was still running";
     }
     say("timeout of " + base::seconds_text(options_.timeout_ns) + " s" + who +
-        "; the job was ended" + doings_text());
+        "; the job was ended" + roll_call_.take_lines());
 }
 
-// The user asks by SIGUSR2 what the ranks do. One request at a time.
-void Launcher::ask_doings() {
-    if (is_asked_for_doings_) return;
-    constexpr std::uint64_t doings_wait_ns = 2'000'000'000;
-    is_asked_for_doings_ = true;
-    doings_until_ns_ = os::now_ns() + doings_wait_ns;
-    doings_.clear();
-    for (AgentLink& agent : agents_) {
-        agent.owes_doings = agent.is_running() && !agent.is_awaited();
-        if (agent.owes_doings) agent.send("doings");
-    }
-    settle_doings();
-}
-
-// Reports once all agents that still run have answered, or their time is over.
-void Launcher::settle_doings() {
-    if (!is_asked_for_doings_) return;
-    std::string silent;
-    for (std::uint32_t node = 0; node < agents_.size(); ++node) {
-        if (!agents_[node].is_running() || !agents_[node].owes_doings) continue;
-        if (os::now_ns() < doings_until_ns_) return;
-        silent += (silent.empty() ? "" : ", ") + job_.nodes[node].name;
-    }
-    is_asked_for_doings_ = false;
-    doings_until_ns_ = os::poll_forever;
-    std::string text = doings_text();
-    if (!text.empty()) {
-        text = "the ranks do this" + text + (silent.empty() ? "" : "\n  no answer from " + silent);
-    } else if (!silent.empty()) {  // what the ranks there do is unknown
-        text = "no answer from " + silent;
-    } else {
-        text = "no rank has called acp_init";
-    }
-    say("asked by SIGUSR2: " + text);
-}
-
-// One line per group of ranks, each after a line break.
-std::string Launcher::doings_text() {
-    std::string text;
-    for (const std::string& line : node::describe(std::move(doings_))) text += "\n  " + line;
-    doings_.clear();
-    return text;
+// Prints what the ranks do, when that was asked for and the answers are there.
+void Launcher::settle_roll_call() {
+    if (const auto text = roll_call_.take(agents_, job_)) say(*text);
 }
 
 // When the ranks of all nodes have been stopped, stops this process too. SIGCONT, which wakes it, is passed on like any other

@@ -55,8 +55,9 @@ void Launcher::loop() {
     settle();
     while (!is_over()) {
         const std::uint64_t now = os::now_ns();
-        const std::uint64_t deadline = std::min(
-            {deadline_ns_, doings_until_ns_, end_watch_.deadline_ns(), progress_.deadline_ns()});
+        const std::uint64_t deadline =
+            std::min({deadline_ns_, roll_call_.deadline_ns(), end_watch_.deadline_ns(),
+                      progress_.deadline_ns()});
         const std::uint64_t timeout =
             deadline == os::poll_forever ? os::poll_forever : deadline - std::min(deadline, now);
         const std::size_t count = poll_->wait(events, timeout);
@@ -76,7 +77,7 @@ void Launcher::loop() {
 
 void Launcher::on_time() {
     tell_progress();
-    settle_doings();
+    settle_roll_call();
     give_up_on_silent();
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
@@ -89,9 +90,7 @@ void Launcher::on_time() {
         os::signal_children(SIGKILL);  // an agent does not answer
         return;
     }
-    doings_.clear();
-    is_asked_for_doings_ = false;
-    doings_until_ns_ = os::poll_forever;
+    roll_call_.give_up();
     end_all("timeout");
     expect_end(launch::exit_timeout);
 }
@@ -120,7 +119,10 @@ void Launcher::on_signal(int signal) {
         if (interrupts_ > 2) os::signal_children(SIGKILL);
         return;
     }
-    if (signal == SIGUSR2) return ask_doings();
+    if (signal == SIGUSR2) {
+        roll_call_.ask(agents_, "asked by SIGUSR2");
+        return settle_roll_call();
+    }
     const std::string line = "signal " + std::to_string(signal);
     if (asks_for_end || signal == SIGHUP || signal == SIGQUIT) asked_signal_ = signal;
     if (asks_for_end) {
@@ -138,7 +140,7 @@ void Launcher::on_agent(std::uint32_t node) {
     if (!is_gone) return;
     agent.is_gone = true;
     poll_->remove(agent.channel->fd());
-    settle_doings();
+    settle_roll_call();
     if (agent.ended || agent.is_cut_off) return;
     if (!lost_node_) lost_node_ = node;
     end_others(node, "kill");
@@ -200,7 +202,7 @@ void Launcher::give_up_on_silent() {
     }
     tell_silent(silent);
     if (!is_ending_ && !job_.common.is_continue_on_failure) end_all("end");
-    settle_doings();
+    settle_roll_call();
     settle_running();
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "node/awaited.hpp"
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
@@ -22,6 +21,7 @@
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "report.hpp"
+#include "roll_call.hpp"
 #include "start_progress.hpp"
 
 namespace acp::run {
@@ -88,9 +88,7 @@ private:
     void tell_failures(std::uint64_t ended_others);
     void settle_running();
     void tell_running();
-    void ask_doings();
-    void settle_doings();
-    [[nodiscard]] std::string doings_text();
+    void settle_roll_call();
     void hint(const std::string& text);
     [[nodiscard]] std::string place_of(std::uint32_t node) const;
 
@@ -136,10 +134,7 @@ private:
     std::vector<std::uint32_t> unjoined_;  // ranks that ended without an error and without acp_init
     std::vector<std::uint32_t> still_running_;  // ranks that still ran at the timeout
     bool has_told_running_ = false;
-    bool is_asked_for_doings_ = false;  // SIGUSR2 came, and the answer is not printed yet
-    // at this time the answer is printed without the silent agents
-    std::uint64_t doings_until_ns_ = os::poll_forever;
-    std::vector<node::Doing> doings_;  // what the agents have reported so far
+    RollCall roll_call_;
     std::vector<std::string> told_notes_;
 };
 

@@ -225,7 +225,7 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     }
     plan.heap_bytes =
         node::heap_bytes_for(parsed.value().config, plan.procs, most_on_a_machine(planned));
-    planned.hang_warning_ns = parsed.value().config.hang_warning_ns;
+    planned.hang_timeout_ns = parsed.value().config.hang_timeout_ns;
     plan.cipher = static_cast<std::uint32_t>(
         crypto::resolve(static_cast<crypto::CipherWish>(parsed.value().config.cipher)));
 

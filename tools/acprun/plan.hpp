@@ -32,7 +32,7 @@ struct PlannedJob {
     std::vector<std::string> ssh;
     std::string agent_path;  // path of acp-agent on the hosts
     std::uint64_t ssh_timeout_ns = 0;
-    std::uint64_t hang_warning_ns = 0;  // ACP_HANG_WARNING; 0: never
+    std::uint64_t hang_timeout_ns = 0;  // ACP_HANG_TIMEOUT; 0: never
     bool is_netns = false;
     std::vector<std::string> warnings;  // about the environment
     std::vector<std::string> notes;     // about defaults that were chosen

@@ -43,7 +43,7 @@ Status Launcher::start() {
     if (agents_.size() > 1 || !job_.agent_path.empty()) {
         progress_.begin(
             {static_cast<std::uint32_t>(agents_.size()), os::is_terminal(os::standard_error),
-             options_.is_quiet, job_.hang_warning_ns},
+             options_.is_quiet, job_.hang_timeout_ns},
             os::now_ns());
     }
     return start_more();

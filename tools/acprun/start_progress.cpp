@@ -37,8 +37,8 @@ void StartProgress::settle_due(std::uint64_t now_ns) noexcept {
     } else if (!has_said_) {
         due_ns_ = begin_ns_ + first_said_ns;
     }
-    if (!has_warned_ && settings_.hang_warning_ns != 0) {
-        due_ns_ = std::min(due_ns_, begin_ns_ + settings_.hang_warning_ns);
+    if (!has_warned_ && settings_.hang_timeout_ns != 0) {
+        due_ns_ = std::min(due_ns_, begin_ns_ + settings_.hang_timeout_ns);
     }
 }
 
@@ -53,7 +53,7 @@ void StartProgress::look(std::uint64_t now_ns,
     if (started != settings_.nodes) {
         text += ", " + std::to_string(started) + " agents have been started";
     }
-    if (!has_warned_ && settings_.hang_warning_ns != 0 && waited_ns >= settings_.hang_warning_ns) {
+    if (!has_warned_ && settings_.hang_timeout_ns != 0 && waited_ns >= settings_.hang_timeout_ns) {
         has_warned_ = true;
         has_said_ = true;
         clear();

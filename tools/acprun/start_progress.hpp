@@ -22,7 +22,7 @@ public:
         std::uint32_t nodes = 1;
         bool is_terminal = false;
         bool is_quiet = false;              // nothing is told
-        std::uint64_t hang_warning_ns = 0;  // 0: never
+        std::uint64_t hang_timeout_ns = 0;  // 0: never
     };
 
     void begin(const Settings& settings, std::uint64_t now_ns) noexcept;

@@ -97,7 +97,7 @@ const std::map<std::string, Cases>& all_cases() {
          {"1024", {{"1", "1"}, {"1000000", "1000000"}}, {"0", "1000001", "-1", "few"}}},
         {"ACP_COLORS",
          {"1", {{"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}}, {"0", "5", "two", "1k"}}},
-        {"ACP_HANG_WARNING",
+        {"ACP_HANG_TIMEOUT",
          {"60",
           {{"0", "0"}, {"0.5", "0.5"}, {"3600", "3600"}},
           {"1m", "-1", "1e3", ".", "1.", "never"}}},
@@ -207,7 +207,7 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_INLINE_MAX=64k"}).inline_bytes_max, 65536U);
     EXPECT_EQ(config_of({"ACP_STARTER_SIZE=2G"}).starter_bytes, std::uint64_t{2} << 30);
     EXPECT_EQ(config_of({"ACP_COLORS=4"}).colors, 4U);
-    EXPECT_EQ(config_of({"ACP_HANG_WARNING=0.25"}).hang_warning_ns, 250'000'000U);
+    EXPECT_EQ(config_of({"ACP_HANG_TIMEOUT=0.25"}).hang_timeout_ns, 250'000'000U);
     EXPECT_EQ(config_of({"ACP_TRACE=out/t"}).trace, "out/t");
     EXPECT_TRUE(config_of({"ACP_REPORT=1"}).is_report_on);
     EXPECT_EQ(config_of({"ACP_REQUIRE=direct,attach"}).require, "direct,attach");

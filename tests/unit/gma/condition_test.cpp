@@ -36,8 +36,6 @@ public:
         ++announced;
     }
 
-    void warn(std::uint64_t waited_ns) override { (void)waited_ns; }
-
     std::atomic<bool> is_set{false};
     std::atomic<int> announced{0};
 };

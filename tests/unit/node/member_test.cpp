@@ -144,17 +144,6 @@ TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
     quitter.join();
 }
 
-TEST_F(MemberTest, says_who_has_not_come) {
-    EXPECT_EQ(members_[0]->barrier().missing(), "");
-    std::thread first([&] { EXPECT_EQ(members_[0]->meet().code(), base::Code::peer); });
-    while (segment_.slot(0).arrived_barrier.load(std::memory_order_acquire) == 0) {
-        std::this_thread::yield();
-    }
-    mark_dead(segment_, 2, 9);
-    first.join();
-    EXPECT_EQ(members_[0]->barrier().missing(), "rank 1, rank 2, rank 3");
-}
-
 TEST_F(MemberTest, ranks_change_places_when_all_agree) {
     for_each([&](Member& member) {
         const std::uint32_t wanted = (member.rank() + 1) % procs;

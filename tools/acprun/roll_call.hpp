@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks the agents of all nodes what their ranks do, and makes one text of the answers: who waits where and for whom, who is in
+// no wait, who is stopped, who has ended. The user asks by SIGUSR2; an agent asks when one of its ranks has waited too long.
+// One call at a time: who asks meanwhile gets the same answer. Prints nothing. Main thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "node/awaited.hpp"
+#include "os/poll_set.hpp"
+
+#include "agent_link.hpp"
+#include "plan.hpp"
+
+namespace acp::run {
+
+class RollCall {
+public:
+    // Asks all agents that run.   reason  why, the beginning of the text
+    void ask(std::span<AgentLink> agents, std::string reason);
+
+    // The same because a rank has waited for longer than `allowed_ns`; nothing where that was told less than `allowed_ns` ago, as
+    // those who wait for each other come of age together.
+    void ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns);
+
+    // An agent has sent what one rank does.
+    void add(node::Doing doing) { doings_.push_back(std::move(doing)); }
+
+    // The text, once, when all agents that still run have answered or their time is over; call it when an agent has answered or
+    // is gone, and at the deadline.
+    [[nodiscard]] std::optional<std::string> take(std::span<const AgentLink> agents,
+                                                  const PlannedJob& job);
+
+    // When take() is due without answers; poll_forever while nobody has asked.
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return until_ns_; }
+
+    // Gives up a call under way: the agents are about to be asked for the end, and tell then what their ranks did.
+    void give_up();
+
+    // What was added since, a line per group of ranks, each after a line break.
+    [[nodiscard]] std::string take_lines();
+
+private:
+    std::string reason_;  // empty: nobody has asked
+    std::uint64_t until_ns_ = os::poll_forever;
+    std::uint64_t hang_told_ns_ = 0;
+    std::vector<node::Doing> doings_;
+};
+
+}  // namespace acp::run
