@@ -148,7 +148,8 @@ Status ChannelEnd::open(const Introduction& partner) {
                                             .process = name_.sender,
                                             .there = sender.ring - credits_begin(shape),
                                             .unsent_begin = credits_begin(shape),
-                                            .unsent_end = credits_begin(shape) + 1}),
+                                            .unsent_end = credits_begin(shape) + 1,
+                                            .is_overwriting = true}),
                       partner, 0);
         }
     } catch (const std::bad_alloc&) {

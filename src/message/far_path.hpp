@@ -34,6 +34,7 @@ public:
         memory::GlobalAddress there = 0;  // where offset 0 would lie there
         std::uint64_t unsent_begin = 0;   // what is stored in this range of offsets is left out
         std::uint64_t unsent_end = 0;
+        bool is_overwriting = false;  // what this end stores replaces what it stored before
     };
 
     //   gma  outlives this
@@ -73,6 +74,12 @@ public:
     // Sends a word that means nothing, if nothing is under way: whoever waits long learns by it whether the other node is lost.
     void probe() noexcept {
         if (under_way_.empty()) (void)publish(place_.unsent_begin, 0);
+    }
+
+    // Whether all that was sent has come to the other end.
+    [[nodiscard]] bool has_arrived() noexcept {
+        forget_ended();
+        return under_way_.empty();
     }
 
     // Whether more may be sent without waiting for what is under way.
