@@ -210,6 +210,11 @@ void ChannelEnd::give_up() noexcept {
     fail_all(Status::worded(Code::peer, [this] { return fate_of_partner(); }));
 }
 
+void ChannelEnd::abandon() noexcept {
+    is_broken_ = true;
+    fail_all(Status::bare(Code::peer));
+}
+
 std::string ChannelEnd::fate_of_partner() const {
     const local::Space& space = tools_->gma.space();
     if (!space.is_on_node(partner())) return node::fate_of_process(space.segment(), partner());

@@ -21,7 +21,8 @@ namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
-// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target.
+// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target; and any call on a team, with the
+// caller as source and the rank that it waits for as target.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -36,7 +37,8 @@ enum class AwaitedCall : std::uint32_t {
     fetch,
     send_ch,
     recv_ch,
-    free_ch
+    free_ch,
+    team
 };
 
 // "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
