@@ -24,6 +24,7 @@
 #include "local/own_row.hpp"
 #include "message/channels.hpp"
 #include "node/member.hpp"
+#include "team/teams.hpp"
 
 namespace acp::api {
 
@@ -45,6 +46,7 @@ struct Library {
     std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
+    std::unique_ptr<team::Teams> teams;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).
