@@ -30,6 +30,7 @@
 #include <acp/multimap.h>
 #include <acp/multiset.h>
 #include <acp/set.h>
+#include <acp/team.h>
 
 #ifdef ACP_COMPAT3
 #include <acp/compat3.h>

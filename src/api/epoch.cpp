@@ -25,6 +25,12 @@ namespace acp::api {
 
 namespace {
 
+#ifdef NDEBUG
+constexpr bool is_debug_build = false;
+#else
+constexpr bool is_debug_build = true;
+#endif
+
 // Runs one part of a collective call: what it throws becomes a failure too, for the others wait for this process.
 template <typename Body>
 base::Status contained(Body&& body) {
@@ -164,6 +170,9 @@ base::Status open_epoch(Library& instance) {
     instance.channels = std::make_unique<message::Channels>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
         instance.channel_handles_made);
+    instance.teams = std::make_unique<team::Teams>(
+        *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
+        instance.config.is_check_on || is_debug_build);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -172,6 +181,7 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    instance.teams.reset();
     if (instance.channels != nullptr) {
         instance.channel_handles_made = instance.channels->handles_made();
     }
@@ -192,6 +202,7 @@ void clear_memory(const node::Member& member) {
                 member.segment().shape().starter_bytes);
     allocator::NodeHeap::clear(member.segment(), member.slot_index());
     message::Pairing::clear(member.segment(), member.slot_index());
+    team::Teams::clear(member.segment(), member.slot_index());
 }
 
 // The meetings of acp_init: all have opened; what that needs of the others is there; all know how it went for all.

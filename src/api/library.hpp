@@ -25,6 +25,7 @@
 #include "local/own_row.hpp"
 #include "message/channels.hpp"
 #include "node/member.hpp"
+#include "team/teams.hpp"
 
 namespace acp::api {
 
@@ -47,6 +48,7 @@ struct Library {
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
     std::uint64_t channel_handles_made = 0;  // in the epochs before
+    std::unique_ptr<team::Teams> teams;
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

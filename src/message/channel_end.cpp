@@ -169,7 +169,8 @@ Status ChannelEnd::open(const Introduction& partner) {
                                             .process = name_.sender,
                                             .there = sender.ring - credits_begin(shape),
                                             .unsent_begin = credits_begin(shape),
-                                            .unsent_end = credits_begin(shape) + 1}),
+                                            .unsent_end = credits_begin(shape) + 1,
+                                            .is_overwriting = true}),
                       partner, 0);
         }
     } catch (const std::bad_alloc&) {
@@ -233,6 +234,12 @@ void ChannelEnd::go_on_thoroughly() noexcept {
     if (!is_gone || queue_.is_empty()) return;
     is_broken_ = true;
     (void)go_on();
+}
+
+void ChannelEnd::abandon() noexcept {
+    is_broken_ = true;
+    if (work_ != nullptr) work_->settle();
+    (void)fail_all();
 }
 
 std::string ChannelEnd::fate_of_partner() const {

@@ -103,6 +103,9 @@ public:
     // Gives back what the end has, after its last request has ended.
     void drop() noexcept;
 
+    // Ends all requests with a failure: no buffer of theirs is touched any more. What the end has stays, for the partner may live.
+    void abandon() noexcept;
+
     SlotEntry slot;
     EndLock mutex;
 

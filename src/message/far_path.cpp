@@ -11,6 +11,8 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
                      place_.there + offset, value};
     const std::size_t bytes = sizeof message_.head + placed_bytes_;
     placed_bytes_ = 0;
+    // Operations may overtake each other, and an older word must not replace a newer one.
+    if (place_.is_overwriting) settle();
     if (under_way_.size() >= 2 * under_way_max) end_oldest();
     try {
         under_way_.push_back(gma::handle_null);

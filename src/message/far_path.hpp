@@ -34,6 +34,7 @@ public:
         memory::GlobalAddress there = 0;  // where offset 0 would lie there
         std::uint64_t unsent_begin = 0;   // what is stored in this range of offsets is left out
         std::uint64_t unsent_end = 0;
+        bool is_overwriting = false;  // what this end stores replaces what it stored before
     };
 
     //   gma  outlives this

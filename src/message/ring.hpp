@@ -129,6 +129,8 @@ public:
         const std::uint64_t word = request.load(std::memory_order_relaxed);
         if (word == 0) [[likely]]
             return;
+        // What is on its way is late and not lost. Its header alone must not come before it; the request waits.
+        if (!path_.is_idle()) return;
         // A request that comes between the load and this store is lost; the receiver repeats it.
         request.store(0, std::memory_order_relaxed);
         std::uint64_t line = 0;

@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> call_names{
+constexpr std::array<std::string_view, 18> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -36,7 +36,8 @@ constexpr std::array<std::string_view, 17> call_names{
     "acp_free_ch",
     "acp_wait_ch",
     "acp_waitall_ch",
-    "acp_wait_ch_timeout"};
+    "acp_wait_ch_timeout",
+    "a call on a team"};
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 
@@ -69,15 +70,16 @@ std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Do
     return ranks;
 }
 
-bool is_of_channel(AwaitedCall call) noexcept {
+bool is_of_partner(AwaitedCall call) noexcept {
     return call >= AwaitedCall::send_ch;
 }
 
-std::string describe_channel(const Doing& doing) {
+std::string describe_partner(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
     const bool is_free = doing.command.width == awaited_free_width;
-    const char* const what = is_free     ? ": for rank "
+    const bool is_for_both = is_free || doing.call == AwaitedCall::team;
+    const char* const what = is_for_both ? ": for rank "
                              : is_sender ? ": to send to rank "
                                          : ": for a message from rank ";
     return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
@@ -86,7 +88,7 @@ std::string describe_channel(const Doing& doing) {
 }
 
 std::string describe_command(const Doing& doing) {
-    if (is_of_channel(doing.call)) return describe_channel(doing);
+    if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
     const std::string target = command.has_target()
                                    ? " to rank " + std::to_string(doing.target_rank) + " (" +

@@ -216,6 +216,42 @@ TEST(Ring, answers_a_request_when_it_finds_no_room) {
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
 }
 
+// A path on which what was sent may be late.
+struct LatePath : MappedPath<> {
+    LatePath(MappedPath<> path, const bool& late) : MappedPath<>(path), is_late(&late) {}
+
+    [[nodiscard]] bool is_idle() const noexcept { return !*is_late; }
+
+    const bool* is_late;
+};
+
+struct LateRing : MappedRing<> {
+    using Path = LatePath;
+    using MappedRing<>::MappedRing;
+
+    [[nodiscard]] Path to_receiver() { return {MappedRing<>::to_receiver(), is_late}; }
+
+    [[nodiscard]] Path to_sender() { return {MappedRing<>::to_sender(), is_late}; }
+
+    bool is_late = true;
+};
+
+// Else a receiver would find the header, and no payload yet.
+TEST(Ring, answers_no_request_while_what_was_sent_is_late) {
+    OpenRing<LateRing> ring(1024);
+    ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
+    const std::uint64_t header = ring.word(ring.shape.header_offset(0));
+    ring.word(ring.shape.header_offset(0)) = 0;
+    ring.word(ring.shape.journal_offset(0)) = 0;
+    ring.receiver.recover();
+    ring.sender.serve();
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), 0U);
+    EXPECT_NE(ring.word(ring.shape.request_offset()), 0U);
+    ring.is_late = false;
+    ring.sender.serve();
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
+}
+
 // The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Teams: ordered sets of ranks, and what their members do together. The members of a team of n ranks have the team ranks 0 .. n-1.
+ *
+ * A call marked collective is made by every member of the team, in the same order on all of them, with arguments that agree where that is
+ * said; it blocks until the caller's part is done, which may be before the others have done theirs. Members of a node go through
+ * memory that they share, and one member of each node, its first one, speaks for it to other nodes. Whoever waits lets others
+ * run and sleeps when nothing comes for long. One thread at a time makes calls on one team; several threads may do so on several
+ * teams at once. Only blocking calls exist: there are no collective calls that return a handle.
+ *
+ * Failures. A call that refuses its arguments (ACP_ERR_ARGUMENT, ACP_ERR_LIMIT) has told nobody: the other members wait for it, and it may
+ * be made again. Everything else breaks the team on all members, and each of them is told in this or its next call on the team:
+ * ACP_ERR_PEER when a member is dead or its node is lost, ACP_ERR_MISMATCH when members have made different calls (which call, how many
+ * bytes, root, type and operation are compared where members exchange something; ACP_CHECK=on compares them before every call),
+ * ACP_ERR_MEMORY when one had no memory for its part. What such a call has written to its buffers is unspecified. A broken team can be asked
+ * for ranks and be freed. A member that is stopped is waited for.
+ *
+ * acp_finalize and acp_reset free all teams. No call is to be made from a signal handler or from a function that combines. */
+#ifndef ACP_TEAM_H
+#define ACP_TEAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <acp/export.h>
+#include <acp/memory.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A team, as the calling process knows it. */
+typedef struct acp_team* acp_team_t;
+
+#ifdef __cplusplus
+#define ACP_TEAM_NULL (static_cast<acp_team_t>(nullptr))
+#else
+#define ACP_TEAM_NULL ((acp_team_t)0)
+#endif
+
+/* What the elements of a reduction are. */
+enum {
+    ACP_INT32 = 1,
+    ACP_UINT32 = 2,
+    ACP_INT64 = 3,
+    ACP_UINT64 = 4,
+    ACP_FLOAT = 5, /* not with ACP_AND, ACP_OR, ACP_XOR, as ACP_DOUBLE */
+    ACP_DOUBLE = 6
+};
+
+/* How they are combined. Sums of integers wrap around. ACP_MIN and ACP_MAX of floating point numbers take the first of two that compare
+ * neither less nor greater, so the result is unspecified where one is not a number. */
+enum { ACP_SUM = 1, ACP_MIN = 2, ACP_MAX = 3, ACP_AND = 4, ACP_OR = 5, ACP_XOR = 6 };
+
+/* Combines elements: into[i] becomes into[i] combined with from[i], the element of a later member, for `count` elements. It must be
+ * associative and commutative, but for rounding. Called by the thread that makes the collective call; must not throw. */
+typedef void (*acp_combine_t)(void* into, const void* from, size_t count, void* context);
+
+/* The team of all ranks of the job, whose team ranks are their ranks. It is always there and is not freed. Does not block. */
+ACP_API acp_team_t acp_world_team(void);
+
+/* Divides a team: members that give the same colour are a new team, by key and, among equal keys, by their rank in the old one.
+ *   color  < 0: the caller is in none of the new teams and gets ACP_TEAM_NULL, which is no failure: acp_errno() is unchanged
+ * Collective. Returns ACP_TEAM_NULL after a failure too, on all members. */
+ACP_API acp_team_t acp_split_team(acp_team_t team, int color, int key);
+
+/* The members of a team that are on the caller's node, in their order. Collective. Otherwise as acp_split_team. */
+ACP_API acp_team_t acp_split_team_by_node(acp_team_t team);
+
+/* A team of some members of a team, in the order of a list. All members of `team` give the same list; those that are not in it get
+ * ACP_TEAM_NULL, which is no failure.
+ *   ranks  `count` different team ranks of `team`, 1 .. its size
+ * Collective over `team`. ACP_ERR_MISMATCH where members give different lists. */
+ACP_API acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count);
+
+/* Frees a team, which no thread uses any more. Collective; of a broken team it waits for nobody, and what the team took of the heaps (at most
+ * 300 KiB for each member, and about twice ACP_CHANNEL_BYTES for each other member that it exchanged something with) is given back
+ * by acp_finalize or acp_reset only. Returns 0, or -1: ACP_ERR_STALE, ACP_ERR_ARGUMENT (the team of all ranks); after
+ * any other failure too the team is gone. */
+ACP_API int acp_free_team(acp_team_t team);
+
+/* The caller's team rank; how many members there are; the team rank in `other` of the member `rank` of `team`, or -1 with acp_errno()
+ * unchanged where it is not in `other`. -1 after a failure: ACP_ERR_STALE, ACP_ERR_ARGUMENT. Do not block. */
+ACP_API int acp_query_team_rank(acp_team_t team);
+ACP_API int acp_query_team_size(acp_team_t team);
+ACP_API int acp_translate_team_rank(acp_team_t team, int rank, acp_team_t other);
+
+/* All that follows is collective and returns 0, or -1: ACP_ERR_STALE (no such team), ACP_ERR_STATE (another thread is in a call on this
+ * team), ACP_ERR_ARGUMENT, and what breaks a team. Sizes are any up to 2^61-1 bytes. A buffer of 0 bytes may be NULL. */
+
+/* Waits until all members have come. Release and acquire for plain accesses to shared memory, as acp_sync; completes no handle. */
+ACP_API int acp_sync_team(acp_team_t team);
+
+/* acp_sync_team for at most so long. Returns ACP_OK, ACP_ERR_TIMEOUT or another code. After ACP_ERR_TIMEOUT the caller has come all the same:
+ * its next call on the team must be one of these two, which goes on waiting for the same meeting; any other fails with ACP_ERR_STATE.
+ *   timeout_ns  0: only look; < 0: for ever */
+ACP_API int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns);
+
+/* `size` bytes at `buf` of the member `root` are copied to `buf` of all others.   size, root  agree */
+ACP_API int acp_broadcast_team(acp_team_t team, void* buf, size_t size, int root);
+
+/* Combines the elements [i] of all members to [i] of the result, in the order of their team ranks within a node, and nodes in the order of
+ * their first members. So all members get the same bits, and the same again from the same numbers in a job of the same shape.
+ *   send       `count` elements
+ *   recv       room for them, of every member (acp_allreduce_team) or of `root` alone; may be `send`, and overlaps it in no other way
+ *   count, type, operation, root  agree */
+ACP_API int acp_reduce_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation, int root);
+ACP_API int acp_allreduce_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation);
+
+/* The same with elements of the program's own and its own function.
+ *   size     of an element in bytes, 1 .. 32768, else ACP_ERR_LIMIT; elements are passed at addresses of any alignment that
+ *            the size allows up to 64
+ *   context  passed on; the caller's business */
+ACP_API int acp_reduce_by_team(acp_team_t team,
+                               const void* send,
+                               void* recv,
+                               size_t count,
+                               size_t size,
+                               acp_combine_t combine,
+                               void* context,
+                               int root);
+ACP_API int acp_allreduce_by_team(acp_team_t team,
+                                  const void* send,
+                                  void* recv,
+                                  size_t count,
+                                  size_t size,
+                                  acp_combine_t combine,
+                                  void* context);
+
+/* `size` bytes of each member at `send` are put, by team rank, at `recv` of the member `root` (acp_gather_team) or of all
+ * (acp_allgather_team).   recv  room for `size` bytes of each member, where the result goes; `send` may be the caller's place in it, and
+ * overlaps it in no other way.   size, root  agree */
+ACP_API int acp_gather_team(acp_team_t team, const void* send, size_t size, void* recv, int root);
+ACP_API int acp_allgather_team(acp_team_t team, const void* send, size_t size, void* recv);
+
+/* Each member gets at `recv` its `size` bytes of those that the member `root` has for all, by team rank, at `send`.
+ *   recv  may be the root's place there; overlaps it in no other way.   size, root  agree */
+ACP_API int acp_scatter_team(acp_team_t team, const void* send, size_t size, void* recv, int root);
+
+/* Each member sends `size` bytes to each, also to itself: those for member r begin at send + r * size, those of member r are put at
+ * recv + r * size. The two do not overlap.   size  agrees */
+ACP_API int acp_alltoall_team(acp_team_t team, const void* send, size_t size, void* recv);
+
+/* The same with sizes and places, in bytes, of each pair: what one member sends to another is as long as that one expects, else
+ * ACP_ERR_MISMATCH.
+ *   send_sizes, send_offsets, recv_sizes, recv_offsets  an element for each member, by team rank; the ranges received do not overlap */
+ACP_API int acp_alltoallv_team(acp_team_t team,
+                               const void* send,
+                               const size_t* send_sizes,
+                               const size_t* send_offsets,
+                               void* recv,
+                               const size_t* recv_sizes,
+                               const size_t* recv_offsets);
+
+/* Each member gets the combination of its own elements and those of all members before it, in the order of team ranks. Otherwise as
+ * acp_allreduce_team and acp_allreduce_by_team. */
+ACP_API int acp_scan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation);
+ACP_API int acp_scan_by_team(acp_team_t team,
+                             const void* send,
+                             void* recv,
+                             size_t count,
+                             size_t size,
+                             acp_combine_t combine,
+                             void* context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/team.h>: teams, their members, and the barrier.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/team_calls.hpp"
+
+#include <acp/error.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+using api::number_of;
+using base::Code;
+using base::Result;
+using base::Status;
+using team::CollectiveCall;
+using team::Teams;
+
+acp_team_t divide(const char* name,
+                  acp_team_t handle,
+                  CollectiveCall call,
+                  const Teams::Division& division) {
+    return api::run<Gravity::misuse_ends>(name, ACP_TEAM_NULL, [&]() -> Result<acp_team_t> {
+        auto made = library().teams->divide(number_of(handle), call, division);
+        if (!made.is_ok()) return api::in_call(name, std::move(made).failure());
+        return api::team_of(made.value());
+    });
+}
+
+// Tells others whether they have given the same list. Never 0.
+std::uint64_t digest_of(std::span<const int> ranks) noexcept {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
+    std::uint64_t digest = ranks.size();
+    for (const int rank : ranks) {
+        digest = (digest ^ static_cast<std::uint32_t>(rank)) * odd;
+        digest ^= digest >> 32;
+    }
+    return digest | 1;
+}
+
+Status check_list(const team::Membership& members, std::span<const int> ranks) {
+    std::vector<bool> is_listed(members.size());
+    for (const int rank : ranks) {
+        if (auto status = api::check_rank(members, "rank", rank); !status.is_ok()) return status;
+        if (is_listed[static_cast<std::size_t>(rank)])
+            return {Code::argument, "rank " + std::to_string(rank) + " is in the list twice"};
+        is_listed[static_cast<std::size_t>(rank)] = true;
+    }
+    return {};
+}
+
+// As one of the list: the colour 0, and the place as key.
+Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
+    if (ranks == nullptr || count < 1)
+        return Status(Code::argument, "the list of ranks is NULL or has no rank");
+    const std::span list(ranks, static_cast<std::size_t>(count));
+    Teams::Division division{-1, 0, digest_of(list)};
+    Status refusal;
+    auto status = library().teams->ask(number_of(handle), [&](const team::Membership& members) {
+        refusal = check_list(members, list);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (static_cast<std::uint32_t>(list[i]) == members.own())
+                division = {0, static_cast<std::int64_t>(i), division.digest};
+        }
+    });
+    if (status.is_ok()) status = std::move(refusal);
+    if (!status.is_ok()) return status;
+    return division;
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_team_t acp_world_team(void) {
+    return api::run<Gravity::misuse_ends>("acp_world_team", ACP_TEAM_NULL,
+                                          [] { return api::team_of(library().teams->world()); });
+}
+
+acp_team_t acp_split_team(acp_team_t team, int color, int key) {
+    return divide("acp_split_team", team, CollectiveCall::split, {color, key, 0});
+}
+
+acp_team_t acp_split_team_by_node(acp_team_t team) {
+    return divide(
+        "acp_split_team_by_node", team, CollectiveCall::split_by_node,
+        {library().life.is_usable() ? library().member->segment().shape().node : 0, 0, 0});
+}
+
+acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count) {
+    constexpr const char* call = "acp_create_team";
+    return api::run<Gravity::misuse_ends>(call, ACP_TEAM_NULL, [&]() -> Result<acp_team_t> {
+        auto division = division_by(team, ranks, count);
+        if (!division.is_ok()) return api::in_call(call, std::move(division).failure());
+        auto made =
+            library().teams->divide(number_of(team), CollectiveCall::create, division.value());
+        if (!made.is_ok()) return api::in_call(call, std::move(made).failure());
+        return api::team_of(made.value());
+    });
+}
+
+int acp_free_team(acp_team_t team) {
+    return api::run_team_call("acp_free_team",
+                              [&] { return library().teams->free(number_of(team)); });
+}
+
+int acp_query_team_rank(acp_team_t team) {
+    return api::run<Gravity::misuse_ends>("acp_query_team_rank", -1, [&]() -> Result<int> {
+        int rank = -1;
+        auto status = library().teams->ask(number_of(team), [&](const team::Membership& members) {
+            rank = static_cast<int>(members.own());
+        });
+        if (!status.is_ok()) return api::in_call("acp_query_team_rank", std::move(status));
+        return rank;
+    });
+}
+
+int acp_query_team_size(acp_team_t team) {
+    return api::run<Gravity::misuse_ends>("acp_query_team_size", -1, [&]() -> Result<int> {
+        int size = -1;
+        auto status = library().teams->ask(number_of(team), [&](const team::Membership& members) {
+            size = static_cast<int>(members.size());
+        });
+        if (!status.is_ok()) return api::in_call("acp_query_team_size", std::move(status));
+        return size;
+    });
+}
+
+int acp_translate_team_rank(acp_team_t team, int rank, acp_team_t other) {
+    constexpr const char* call = "acp_translate_team_rank";
+    return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
+        std::uint32_t process = 0;
+        std::optional<std::uint32_t> found;
+        Status refusal;
+        auto status = library().teams->ask(number_of(team), [&](const team::Membership& members) {
+            refusal = api::check_rank(members, "rank", rank);
+            if (refusal.is_ok()) process = members.process(static_cast<std::uint32_t>(rank));
+        });
+        if (status.is_ok()) status = std::move(refusal);
+        if (status.is_ok()) {
+            status = library().teams->ask(number_of(other), [&](const team::Membership& members) {
+                found = members.rank_of(process);
+            });
+        }
+        if (!status.is_ok()) return api::in_call(call, std::move(status));
+        return found.has_value() ? static_cast<int>(*found) : -1;
+    });
+}
+
+int acp_sync_team(acp_team_t team) {
+    return api::run_team_call("acp_sync_team", [&] {
+        return library().teams->run(number_of(team), {CollectiveCall::sync, 0},
+                                    [](team::Team& met) { return team::synchronize(met); });
+    });
+}
+
+int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns) {
+    constexpr const char* call = "acp_sync_team_timeout";
+    return api::run<Gravity::reported>(call, int{ACP_ERR_STATE}, [&]() -> Result<int> {
+        auto status = library().teams->run(
+            number_of(team), {CollectiveCall::sync, 0},
+            [](team::Team& met) { return team::synchronize(met); }, gma::Deadline(timeout_ns));
+        const Code code = status.code();
+        if (code != Code::ok) api::keep(api::in_call(call, std::move(status)));
+        return static_cast<int>(code);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/team.h>: what members of a team send each other.
+#include <cstdint>
+#include <utility>
+
+#include "api/team_calls.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using base::Code;
+using base::Result;
+using base::Status;
+using team::CollectiveCall;
+using team::Combiner;
+using team::Signature;
+
+Result<Combiner> combiner_of(int type, int operation) {
+    const auto found = Combiner::of(type, operation);
+    if (found.has_value()) return *found;
+    return Status(Code::argument, "there is no operation " + std::to_string(operation) +
+                                      " on the type " + std::to_string(type));
+}
+
+Result<Combiner> combiner_by(acp_combine_t combine, void* context, std::uint64_t size) {
+    if (combine == nullptr) return Status(Code::argument, "combine is NULL");
+    if (size == 0) return Status(Code::argument, "an element has 0 bytes");
+    if (size > team::board_chunk_bytes) {
+        return Status(Code::limit, "an element has " + std::to_string(size) + " bytes, of " +
+                                       std::to_string(team::board_chunk_bytes) + " at most");
+    }
+    return Combiner(combine, context, size);
+}
+
+// What a reduction is called with.
+struct Arguments {
+    CollectiveCall call;
+    const void* send;
+    void* receive;
+    std::uint64_t count;
+    int root;
+};
+
+Status reduce(acp_team_t handle, const Arguments& what, Result<Combiner> combiner) {
+    if (!combiner.is_ok()) return std::move(combiner).failure();
+    const Combiner& how = combiner.value();
+    std::uint64_t bytes = 0;
+    if (auto status = api::multiply(what.count, how.element_bytes(), bytes); !status.is_ok())
+        return status;
+    const bool is_for_all = what.call != CollectiveCall::reduce;
+    const auto check = [&](const team::Membership& members) -> Status {
+        Status status = is_for_all ? Status() : api::check_rank(members, "root", what.root);
+        if (status.is_ok()) status = api::check_buffer("send", what.send, bytes);
+        if (status.is_ok() &&
+            (is_for_all || members.own() == static_cast<std::uint32_t>(what.root)))
+            status = api::check_buffer("recv", what.receive, bytes);
+        return status;
+    };
+    const team::Reduction reduction{static_cast<const char*>(what.send),
+                                    static_cast<char*>(what.receive), what.count, &how};
+    const auto to = static_cast<std::uint32_t>(is_for_all ? 0 : what.root);
+    return api::make_call(handle, Signature(what.call, bytes, to, how.combination()), check,
+                          [&](team::Team& team) {
+                              if (what.call == CollectiveCall::scan)
+                                  return team::scan(team, reduction);
+                              return is_for_all ? team::all_reduce(team, reduction)
+                                                : team::reduce(team, reduction, to);
+                          });
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(readability-function-size): what each of two sides has, not options
+
+int acp_broadcast_team(acp_team_t team, void* buf, size_t size, int root) {
+    return api::run_team_call("acp_broadcast_team", [&]() -> Status {
+        std::uint64_t bytes = 0;
+        if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
+        const auto from = static_cast<std::uint32_t>(root);
+        return api::make_call(
+            team, Signature(CollectiveCall::broadcast, bytes, from),
+            [&](const team::Membership& members) {
+                Status status = api::check_rank(members, "root", root);
+                return status.is_ok() ? api::check_buffer("buf", buf, bytes) : std::move(status);
+            },
+            [&](team::Team& among) {
+                return team::broadcast(among, static_cast<char*>(buf), bytes, from);
+            });
+    });
+}
+
+int acp_reduce_team(acp_team_t team,
+                    const void* send,
+                    void* recv,
+                    size_t count,
+                    int type,
+                    int operation,
+                    int root) {
+    return api::run_team_call("acp_reduce_team", [&] {
+        return reduce(team, {CollectiveCall::reduce, send, recv, count, root},
+                      combiner_of(type, operation));
+    });
+}
+
+int acp_allreduce_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::run_team_call("acp_allreduce_team", [&] {
+        return reduce(team, {CollectiveCall::allreduce, send, recv, count, 0},
+                      combiner_of(type, operation));
+    });
+}
+
+int acp_reduce_by_team(acp_team_t team,
+                       const void* send,
+                       void* recv,
+                       size_t count,
+                       size_t size,
+                       acp_combine_t combine,
+                       void* context,
+                       int root) {
+    return api::run_team_call("acp_reduce_by_team", [&] {
+        return reduce(team, {CollectiveCall::reduce, send, recv, count, root},
+                      combiner_by(combine, context, size));
+    });
+}
+
+int acp_allreduce_by_team(acp_team_t team,
+                          const void* send,
+                          void* recv,
+                          size_t count,
+                          size_t size,
+                          acp_combine_t combine,
+                          void* context) {
+    return api::run_team_call("acp_allreduce_by_team", [&] {
+        return reduce(team, {CollectiveCall::allreduce, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+int acp_scan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::run_team_call("acp_scan_team", [&] {
+        return reduce(team, {CollectiveCall::scan, send, recv, count, 0},
+                      combiner_of(type, operation));
+    });
+}
+
+int acp_scan_by_team(acp_team_t team,
+                     const void* send,
+                     void* recv,
+                     size_t count,
+                     size_t size,
+                     acp_combine_t combine,
+                     void* context) {
+    return api::run_team_call("acp_scan_by_team", [&] {
+        return reduce(team, {CollectiveCall::scan, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+// NOLINTEND(readability-function-size)
+
+}  // extern "C"

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/team.h>: what each member has for each other one.
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/team_calls.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using base::Code;
+using base::Status;
+using team::CollectiveCall;
+using team::Membership;
+using team::Signature;
+
+// A size of each member, and the bytes of all members together.
+Status check_sizes(const Membership& members, std::uint64_t bytes, std::uint64_t& all) {
+    Status status = api::multiply(bytes, 1, all);
+    return status.is_ok() ? api::multiply(bytes, members.size(), all) : std::move(status);
+}
+
+// Of a call that brings something of all members together, or apart.
+struct Buffers {
+    const void* one;  // `bytes` bytes
+    const void* all;  // as much for each member
+    const char* one_name;
+    const char* all_name;
+};
+
+Status check(const Membership& members,
+             std::uint64_t bytes,
+             bool is_all_used,
+             const Buffers& buffers) {
+    std::uint64_t all = 0;
+    Status status = check_sizes(members, bytes, all);
+    if (status.is_ok()) status = api::check_buffer(buffers.one_name, buffers.one, bytes);
+    if (status.is_ok() && is_all_used)
+        status = api::check_buffer(buffers.all_name, buffers.all, all);
+    return status;
+}
+
+Status check_with_root(const Membership& members,
+                       std::uint64_t bytes,
+                       int root,
+                       const Buffers& buffers) {
+    Status status = api::check_rank(members, "root", root);
+    if (!status.is_ok()) return status;
+    return check(members, bytes, members.own() == static_cast<std::uint32_t>(root), buffers);
+}
+
+// One side of an exchange of pairs.
+struct Side {
+    const void* buffer;
+    const size_t* sizes;
+    const size_t* offsets;
+    const char* name;
+};
+
+Status check_side(const Membership& members, const Side& side) {
+    if (side.sizes == nullptr || side.offsets == nullptr) {
+        return {Code::argument,
+                std::string(side.name) + "_sizes or " + side.name + "_offsets is NULL"};
+    }
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+        std::uint64_t bytes = 0;
+        Status status = api::multiply(side.sizes[rank], 1, bytes);
+        if (status.is_ok()) status = api::multiply(side.offsets[rank], 1, bytes);
+        if (status.is_ok()) status = api::check_buffer(side.name, side.buffer, side.sizes[rank]);
+        if (!status.is_ok()) return status;
+    }
+    return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(readability-function-size): what each of two sides has, not options
+
+int acp_gather_team(acp_team_t team, const void* send, size_t size, void* recv, int root) {
+    return api::run_team_call("acp_gather_team", [&] {
+        const auto to = static_cast<std::uint32_t>(root);
+        return api::make_call(
+            team, Signature(CollectiveCall::gather, size, to),
+            [&](const Membership& members) {
+                return check_with_root(members, size, root, {send, recv, "send", "recv"});
+            },
+            [&](team::Team& among) {
+                return team::gather(among, static_cast<const char*>(send), static_cast<char*>(recv),
+                                    size, to);
+            });
+    });
+}
+
+int acp_allgather_team(acp_team_t team, const void* send, size_t size, void* recv) {
+    return api::run_team_call("acp_allgather_team", [&] {
+        return api::make_call(
+            team, Signature(CollectiveCall::allgather, size),
+            [&](const Membership& members) {
+                return check(members, size, true, {send, recv, "send", "recv"});
+            },
+            [&](team::Team& among) {
+                return team::all_gather(among, static_cast<const char*>(send),
+                                        static_cast<char*>(recv), size);
+            });
+    });
+}
+
+int acp_scatter_team(acp_team_t team, const void* send, size_t size, void* recv, int root) {
+    return api::run_team_call("acp_scatter_team", [&] {
+        const auto from = static_cast<std::uint32_t>(root);
+        return api::make_call(
+            team, Signature(CollectiveCall::scatter, size, from),
+            [&](const Membership& members) {
+                return check_with_root(members, size, root, {recv, send, "recv", "send"});
+            },
+            [&](team::Team& among) {
+                return team::scatter(among, static_cast<const char*>(send),
+                                     static_cast<char*>(recv), size, from);
+            });
+    });
+}
+
+int acp_alltoall_team(acp_team_t team, const void* send, size_t size, void* recv) {
+    return api::run_team_call("acp_alltoall_team", [&] {
+        return api::make_call(
+            team, Signature(CollectiveCall::alltoall, size),
+            [&](const Membership& members) {
+                std::uint64_t all = 0;
+                Status status = check_sizes(members, size, all);
+                if (status.is_ok()) status = api::check_buffer("send", send, all);
+                return status.is_ok() ? api::check_buffer("recv", recv, all) : std::move(status);
+            },
+            [&](team::Team& among) {
+                const std::vector<std::size_t> sizes(among.members().size(), size);
+                std::vector<std::size_t> offsets(sizes.size());
+                for (std::size_t rank = 0; rank < offsets.size(); ++rank)
+                    offsets[rank] = rank * size;
+                return team::all_to_all(among, static_cast<const char*>(send), {sizes, offsets},
+                                        static_cast<char*>(recv), {sizes, offsets});
+            });
+    });
+}
+
+int acp_alltoallv_team(acp_team_t team,
+                       const void* send,
+                       const size_t* send_sizes,
+                       const size_t* send_offsets,
+                       void* recv,
+                       const size_t* recv_sizes,
+                       const size_t* recv_offsets) {
+    return api::run_team_call("acp_alltoallv_team", [&] {
+        return api::make_call(
+            team, Signature(CollectiveCall::alltoallv, 0),
+            [&](const Membership& members) -> Status {
+                Status status = check_side(members, {send, send_sizes, send_offsets, "send"});
+                if (status.is_ok())
+                    status = check_side(members, {recv, recv_sizes, recv_offsets, "recv"});
+                if (status.is_ok() && send_sizes[members.own()] != recv_sizes[members.own()]) {
+                    return {Code::argument,
+                            "the caller sends itself " + std::to_string(send_sizes[members.own()]) +
+                                " bytes and expects " + std::to_string(recv_sizes[members.own()])};
+                }
+                return status;
+            },
+            [&](team::Team& among) {
+                const std::size_t count = among.members().size();
+                return team::all_to_all(
+                    among, static_cast<const char*>(send),
+                    {std::span(send_sizes, count), std::span(send_offsets, count)},
+                    static_cast<char*>(recv),
+                    {std::span(recv_sizes, count), std::span(recv_offsets, count)});
+            });
+    });
+}
+
+// NOLINTEND(readability-function-size)
+
+}  // extern "C"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the members of a team on one node show each other: each has a block of shared memory in which it publishes, and all others of the node
+// read it there. A call on a team is a number of rounds, the same on all members of the node; in a round some of them publish, each at
+// most once, and some of these are read by others. Knows no waiting: a member asks until what it needs is there.
+//
+// A block has room for `depth` rounds. So a member may publish in a round when all members of the node have finished the round `depth` before
+// it: nobody reads any more what it overwrites.
+//
+// A member that dies or is stopped has published or not, finished or not; nothing that it leaves blocks the words of others.
+// For the one thread that is in a call on the team. Tests: tests/unit/team/board_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "team/signature.hpp"
+
+namespace acp::team {
+
+inline constexpr std::uint32_t board_depth = 8;
+inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the most that is published in a round
+inline constexpr std::uint64_t trouble_text_bytes = 440;
+
+using RoundNumber = std::uint64_t;
+
+// One round of one member: a cache line, so that what is short comes with its flag. Written by the block's owner, read by those of its node.
+struct alignas(64) BoardLine {
+    static constexpr std::uint64_t inline_bytes_max = 40;
+
+    std::atomic<RoundNumber> round{0};  // the one that is published here; written last
+    Signature signature;
+    std::array<std::byte, inline_bytes_max> bytes{};  // the payload, if it fits
+};
+
+static_assert(sizeof(BoardLine) == 64);
+
+// Why a team is broken, as another member tells it. Written by put_signal of any member, of which mostly one does; read by the owner.
+struct alignas(64) Trouble {
+    std::atomic<std::uint64_t> code{0};           // of base::Code; written last; 0: none
+    std::array<char, trouble_text_bytes> text{};  // ends with 0
+};
+
+// The block of a member. Its chunks follow. All zero at the start.
+struct BoardBlock {
+    std::array<BoardLine, board_depth> lines;
+    alignas(64) std::atomic<RoundNumber> finished{
+        0};  // by the owner: it reads nothing any more of this round and those before
+    alignas(64) std::atomic<std::uint32_t> departed{
+        0};  // counted by those of the node that have freed the team
+    Trouble trouble;
+};
+
+static_assert(sizeof(BoardBlock) == 64 * (board_depth + 2) + 448);
+
+inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * board_chunk_bytes;
+
+class Board {
+public:
+    // How the owner of a word that others of the node wait for publishes it.
+    enum class Fence : std::uint8_t {
+        by_sleeper,  // who goes to sleep has the CPUs of all pass a barrier (os::expedite)
+        by_each      // where the kernel refuses that
+    };
+
+    //   blocks  of the members of the node, by their place; outlive this
+    //   own     the caller's place
+    Board(std::vector<char*> blocks, std::uint32_t own, Fence fence)
+        : blocks_(std::move(blocks)), own_(own), is_fence_by_each_(fence == Fence::by_each) {}
+
+    [[nodiscard]] std::uint32_t size() const noexcept {
+        return static_cast<std::uint32_t>(blocks_.size());
+    }
+
+    // The next round of this node.
+    RoundNumber begin_round() noexcept { return ++round_; }
+
+    // Whether the caller may publish in a round.
+    [[nodiscard]] bool has_room(RoundNumber round) noexcept {
+        if (round <= known_finished_ + board_depth) return true;
+        RoundNumber least = round;  // where the caller is alone on its node
+        for (std::uint32_t place = 0; place < size(); ++place) {
+            if (place == own_) continue;
+            // acquire: what the other one read, it read before; partner: finish()
+            least = std::min(least, block(place).finished.load(std::memory_order_acquire));
+        }
+        known_finished_ = least;
+        return round <= known_finished_ + board_depth;
+    }
+
+    // Where the caller puts what it publishes in a round for which it has room.
+    [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) const noexcept {
+        return payload(own_, round, bytes);
+    }
+
+    // After this others must be rung.
+    void publish(RoundNumber round, const Signature& signature) noexcept {
+        BoardLine& line = line_of(own_, round);
+        line.signature = signature;
+        store(line.round, round);
+    }
+
+    // Whether a member has published in a round.
+    [[nodiscard]] bool is_published(std::uint32_t place, RoundNumber round) const noexcept {
+        // acquire: what was published; partner: publish()
+        return line_of(place, round).round.load(std::memory_order_acquire) == round;
+    }
+
+    // What a member has published, which stays until the caller has finished the round.
+    [[nodiscard]] const Signature& signature(std::uint32_t place,
+                                             RoundNumber round) const noexcept {
+        return line_of(place, round).signature;
+    }
+
+    [[nodiscard]] const char* published(std::uint32_t place,
+                                        RoundNumber round,
+                                        std::uint64_t bytes) const noexcept {
+        return payload(place, round, bytes);
+    }
+
+    // The caller reads nothing any more of this round and those before. After this others must be rung.
+    void finish(RoundNumber round) noexcept { store(block(own_).finished, round); }
+
+    // The caller touches the block of a member no more. After this that one must be rung.
+    void depart_from(std::uint32_t place) noexcept {
+        block(place).departed.fetch_add(1,
+                                        std::memory_order_seq_cst);  // before the look at the bell
+    }
+
+    // Whether no other member touches the caller's block any more.
+    [[nodiscard]] bool have_others_departed() const noexcept {
+        return block(own_).departed.load(std::memory_order_acquire) == size() - 1;
+    }
+
+    [[nodiscard]] const Trouble& own_trouble() const noexcept { return block(own_).trouble; }
+
+private:
+    template <typename Word, typename Value>
+    void store(std::atomic<Word>& word, Value value) noexcept {
+        if (is_fence_by_each_) [[unlikely]] {
+            word.exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()
+            return;
+        }
+        word.store(value, std::memory_order_release);
+        // The processor is held by the sleeper's barrier, the compiler by this; partner: os::expedite() of the sleeper.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+
+    [[nodiscard]] BoardBlock& block(std::uint32_t place) const noexcept {
+        return *reinterpret_cast<BoardBlock*>(blocks_[place]);
+    }
+
+    [[nodiscard]] BoardLine& line_of(std::uint32_t place, RoundNumber round) const noexcept {
+        return block(place).lines[round % board_depth];
+    }
+
+    [[nodiscard]] char* payload(std::uint32_t place,
+                                RoundNumber round,
+                                std::uint64_t bytes) const noexcept {
+        if (bytes <= BoardLine::inline_bytes_max)
+            return reinterpret_cast<char*>(line_of(place, round).bytes.data());
+        return blocks_[place] + sizeof(BoardBlock) + round % board_depth * board_chunk_bytes;
+    }
+
+    std::vector<char*> blocks_;
+    std::uint32_t own_;
+    bool is_fence_by_each_;
+    RoundNumber round_ = 0;
+    RoundNumber known_finished_ = 0;  // all others have finished it
+};
+
+}  // namespace acp::team

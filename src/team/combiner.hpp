@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How elements of a reduction are combined: the operations of the interface on its types, or a function of the program. Knows no team. Any
+// thread.
+// Tests: tests/unit/team/combiner_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "team/signature.hpp"
+
+namespace acp::team {
+
+class Combiner {
+public:
+    using OwnFunction = void (*)(void* into, const void* from, std::size_t count, void* context);
+
+    // nullopt: there is no such type or operation, or not for this type.
+    [[nodiscard]] static std::optional<Combiner> of(int type, int operation) noexcept;
+
+    //   bytes  of an element
+    Combiner(OwnFunction function, void* context, std::uint64_t bytes) noexcept
+        : own_(function), context_(context), element_bytes_(bytes) {}
+
+    [[nodiscard]] std::uint64_t element_bytes() const noexcept { return element_bytes_; }
+
+    [[nodiscard]] Combination combination() const noexcept { return combination_; }
+
+    // Whether elements may want an alignment of more than 8 bytes.
+    [[nodiscard]] bool is_own() const noexcept { return own_ != nullptr; }
+
+    // into[i] becomes first[i] combined with second[i].
+    //   into  may be `first`, and overlaps them in no other way
+    void combine(void* into, const void* first, const void* second, std::uint64_t count) const;
+
+private:
+    using Function = void (*)(void* into,
+                              const void* first,
+                              const void* second,
+                              std::uint64_t count) noexcept;
+
+    Combiner(Function function, std::uint64_t bytes, Combination combination) noexcept
+        : function_(function), element_bytes_(bytes), combination_(combination) {}
+
+    template <typename Element>
+    static std::optional<Combiner> of_type(int type, int operation) noexcept;
+
+    Function function_ = nullptr;
+    OwnFunction own_ = nullptr;
+    void* context_ = nullptr;
+    std::uint64_t element_bytes_;
+    Combination combination_;
+};
+
+}  // namespace acp::team

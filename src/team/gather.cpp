@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathering on all members: the members of a node show each other what they have, each sends it to the leaders of the other nodes, and
+// these show it to theirs.
+#include <algorithm>
+#include <cstring>
+
+#include "team/collectives.hpp"
+
+namespace acp::team {
+
+namespace {
+
+class AllGather {
+public:
+    AllGather(Team& team, char* receive, std::uint64_t bytes) noexcept
+        : team_(team), members_(team.members()), receive_(receive), bytes_(bytes) {}
+
+    bool run() { return show_near() && exchange_far() && show_far(); }
+
+private:
+    [[nodiscard]] char* at(std::uint32_t rank) const noexcept { return receive_ + rank * bytes_; }
+
+    bool show_near() {
+        const auto near = members_.near();
+        if (near.size() == 1) return true;
+        std::uint64_t done = 0;
+        do {
+            const std::uint64_t now = std::min(bytes_ - done, board_chunk_bytes);
+            const RoundNumber round = team_.begin_round();
+            char* const room = team_.room(round, now);
+            if (room == nullptr) return false;
+            if (now != 0) std::memcpy(room, at(members_.own()) + done, now);
+            team_.publish(round);
+            for (std::uint32_t place = 0; place < near.size(); ++place) {
+                if (place == members_.own_place()) continue;
+                const char* const shown = team_.read(place, round, now);
+                if (shown == nullptr) return false;
+                if (now != 0) std::memcpy(at(near[place]) + done, shown, now);
+            }
+            team_.finish(round);
+            done += now;
+        } while (done < bytes_);
+        return true;
+    }
+
+    bool exchange_far() {
+        const std::uint32_t nodes = members_.nodes();
+        const std::uint32_t own = members_.own_node();
+        const std::size_t received =
+            members_.is_leader() ? members_.size() - members_.near().size() : 0;
+        std::vector<FarMessage> messages(nodes - 1 + received);
+        auto next = messages.begin();
+        for (std::uint32_t step = 1; step < nodes; ++step) {
+            const std::uint32_t node = (own + step) % nodes;
+            if (!team_.begin_send(*next++, members_.leader(node), at(members_.own()), bytes_))
+                return false;
+            if (!members_.is_leader()) continue;
+            for (const std::uint32_t rank : members_.on_node(node)) {
+                if (!team_.begin_receive(*next++, rank, at(rank), bytes_)) return false;
+            }
+        }
+        return team_.settle(messages);
+    }
+
+    // What is short goes together.
+    bool show_far() {
+        if (members_.near().size() == 1) return true;
+        const std::uint64_t all = (members_.size() - members_.near().size()) * bytes_;
+        if (all > board_chunk_bytes) {
+            return for_each_far(
+                [this](std::uint32_t rank) { return near_broadcast(team_, at(rank), bytes_, 0); });
+        }
+        if (all == 0) return true;
+        char* const packed = team_.scratch().take(all);
+        char* next = packed;
+        if (members_.is_leader()) {
+            (void)for_each_far([&](std::uint32_t rank) {
+                std::memcpy(std::exchange(next, next + bytes_), at(rank), bytes_);
+                return true;
+            });
+        }
+        if (!near_broadcast(team_, packed, all, 0)) return false;
+        next = packed;
+        return for_each_far([&](std::uint32_t rank) {
+            std::memcpy(at(rank), std::exchange(next, next + bytes_), bytes_);
+            return true;
+        });
+    }
+
+    template <typename Call>
+    bool for_each_far(const Call& call) {
+        for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+            if (members_.node_of(rank) != members_.own_node() && !call(rank)) return false;
+        }
+        return true;
+    }
+
+    Team& team_;
+    const Membership& members_;
+    char* receive_;
+    std::uint64_t bytes_;
+};
+
+}  // namespace
+
+bool all_gather(Team& team, const char* send, char* receive, std::uint64_t bytes) {
+    char* const own = receive + team.members().own() * bytes;
+    if (own != send && bytes != 0) std::memcpy(own, send, bytes);
+    return AllGather(team, receive, bytes).run();
+}
+
+}  // namespace acp::team

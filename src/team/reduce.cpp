@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reductions. On a node short ones take a round: each publishes its elements, and whoever wants the result combines all of them. Of long ones
+// each member combines a part of what all have published, and publishes that; while it does so the next chunk is published. Between
+// nodes the leaders, or the root, combine what the nodes have, in the order of the nodes.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "team/collectives.hpp"
+#include "team/far_tree.hpp"
+
+namespace acp::team {
+
+namespace {
+
+constexpr std::uint64_t one_round_bytes_max = 4096;
+
+// A reduction among the members of a node.
+class NearReduction {
+public:
+    //   to  the place of the one that gets the result; nullopt: all do
+    NearReduction(Team& team, const Reduction& what, std::optional<std::uint32_t> to) noexcept
+        : team_(team),
+          what_(what),
+          combiner_(*what.combiner),
+          size_(what.combiner->element_bytes()),
+          members_(static_cast<std::uint32_t>(team.members().near().size())),
+          own_(team.members().own_place()),
+          is_wanted_(!to.has_value() || *to == own_) {}
+
+    bool run() {
+        if (members_ == 1) {
+            copy(what_.receive, what_.send, what_.count * size_);
+            return true;
+        }
+        if (what_.count * size_ <= one_round_bytes_max) return run_at_once();
+        return run_by_chunks();
+    }
+
+private:
+    // Elements of a part of a chunk.
+    struct Range {
+        std::uint64_t begin = 0;
+        std::uint64_t count = 0;
+    };
+
+    // Own elements are never published beside their flag: they may want a better alignment.
+    [[nodiscard]] std::uint64_t shown(std::uint64_t bytes) const noexcept {
+        return combiner_.is_own() ? std::max(bytes, BoardLine::inline_bytes_max + 1) : bytes;
+    }
+
+    bool run_at_once() {
+        const std::uint64_t bytes = what_.count * size_;
+        const RoundNumber round = team_.begin_round();
+        char* const room = team_.room(round, shown(bytes));
+        if (room == nullptr) return false;
+        copy(room, what_.send, bytes);
+        team_.publish(round);
+        if (is_wanted_) {
+            const char* const first = team_.read(0, round, shown(bytes));
+            if (first == nullptr) return false;
+            for (std::uint32_t place = 1; place < members_; ++place) {
+                const char* const next = team_.read(place, round, shown(bytes));
+                if (next == nullptr) return false;
+                combiner_.combine(what_.receive, place == 1 ? first : what_.receive, next,
+                                  what_.count);
+            }
+        }
+        team_.finish(round);
+        return true;
+    }
+
+    // Chunk k is shown in one round, combined in a later one, and taken after that, while the next chunks are shown and combined.
+    bool run_by_chunks() {
+        chunk_ = board_chunk_bytes / size_;
+        const std::uint64_t chunks = (what_.count + chunk_ - 1) / chunk_;
+        if (!show(0)) return false;
+        for (std::uint64_t k = 0; k < chunks; ++k) {
+            if (k + 1 < chunks && !show(k + 1)) return false;
+            if (!combine(k)) return false;
+            if (k > 0 && !take(k - 1)) return false;
+            if (k + 1 < chunks) team_.finish(shown_[(k + 1) % 2] - 1);
+        }
+        if (!take(chunks - 1)) return false;
+        team_.finish(combined_[(chunks - 1) % 2]);
+        return true;
+    }
+
+    [[nodiscard]] std::uint64_t count_of(std::uint64_t k) const noexcept {
+        return std::min(chunk_, what_.count - k * chunk_);
+    }
+
+    // The part of chunk k that the member of a place combines.
+    [[nodiscard]] Range part(std::uint64_t k, std::uint32_t place) const noexcept {
+        const std::uint64_t count = count_of(k);
+        const std::uint64_t begin = count * place / members_;
+        return {begin, count * (place + 1) / members_ - begin};
+    }
+
+    bool show(std::uint64_t k) {
+        const std::uint64_t bytes = count_of(k) * size_;
+        const RoundNumber round = shown_[k % 2] = team_.begin_round();
+        char* const room = team_.room(round, shown(bytes));
+        if (room == nullptr) return false;
+        copy(room, what_.send + k * chunk_ * size_, bytes);
+        team_.publish(round);
+        return true;
+    }
+
+    bool combine(std::uint64_t k) {
+        const Range own = part(k, own_);
+        const std::uint64_t bytes = shown(count_of(k) * size_);
+        const RoundNumber round = combined_[k % 2] = team_.begin_round();
+        char* const room = team_.room(round, shown(own.count * size_));
+        const char* const first = team_.read(0, shown_[k % 2], bytes);
+        if (room == nullptr || first == nullptr) return false;
+        for (std::uint32_t place = 1; place < members_; ++place) {
+            const char* const next = team_.read(place, shown_[k % 2], bytes);
+            if (next == nullptr) return false;
+            combiner_.combine(room, place == 1 ? first + own.begin * size_ : room,
+                              next + own.begin * size_, own.count);
+        }
+        team_.publish(round);
+        return true;
+    }
+
+    bool take(std::uint64_t k) {
+        if (!is_wanted_) return true;
+        char* const target = what_.receive + k * chunk_ * size_;
+        for (std::uint32_t place = 0; place < members_; ++place) {
+            const Range range = part(k, place);
+            const char* const done =
+                team_.read(place, combined_[k % 2], shown(range.count * size_));
+            if (done == nullptr) return false;
+            copy(target + range.begin * size_, done, range.count * size_);
+        }
+        return true;
+    }
+
+    Team& team_;
+    const Reduction& what_;
+    const Combiner& combiner_;
+    std::uint64_t size_;
+    std::uint32_t members_;
+    std::uint32_t own_;
+    bool is_wanted_;
+    std::uint64_t chunk_ = 0;  // elements
+    std::array<RoundNumber, 2> shown_{};
+    std::array<RoundNumber, 2> combined_{};
+};
+
+// The parts of all nodes, one after the other in memory, each with room for a segment.
+class NodeParts {
+public:
+    NodeParts(Team& team, std::uint64_t room) : room_(room), nodes_(team.members().nodes()) {
+        memory_ = team.scratch().take(room * nodes_);
+    }
+
+    [[nodiscard]] char* part(std::uint32_t node) const noexcept { return memory_ + node * room_; }
+
+    void combine(const Combiner& combiner, char* into, std::uint64_t count) const {
+        combiner.combine(into, part(0), part(1), count);
+        for (std::uint32_t node = 2; node < nodes_; ++node)
+            combiner.combine(into, into, part(node), count);
+    }
+
+private:
+    std::uint64_t room_;
+    std::uint32_t nodes_;
+    char* memory_;
+};
+
+std::uint64_t round_up(std::uint64_t bytes) noexcept {
+    return (bytes + 63) / 64 * 64;
+}
+
+// How many elements of each member are combined before those that follow.
+std::uint64_t segment_count(const Team& team, const Combiner& combiner) noexcept {
+    const std::uint64_t count = segment_bytes(team.members().nodes()) / combiner.element_bytes();
+    return count == 0 ? 1 : count;
+}
+
+// Brings the parts of all nodes to one member, which speaks for its node as the leaders speak for theirs.
+bool bring_to(Team& team, const NodeParts& parts, std::uint64_t bytes, std::uint32_t rank) {
+    const Membership& members = team.members();
+    const std::uint32_t node = members.node_of(rank);
+    std::vector<FarMessage> messages(members.own() == rank ? members.nodes() : 1);
+    if (members.own() != rank) {
+        const std::uint32_t own = members.own_node();
+        return team.begin_send(messages[0], rank, parts.part(own), bytes) && team.settle(messages);
+    }
+    for (std::uint32_t other = 0; other < members.nodes(); ++other) {
+        if (other == node) continue;
+        if (!team.begin_receive(messages[other], members.leader(other), parts.part(other), bytes))
+            return false;
+    }
+    return team.settle(messages);
+}
+
+// Leaders only: each sends its node's part to all others.
+bool exchange(Team& team, const NodeParts& parts, std::uint64_t bytes) {
+    const Membership& members = team.members();
+    const std::uint32_t own = members.own_node();
+    std::vector<FarMessage> messages(std::size_t{2} * members.nodes());
+    for (std::uint32_t step = 1; step < members.nodes(); ++step) {
+        const std::uint32_t to = (own + step) % members.nodes();
+        const std::size_t place = std::size_t{2} * to;
+        if (!team.begin_receive(messages[place], members.leader(to), parts.part(to), bytes) ||
+            !team.begin_send(messages[place + 1], members.leader(to), parts.part(own), bytes))
+            return false;
+    }
+    return team.settle(messages);
+}
+
+// Leaders only: from the parts of all nodes the result on all of them.
+bool combine_nodes(Team& team, const NodeParts& parts, const Reduction& what) {
+    const std::uint64_t bytes = what.count * what.combiner->element_bytes();
+    if (team.members().nodes() <= flat_nodes_max) {
+        if (!exchange(team, parts, bytes)) return false;
+        parts.combine(*what.combiner, what.receive, what.count);
+        return true;
+    }
+    const std::uint32_t first = team.members().leader(0);
+    if (!bring_to(team, parts, bytes, first)) return false;
+    if (team.members().own() == first) parts.combine(*what.combiner, what.receive, what.count);
+    FarTree tree(team, first);
+    return tree.receive(what.receive, bytes) && tree.begin_sends(what.receive, bytes) &&
+           tree.settle();
+}
+
+// Calls run(part of the reduction) for each segment, at least once.
+template <typename Run>
+bool by_segments(Team& team, const Reduction& reduction, const Run& run) {
+    const std::uint64_t size = reduction.combiner->element_bytes();
+    const std::uint64_t segment = segment_count(team, *reduction.combiner);
+    std::uint64_t done = 0;
+    do {
+        Reduction part = reduction;
+        part.count = std::min(reduction.count - done, segment);
+        part.send += done * size;
+        if (part.receive != nullptr) part.receive += done * size;
+        if (!run(part)) return false;
+        done += part.count;
+    } while (done < reduction.count);
+    return true;
+}
+
+}  // namespace
+
+bool reduce(Team& team, const Reduction& reduction, std::uint32_t root) {
+    const Membership& members = team.members();
+    const std::uint32_t own = members.own_node();
+    const bool is_at_root = own == members.node_of(root);
+    const std::uint32_t speaker = is_at_root ? members.place_of(root) : 0;
+    if (members.nodes() == 1) return NearReduction(team, reduction, speaker).run();
+    return by_segments(team, reduction, [&](const Reduction& part) {
+        const std::uint64_t bytes = part.count * part.combiner->element_bytes();
+        const bool is_speaker = members.own_place() == speaker;
+        const NodeParts parts(team, is_speaker ? round_up(bytes) : 0);
+        Reduction near = part;
+        near.receive = parts.part(own);
+        if (!NearReduction(team, near, speaker).run()) return false;
+        if (!is_speaker) return true;
+        if (!bring_to(team, parts, bytes, root)) return false;
+        if (members.own() == root) parts.combine(*part.combiner, part.receive, part.count);
+        return true;
+    });
+}
+
+bool all_reduce(Team& team, const Reduction& reduction) {
+    const Membership& members = team.members();
+    if (members.nodes() == 1) return NearReduction(team, reduction, std::nullopt).run();
+    return by_segments(team, reduction, [&](const Reduction& part) {
+        const std::uint64_t bytes = part.count * part.combiner->element_bytes();
+        const NodeParts parts(team, members.is_leader() ? round_up(bytes) : 0);
+        Reduction near = part;
+        near.receive = parts.part(members.own_node());
+        if (!NearReduction(team, near, std::uint32_t{0}).run()) return false;
+        if (members.is_leader() && !combine_nodes(team, parts, part)) return false;
+        return near_broadcast(team, part.receive, bytes, 0);
+    });
+}
+
+}  // namespace acp::team

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a collective call is, in two words that travel with everything its members exchange: members that have made different calls find
+// out by comparing them. Pure; any thread.
+// Tests: tests/unit/team/signature_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace acp::team {
+
+enum class CollectiveCall : std::uint8_t {
+    none,
+    sync,
+    split,
+    split_by_node,
+    create,
+    free,
+    broadcast,
+    reduce,
+    allreduce,
+    gather,
+    allgather,
+    scatter,
+    alltoall,
+    alltoallv,
+    scan
+};
+
+// "acp_broadcast_team"
+[[nodiscard]] const char* name_of(CollectiveCall call) noexcept;
+
+// How the elements of a reduction are combined: what the interface calls type and operation, or a function of the program.
+struct Combination {
+    std::uint8_t type = 0;       // 0: the program's own elements
+    std::uint8_t operation = 0;  // 0: the program's own function
+
+    friend bool operator==(const Combination&, const Combination&) = default;
+};
+
+struct Signature {
+    std::uint64_t what = 0;   // call, combination and root
+    std::uint64_t bytes = 0;  // of each member, or of each pair
+
+    Signature() noexcept = default;
+
+    //   root  a team rank, where the call has one
+    Signature(CollectiveCall call,
+              std::uint64_t size,
+              std::uint32_t root = 0,
+              Combination combination = {}) noexcept
+        : what(static_cast<std::uint64_t>(call) | std::uint64_t{combination.type} << 8 |
+               std::uint64_t{combination.operation} << 16 | std::uint64_t{root} << 32),
+          bytes(size) {}
+
+    [[nodiscard]] CollectiveCall call() const noexcept {
+        return static_cast<CollectiveCall>(what & 0xff);
+    }
+
+    [[nodiscard]] std::uint32_t root() const noexcept {
+        return static_cast<std::uint32_t>(what >> 32);
+    }
+
+    [[nodiscard]] Combination combination() const noexcept {
+        return {static_cast<std::uint8_t>(what >> 8), static_cast<std::uint8_t>(what >> 16)};
+    }
+
+    friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+static_assert(sizeof(Signature) == 16);
+
+// "acp_reduce_team of 80 bytes (int64, sum) to rank 2"
+[[nodiscard]] std::string describe(const Signature& signature);
+
+}  // namespace acp::team

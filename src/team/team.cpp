@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Waiting for other members, and what breaks a team.
+#include "team/team.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "data/ask.hpp"
+#include "gma/condition.hpp"
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "os/membarrier.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::team {
+
+using base::Code;
+using base::Status;
+
+namespace {
+
+constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
+
+// Of memory of a process of this node.
+char* pointer_to(const gma::Gma& gma, std::uint32_t process, GlobalAddress address) noexcept {
+    const local::Space& space = gma.space();
+    const std::uint64_t offset =
+        address - space.claimed_address(process, static_cast<node::Claim>(0));
+    return space.segment().claimed(space.slot_of(process)) + offset;
+}
+
+std::vector<char*> near_blocks(const gma::Gma& gma,
+                               const Membership& members,
+                               const std::vector<GlobalAddress>& boards) {
+    std::vector<char*> blocks;
+    if (members.size() == 1) return blocks;  // it has none, and needs none
+    for (const std::uint32_t rank : members.near())
+        blocks.push_back(pointer_to(gma, members.process(rank), boards[rank]));
+    return blocks;
+}
+
+Board::Fence fence_of(gma::Gma& gma) noexcept {
+    return gma.hazards().has_membarrier() ? Board::Fence::by_sleeper : Board::Fence::by_each;
+}
+
+}  // namespace
+
+// That what a thread of a team waits for has come, or never will.
+class Team::Waiting final : public gma::Condition {
+public:
+    Waiting(Team& team, Expectation& expected) noexcept : team_(team), expected_(expected) {}
+
+    [[nodiscard]] bool has_come() const noexcept { return has_come_; }
+
+    gma::LookResult look() override {
+        if (is_announced_) {
+            is_announced_ = false;
+            // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
+            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+            expected_.look_thoroughly();
+        }
+        has_come_ = has_come_ || expected_.has_come();
+        return has_come_ || !team_.look() ? gma::LookResult::all : gma::LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        const local::Space& space = team_.tools_.gma.space();
+        memory::Command told;
+        told.source = space.starter_address(space.process());
+        told.target = space.starter_address(team_.members_.process(expected_.rank()));
+        entry.tell(node::AwaitedCall::team, since_ns, &told);
+    }
+
+private:
+    Team& team_;
+    Expectation& expected_;
+    bool has_come_ = false;
+    bool is_announced_ = false;
+};
+
+Team::Team(TeamTools& tools,
+           Membership members,
+           std::vector<GlobalAddress> boards,
+           std::uint64_t id)
+    : tools_(tools),
+      members_(std::move(members)),
+      addresses_(std::move(boards)),
+      id_(id),
+      board_(
+          near_blocks(tools.gma, members_, addresses_), members_.own_place(), fence_of(tools.gma)),
+      ends_(tools_.channels, id) {
+    const local::Space& space = tools.gma.space();
+    for (const std::uint32_t rank : members_.near()) {
+        if (rank == members_.own()) continue;
+        const std::uint32_t slot = space.slot_of(members_.process(rank));
+        bells_.push_back(&space.segment().slot(slot).door.waiter_bell);
+    }
+}
+
+// A number that no other team of two processes has, but for chance: 2^-62 for each two teams.
+std::uint64_t Team::next_child() noexcept {
+    std::uint64_t mixed = (id_ ^ ++children_) * odd;
+    mixed = (mixed ^ mixed >> 31) * odd;
+    return (mixed ^ mixed >> 29) >> 1;
+}
+
+bool Team::wait_long(Expectation& expected) {
+    Waiting waiting(*this, expected);
+    const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
+    if (waiting.has_come()) return true;
+    is_late_ = !is_broken() && outcome == node::Outcome::timeout;
+    return false;
+}
+
+// Whether the team can go on.
+bool Team::look() noexcept {
+    if (is_broken()) return false;
+    const node::Segment& segment = tools_.gma.space().segment();
+    // relaxed: a death that is not seen yet is seen by a later look; whoever sleeps is woken after it
+    const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_relaxed);
+    if (deaths != deaths_seen_) [[unlikely]] {
+        deaths_seen_ = deaths;
+        if (!are_all_there()) return false;
+    }
+    if (members_.size() == 1) return true;
+    const Trouble& trouble = board_.own_trouble();
+    // acquire: the text; partner: operations::put_signal
+    const std::uint64_t code = trouble.code.load(std::memory_order_acquire);
+    if (code == 0) [[likely]]
+        return true;
+    const std::size_t length = ::strnlen(trouble.text.data(), trouble.text.size());
+    note_failure(static_cast<Code>(code), {trouble.text.data(), length});
+    return false;
+}
+
+// Else notes who is gone. Members that leave because another one has died are not to blame.
+bool Team::are_all_there() noexcept {
+    std::uint32_t gone = members_.size();
+    std::uint32_t count = 0;
+    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+        if (rank == members_.own() || !is_gone(rank)) continue;
+        gone = rank;
+        ++count;
+    }
+    if (count == 0) return true;
+    const local::Space& space = tools_.gma.space();
+    const node::Segment& segment = space.segment();
+    const std::uint32_t process = members_.process(gone);
+    if (count > 1) {
+        note_failure(Code::peer, node::first_fate(segment));
+    } else if (space.is_on_node(process)) {
+        note_failure(Code::peer, node::fate(segment, space.slot_of(process)));
+    } else {
+        note_failure(Code::peer, node::fate_of_process(segment, process));
+    }
+    return false;
+}
+
+bool Team::is_gone(std::uint32_t rank) const noexcept {
+    const local::Space& space = tools_.gma.space();
+    const std::uint32_t process = members_.process(rank);
+    return space.is_on_node(process) ? node::is_dead(space.segment(), space.slot_of(process))
+                                     : node::is_lost(space.segment(), process);
+}
+
+void Team::note_failure(Code code, std::string_view why) noexcept {
+    if (is_broken()) return;
+    code_ = code;
+    try {
+        why_ = why;
+    } catch (const std::bad_alloc&) {
+        why_.clear();  // the code is left
+    }
+    ends_.abandon();
+}
+
+bool Team::fail(const Status& why) noexcept {
+    if (is_broken()) return false;
+    note_failure(why.code(), why.message());
+    // Whoever waits for a member that is gone notices that by itself.
+    if (why.code() != Code::peer && !is_leaving_) tell_others();
+    return false;
+}
+
+bool Team::fail_mismatch(std::uint32_t rank,
+                         const Signature& expected,
+                         const Signature& found) noexcept {
+    return fail(Status::worded(Code::mismatch, [&] {
+        return name_of_member(members_.own()) + " has called " + describe(expected) + ", and " +
+               name_of_member(rank) + " " + describe(found);
+    }));
+}
+
+void Team::tell_others() noexcept {
+    struct {
+        operations::PutSignal head{};
+        std::array<char, trouble_text_bytes> text{};
+    } told;
+
+    static_assert(sizeof told <= memory::invoke_bytes_max);
+    why_.copy(told.text.data(), told.text.size() - 1);
+    const auto text = offsetof(BoardBlock, trouble) + offsetof(Trouble, text);
+    const auto code = offsetof(BoardBlock, trouble) + offsetof(Trouble, code);
+    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+        if (rank == members_.own() || is_gone(rank)) continue;
+        told.head = {addresses_[rank] + text, addresses_[rank] + code,
+                     static_cast<std::uint64_t>(code_)};
+        try {
+            (void)data::ask(tools_.gma, {members_.process(rank),
+                                         operations::put_signal_set_number,
+                                         std::as_bytes(std::span(&told, 1)),
+                                         {},
+                                         nullptr});
+        } catch (const std::bad_alloc&) {
+            // The other one waits until the roll-call of the job tells people of it.
+        }
+    }
+}
+
+// "member 1 (rank 3)"
+std::string Team::name_of_member(std::uint32_t rank) const {
+    return "member " + std::to_string(rank) + " (rank " +
+           std::to_string(tools_.gma.space().segment().rank_of(members_.process(rank))) + ")";
+}
+
+bool Team::begin_send(FarMessage& message,
+                      std::uint32_t rank,
+                      const void* source,
+                      std::uint64_t bytes,
+                      const Signature& signature) noexcept {
+    try {
+        auto end = ends_.end(members_.process(rank), message::Side::sender);
+        if (!end.is_ok()) return fail(end.failure());
+        message.begin_send(*end.value(), rank, signature, source, bytes);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return fail(Status::bare(Code::memory));
+    }
+}
+
+bool Team::begin_receive(FarMessage& message,
+                         std::uint32_t rank,
+                         void* target,
+                         std::uint64_t bytes,
+                         const Signature& signature) noexcept {
+    try {
+        auto end = ends_.end(members_.process(rank), message::Side::receiver);
+        if (!end.is_ok()) return fail(end.failure());
+        message.begin_receive(*end.value(), rank, signature, target, bytes);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return fail(Status::bare(Code::memory));
+    }
+}
+
+bool Team::settle(std::span<FarMessage> messages) {
+    class Ends final : public Expectation {
+    public:
+        Ends(std::span<FarMessage> messages, std::uint32_t rank) noexcept
+            : Expectation(rank), messages_(messages) {}
+
+        bool has_come() noexcept override {
+            bool have_all = true;
+            for (FarMessage& message : messages_)
+                have_all = (!message.is_begun() || message.has_ended()) && have_all;
+            return have_all;
+        }
+
+        void look_thoroughly() noexcept override {
+            for (FarMessage& message : messages_) {
+                if (message.is_begun()) message.look_thoroughly();
+            }
+        }
+
+    private:
+        std::span<FarMessage> messages_;
+    };
+
+    const auto first = std::find_if(messages.begin(), messages.end(),
+                                    [](const FarMessage& each) { return each.is_begun(); });
+    if (first == messages.end()) return true;
+    Ends ends(messages, first->rank());
+    bool have_ended = false;
+    // Where messages go over the network somebody must turn the gateway, who may be this thread.
+    const int looks = members_.nodes() == 1 ? tools_.looks : 1;
+    for (int i = 0; i < looks && !have_ended; ++i) {
+        have_ended = ends.has_come();
+        if (!have_ended) os::relax();
+    }
+    if (!have_ended && !wait_long(ends)) return false;
+    for (FarMessage& message : messages) {
+        if (!message.is_begun() || message.code() == Code::ok) continue;
+        if (message.code() == Code::mismatch)
+            return fail_mismatch(message.rank(), message.expected(), message.found());
+        return fail(Status::worded(message.code(), [&] { return std::string(message.reason()); }));
+    }
+    return true;
+}
+
+bool Team::depart() {
+    is_leaving_ = true;
+    if (members_.size() == 1) return true;
+    ends_.begin_free();
+
+    class Freed final : public Expectation {
+    public:
+        Freed(FarEnds& ends, std::uint32_t rank) noexcept : Expectation(rank), ends_(ends) {}
+
+        bool has_come() noexcept override { return ends_.are_freed(); }
+
+        void look_thoroughly() noexcept override { ends_.look_thoroughly(); }
+
+    private:
+        FarEnds& ends_;
+    };
+
+    Freed freed(ends_, (members_.own() + 1) % members_.size());
+    if (!freed.has_come() && !wait_long(freed)) return false;
+    ends_.drop();
+    for (std::uint32_t place = 0; place < board_.size(); ++place) {
+        if (place != members_.own_place()) board_.depart_from(place);
+    }
+    ring_near();
+    return wait([&] { return board_.have_others_departed(); }, members_.near()[0]);
+}
+
+}  // namespace acp::team

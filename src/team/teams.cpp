@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making teams and freeing them.
+#include "team/teams.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "node/node_table.hpp"
+#include "node/wait.hpp"
+
+namespace acp::team {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::uint64_t world_id = 1;
+constexpr std::uint64_t board_alignment = 64;
+static_assert(board_bytes <= node::world_board_bytes);
+
+// Before a waiting thread lets others run: a moment, where each has a CPU.
+int looks_of(const node::Segment& segment) noexcept {
+    constexpr int looks_alone = 256;
+    constexpr int looks_crowded = 2;
+    const node::WaitLoad load = node::load_of(segment, 1);
+    return load.ranks <= load.cpus ? looks_alone : looks_crowded;
+}
+
+}  // namespace
+
+// What the members of the old team tell each other when it is divided.
+struct Teams::Candidate {
+    std::int64_t color = -1;
+    std::int64_t key = 0;
+    GlobalAddress board = 0;  // 0: it could not be allocated
+    std::uint64_t code = 0;   // why not
+    std::uint64_t digest = 0;
+};
+
+Teams::Teams(gma::Gma& gma,
+             data::Hashed& hashed,
+             data::Allocator& allocator,
+             const message::ChannelSettings& settings,
+             bool is_checking)
+    : pairing_(gma, hashed),
+      tools_{gma,
+             allocator,
+             {gma, allocator, pairing_, settings},
+             is_checking,
+             looks_of(gma.space().segment())} {}
+
+void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
+    if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return;
+    std::memset(segment.claimed(slot, node::Claim::world_board), 0, sizeof(BoardBlock));
+}
+
+Status Teams::no_such_team() {
+    return {Code::stale, "there is no such team: it was freed, or never made by this rank"};
+}
+
+Status Teams::late(const Signature& signature) {
+    return {Code::state,
+            std::string("acp_sync_team_timeout has not ended on this team: it comes before ") +
+                name_of(signature.call())};
+}
+
+Status Teams::timeout() {
+    return {Code::timeout,
+            "not all members have come in time; this one has, and may go on waiting"};
+}
+
+Status Teams::Use::why() const {
+    if (entry_ == nullptr) return no_such_team();
+    return {Code::state, "another thread of this rank is in a call on the team"};
+}
+
+std::uint32_t Teams::node_of(std::uint32_t process) const noexcept {
+    const node::Segment& segment = tools_.gma.space().segment();
+    return segment.shape().nodes == 1 ? 0 : node::NodeTable(segment).node_of(process);
+}
+
+TeamHandle Teams::world() {
+    // acquire: the team; partner: the store below
+    if (const TeamHandle known = world_.load(std::memory_order_acquire); known != no_team)
+        return known;
+    const std::scoped_lock lock(world_mutex_);
+    if (const TeamHandle known = world_.load(std::memory_order_relaxed); known != no_team)
+        return known;
+    const local::Space& space = tools_.gma.space();
+    const std::uint32_t procs = space.segment().shape().procs;
+    std::vector<TeamMember> members(procs);
+    std::vector<GlobalAddress> boards(procs);
+    for (std::uint32_t rank = 0; rank < procs; ++rank) {
+        const std::uint32_t process = space.segment().process_of(rank);
+        members[rank] = {process, node_of(process)};
+        boards[rank] = space.claimed_address(process, node::Claim::world_board);
+    }
+    auto made = add(Membership(members, space.rank()), std::move(boards), world_id);
+    if (!made.is_ok()) throw std::bad_alloc();
+    world_.store(made.value(), std::memory_order_release);
+    return made.value();
+}
+
+Result<TeamHandle> Teams::add(Membership members,
+                              std::vector<GlobalAddress> boards,
+                              std::uint64_t id) {
+    auto team = std::make_unique<Team>(tools_, std::move(members), std::move(boards), id);
+    Entry* const entry = entries_.take();
+    if (entry == nullptr) return Status(Code::limit, "this process has too many teams");
+    entry->team = std::move(team);
+    return entry->slot.handle.load(std::memory_order_relaxed);
+}
+
+// The board that this member brings into a new team, and what it tells the others.
+Status Teams::prepare(const Team& parent, Candidate& own) {
+    if (own.color < 0 || parent.members().size() == 1) return {};
+    auto board =
+        tools_.allocator.allocate(tools_.gma.space().process(), board_bytes, board_alignment);
+    if (!board.is_ok()) {
+        own.code = static_cast<std::uint64_t>(board.failure().code());
+        return std::move(board).failure();
+    }
+    own.board = board.value();
+    return tools_.allocator.clear(own.board, sizeof(BoardBlock));
+}
+
+// The caller's new team, of what all members of the old one have told.
+Result<TeamHandle> Teams::make(const Team& parent,
+                               const Candidate& own,
+                               std::span<const Candidate> all,
+                               std::uint64_t id) {
+    std::vector<std::uint32_t> chosen;
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+        const std::string who = "member " + std::to_string(rank);
+        if (all[rank].digest != own.digest)
+            return Status(Code::mismatch, who + " has given another list of ranks than this one");
+        if (all[rank].code != 0) {
+            return Status(static_cast<Code>(all[rank].code),
+                          who + " has no room in its heap for its part of a team");
+        }
+        if (all[rank].color == own.color) chosen.push_back(rank);
+    }
+    if (own.color < 0) return no_team;
+    std::stable_sort(chosen.begin(), chosen.end(), [&](std::uint32_t first, std::uint32_t second) {
+        return all[first].key < all[second].key;
+    });
+    std::vector<TeamMember> members;
+    std::vector<GlobalAddress> boards;
+    std::uint32_t own_rank = 0;
+    for (const std::uint32_t rank : chosen) {
+        if (rank == parent.members().own()) own_rank = static_cast<std::uint32_t>(members.size());
+        const std::uint32_t process = parent.members().process(rank);
+        members.push_back({process, node_of(process)});
+        boards.push_back(all[rank].board);
+    }
+    return add(Membership(members, own_rank), std::move(boards), id);
+}
+
+Status Teams::divide_in(Team& parent, const Division& division, TeamHandle& made) {
+    Candidate own{division.color, division.key, 0, 0, division.digest};
+    Status status = prepare(parent, own);
+    const std::uint64_t id = parent.next_child();
+    std::vector<Candidate> all(parent.members().size());
+    std::vector<std::uint64_t> codes(parent.members().size());
+    bool is_going = all_gather(parent, reinterpret_cast<const char*>(&own),
+                               reinterpret_cast<char*>(all.data()), sizeof own);
+    if (is_going) {
+        auto added = make(parent, own, all, id);
+        if (added.is_ok()) {
+            made = added.value();
+        } else if (status.is_ok()) {
+            status = std::move(added).failure();
+        }
+        // All have their team, or nobody has.
+        const auto code = static_cast<std::uint64_t>(status.code());
+        is_going = all_gather(parent, reinterpret_cast<const char*>(&code),
+                              reinterpret_cast<char*>(codes.data()), sizeof code);
+    }
+    if (!is_going) status = parent.failure();
+    const auto failed =
+        std::find_if(codes.begin(), codes.end(), [](auto code) { return code != 0; });
+    if (status.is_ok() && failed != codes.end()) {
+        status =
+            Status(static_cast<Code>(*failed), "member " + std::to_string(failed - codes.begin()) +
+                                                   " could not make its part of the team");
+    }
+    if (status.is_ok()) return status;
+    if (made != no_team) forget(*entries_.find(made));
+    made = no_team;
+    // Others may still look at the board of a member of a broken team.
+    if (is_going && own.board != 0) (void)tools_.allocator.free(own.board);
+    return status;
+}
+
+Result<TeamHandle> Teams::divide(TeamHandle handle, CollectiveCall call, const Division& division) {
+    TeamHandle made = no_team;
+    Status status;
+    auto ran = run(handle, Signature(call, 0), [&](Team& parent) {
+        status = divide_in(parent, division, made);
+        return !parent.is_broken();
+    });
+    if (!status.is_ok()) return status;
+    if (!ran.is_ok()) return ran;
+    return made;
+}
+
+void Teams::forget(Entry& entry) noexcept {
+    entry.team.reset();
+    entries_.give_back(entry);
+}
+
+Status Teams::free(TeamHandle handle) {
+    if (handle == world_.load(std::memory_order_relaxed))
+        return {Code::argument, "the team of all ranks is not freed"};
+    Use use(*this, handle);
+    if (!use.is_ok()) return use.why();
+    Team& team = use.team();
+    Status status;
+    if (!team.is_broken()) {
+        const Signature signature(CollectiveCall::free, 0);
+        if (team.pending_sync().is_begun) return late(signature);
+        const GlobalAddress board = team.own_board();
+        if (!run_in(team, signature,
+                    [](Team& leaving) { return synchronize(leaving) && leaving.depart(); }, {})) {
+            status = team.failure();
+        } else if (board != 0) {
+            status = tools_.allocator.free(board);
+        }
+    }
+    Entry& entry = use.entry();
+    use.let_go();
+    forget(entry);
+    return status;
+}
+
+}  // namespace acp::team

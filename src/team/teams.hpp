@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The teams of a process by handle: the one of all ranks, and those made of others. One for each epoch. Any thread, but one at a time
+// for each team.
+// Tests: tests/conformance/team_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "data/hashed.hpp"
+#include "message/pairing.hpp"
+#include "message/slots.hpp"
+#include "team/collectives.hpp"
+#include "team/team.hpp"
+
+namespace acp::team {
+
+using TeamHandle = message::SlotHandle;
+
+inline constexpr TeamHandle no_team = message::no_slot;
+
+class Teams {
+public:
+    //   both outlive this
+    //   is_checking  members compare each call before they make it
+    Teams(gma::Gma& gma,
+          data::Hashed& hashed,
+          data::Allocator& allocator,
+          const message::ChannelSettings& settings,
+          bool is_checking);
+    ~Teams() = default;
+    Teams(const Teams&) = delete;
+    Teams& operator=(const Teams&) = delete;
+
+    // Zeroes what a process keeps in the node segment for the team of all ranks, before an epoch begins.
+    static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
+
+    // The team of all ranks. Throws std::bad_alloc.
+    TeamHandle world();
+
+    // Calls body(team), which returns false when the team is broken or late, as part of a call that is `signature`.
+    // Errors: stale, state, peer, mismatch, memory, timeout (of a call with a deadline).
+    template <typename Body>
+    base::Status run(TeamHandle handle,
+                     const Signature& signature,
+                     const Body& body,
+                     gma::Deadline deadline = {}) {
+        const Use use(*this, handle);
+        if (!use.is_ok()) [[unlikely]]
+            return use.why();
+        Team& team = use.team();
+        if (team.pending_sync().is_begun && signature.call() != CollectiveCall::sync) [[unlikely]]
+            return late(signature);
+        if (run_in(team, signature, body, deadline)) [[likely]]
+            return {};
+        return team.is_late() ? timeout() : team.failure();
+    }
+
+    // Which of the new teams of a division the caller is in.
+    struct Division {
+        std::int64_t color = -1;  // < 0: none
+        std::int64_t key = 0;
+        std::uint64_t digest = 0;  // of what all members must have given alike
+    };
+
+    // no_team where the caller is in none. Errors: as run; memory and unsupported of the boards' heaps.
+    base::Result<TeamHandle> divide(TeamHandle handle,
+                                    CollectiveCall call,
+                                    const Division& division);
+
+    // Errors: stale, state, argument (the team of all ranks), and what breaks a team: then it is gone all the same.
+    base::Status free(TeamHandle handle);
+
+    // Calls body(members) at any time. Errors: stale.
+    template <typename Body>
+    base::Status ask(TeamHandle handle, const Body& body) {
+        Entry* const entry = entries_.find(handle);
+        if (entry == nullptr) return no_such_team();
+        body(entry->team->members());
+        return {};
+    }
+
+private:
+    struct Entry {
+        message::SlotEntry slot;
+        std::atomic<bool> is_busy{false};
+        std::unique_ptr<Team> team;
+    };
+
+    // The team of a handle, for one thread.
+    class Use {
+    public:
+        Use(Teams& teams, TeamHandle handle) noexcept : entry_(teams.entries_.find(handle)) {
+            // acquire: what the thread before did with the team; partner: the store below
+            if (entry_ != nullptr)
+                is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+        }
+
+        ~Use() { let_go(); }
+
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+        void let_go() noexcept {
+            if (std::exchange(is_mine_, false))
+                entry_->is_busy.store(false, std::memory_order_release);
+        }
+
+        [[nodiscard]] bool is_ok() const noexcept { return is_mine_; }
+
+        [[nodiscard]] Team& team() const noexcept { return *entry_->team; }
+
+        [[nodiscard]] Entry& entry() const noexcept { return *entry_; }
+
+        [[nodiscard]] base::Status why() const;
+
+    private:
+        Entry* entry_;
+        bool is_mine_ = false;
+    };
+
+    template <typename Body>
+    static bool run_in(Team& team,
+                       const Signature& signature,
+                       const Body& body,
+                       gma::Deadline deadline) {
+        try {
+            if (!team.begin_call(signature, deadline)) return false;
+            if (team.is_checking() && signature.call() != CollectiveCall::sync &&
+                !synchronize(team))
+                return false;
+            return body(team);
+        } catch (const std::bad_alloc&) {
+            return team.fail(base::Status::bare(base::Code::memory));
+        }
+    }
+
+    struct Candidate;
+
+    static base::Status no_such_team();
+    static base::Status late(const Signature& signature);
+    static base::Status timeout();
+    [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;
+    base::Result<TeamHandle> add(Membership members,
+                                 std::vector<GlobalAddress> boards,
+                                 std::uint64_t id);
+    base::Status prepare(const Team& parent, Candidate& own);
+    base::Result<TeamHandle> make(const Team& parent,
+                                  const Candidate& own,
+                                  std::span<const Candidate> all,
+                                  std::uint64_t id);
+    base::Status divide_in(Team& parent, const Division& division, TeamHandle& made);
+    void forget(Entry& entry) noexcept;
+
+    message::Pairing pairing_;
+    TeamTools tools_;
+    message::Slots<Entry> entries_;
+    std::mutex world_mutex_;
+    std::atomic<TeamHandle> world_{no_team};
+};
+
+}  // namespace acp::team

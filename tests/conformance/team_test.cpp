@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams are what the colours, keys and lists say; every misuse is told; what is freed is given back; barriers may be late. What calls give
+// is checked by team_model_test.cpp.
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "conformance/team_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+TEST_F(TeamTest, colours_and_keys_say_who_is_in_which_team) {
+    const acp_team_t halves = acp_split_team(world_, rank_ % 2, -rank_);
+    ASSERT_NE(halves, ACP_TEAM_NULL) << acp_error_message();
+    const int members = (procs_ + 1 - rank_ % 2) / 2;
+    EXPECT_EQ(acp_query_team_size(halves), members);
+    EXPECT_EQ(acp_query_team_rank(halves), members - 1 - rank_ / 2);
+    for (int member = 0; member < members; ++member) {
+        const int rank = acp_translate_team_rank(halves, member, world_);
+        EXPECT_EQ(rank, 2 * (members - 1 - member) + rank_ % 2);
+        EXPECT_EQ(acp_translate_team_rank(world_, rank, halves), member);
+    }
+    if (procs_ > 1) {
+        EXPECT_EQ(acp_translate_team_rank(world_, (rank_ + 1) % 2, halves), -1);
+    }
+    // Equal keys keep the order; a team of a team.
+    const acp_team_t same = acp_split_team(halves, 7, 1);
+    ASSERT_NE(same, ACP_TEAM_NULL) << acp_error_message();
+    EXPECT_EQ(acp_query_team_rank(same), acp_query_team_rank(halves));
+    const int errno_before = acp_errno();
+    const acp_team_t some = acp_split_team(world_, rank_ == 0 ? 3 : -1, 0);
+    EXPECT_EQ(some != ACP_TEAM_NULL, rank_ == 0);
+    EXPECT_EQ(acp_errno(), errno_before);
+    if (some != ACP_TEAM_NULL) free_team(some);
+    free_team(same);
+    free_team(halves);
+}
+
+TEST_F(TeamTest, a_team_of_a_node_has_those_that_share_memory) {
+    const acp_team_t node = acp_split_team_by_node(world_);
+    ASSERT_NE(node, ACP_TEAM_NULL) << acp_error_message();
+    for (int rank = 0; rank < procs_; ++rank) {
+        const bool is_here = acp_query_address(acp_query_starter_ga(rank)) != nullptr;
+        EXPECT_EQ(acp_translate_team_rank(world_, rank, node) >= 0, is_here) << "rank " << rank;
+    }
+    free_team(node);
+}
+
+void multiply_matrices(void* into, const void* from, std::size_t count, void* context) {
+    ++*static_cast<int*>(context);
+    auto* const ours = static_cast<std::uint64_t*>(into);
+    const auto* const theirs = static_cast<const std::uint64_t*>(from);
+    for (std::size_t i = 0; i < 3 * count; ++i) ours[i] = ours[i] * 3 + theirs[i];
+}
+
+// Neither associative nor commutative, so that the result shows the order.
+TEST_F(TeamTest, elements_are_combined_in_the_order_of_ranks_on_a_node) {
+    const acp_team_t node = acp_split_team_by_node(world_);
+    ASSERT_NE(node, ACP_TEAM_NULL) << acp_error_message();
+    const int members = acp_query_team_size(node);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{170}, std::size_t{20'000}}) {
+        std::vector<std::uint64_t> send(3 * count);
+        std::vector<std::uint64_t> result(3 * count);
+        const auto own = static_cast<std::uint64_t>(acp_query_team_rank(node));
+        for (std::size_t i = 0; i < send.size(); ++i) send[i] = own + i;
+        int calls = 0;
+        ASSERT_EQ(acp_allreduce_by_team(node, send.data(), result.data(), count, 24,
+                                        multiply_matrices, &calls),
+                  0)
+            << acp_error_message();
+        for (std::size_t i = 0; i < send.size(); ++i) {
+            std::uint64_t expected = i;
+            for (int member = 1; member < members; ++member)
+                expected = expected * 3 + static_cast<std::uint64_t>(member) + i;
+            ASSERT_EQ(result[i], expected) << "word " << i << " of " << count << " elements";
+        }
+        EXPECT_EQ(calls > 0, members > 1);
+    }
+    free_team(node);
+}
+
+TEST_F(TeamTest, all_members_get_the_same_bits_of_sums_that_are_rounded) {
+    for (const std::size_t count : {std::size_t{3}, std::size_t{5000}, std::size_t{90'000}}) {
+        std::vector<double> send(count);
+        std::vector<double> result(count);
+        std::vector<double> again(count);
+        Random random(static_cast<std::uint64_t>(rank_) + count);
+        for (double& number : send)
+            number = std::ldexp(static_cast<double>(random.below(1U << 30)),
+                                static_cast<int>(random.below(60)));
+        ASSERT_EQ(
+            acp_allreduce_team(world_, send.data(), result.data(), count, ACP_DOUBLE, ACP_SUM), 0);
+        ASSERT_EQ(acp_allreduce_team(world_, send.data(), again.data(), count, ACP_DOUBLE, ACP_SUM),
+                  0);
+        ASSERT_EQ(std::memcmp(result.data(), again.data(), count * sizeof(double)), 0);
+        std::vector<double> of_first = result;
+        ASSERT_EQ(acp_broadcast_team(world_, of_first.data(), count * sizeof(double), 0), 0);
+        ASSERT_EQ(std::memcmp(result.data(), of_first.data(), count * sizeof(double)), 0);
+    }
+}
+
+TEST_F(TeamTest, a_barrier_publishes_what_was_written_to_shared_memory) {
+    auto* const words = static_cast<std::uint64_t*>(acp_query_address(acp_query_starter_ga(rank_)));
+    for (std::uint64_t round = 1; round <= 200; ++round) {
+        words[0] = round;
+        ASSERT_EQ(acp_sync_team(world_), 0);
+        for (int rank = 0; rank < procs_; ++rank) {
+            const void* const there = acp_query_address(acp_query_starter_ga(rank));
+            if (there == nullptr) continue;
+            ASSERT_EQ(*static_cast<const std::uint64_t*>(there), round);
+        }
+        ASSERT_EQ(acp_sync_team(world_), 0);
+    }
+}
+
+TEST_F(TeamTest, a_barrier_that_was_late_goes_on) {
+    if (procs_ == 1) {
+        EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_OK);
+        return;
+    }
+    for (int round = 0; round < 3; ++round) {
+        const int last = round % procs_;
+        if (rank_ != last) {
+            EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_ERR_TIMEOUT);
+            EXPECT_EQ(acp_sync_team_timeout(world_, 3'000'000), ACP_ERR_TIMEOUT);
+            EXPECT_EQ(acp_errno(), ACP_ERR_TIMEOUT);
+            char byte = 0;
+            expect_refused(acp_broadcast_team(world_, &byte, 1, 0), ACP_ERR_STATE,
+                           "acp_broadcast_team");
+        }
+        sync_ranks();
+        EXPECT_EQ(acp_sync_team_timeout(world_, round == 0 ? -1 : 60'000'000'000), ACP_OK)
+            << acp_error_message();
+        EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+    }
+}
+
+TEST_F(TeamTest, several_threads_use_several_teams_at_once) {
+    constexpr int teams = 3;
+    std::array<acp_team_t, teams> made{};
+    for (acp_team_t& team : made) {
+        team = acp_split_team(world_, 0, rank_);
+        ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    }
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < teams; ++t) {
+        threads.emplace_back([&, t] {
+            for (std::int64_t round = 0; round < 60; ++round) {
+                std::vector<std::int64_t> numbers(static_cast<std::size_t>(1 + round * 40),
+                                                  rank_ + t + round);
+                if (acp_allreduce_team(made[static_cast<std::size_t>(t)], numbers.data(),
+                                       numbers.data(), numbers.size(), ACP_INT64, ACP_SUM) != 0)
+                    ++wrong;
+                const std::int64_t expected =
+                    std::int64_t{procs_} * (procs_ - 1) / 2 + procs_ * (t + round);
+                if (numbers.front() != expected || numbers.back() != expected) ++wrong;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    for (const acp_team_t team : made) free_team(team);
+}
+
+TEST_F(TeamTest, a_freed_team_gives_all_its_memory_back) {
+    const auto bytes = [this] {
+        acp_heap_stat_t stat{};
+        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0) << acp_error_message();
+        return stat.allocated;
+    };
+    const auto use_once = [this] {
+        const acp_team_t team = acp_split_team(world_, 0, -rank_);
+        ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+        std::vector<std::uint32_t> numbers(9000, 1);
+        ASSERT_EQ(acp_allreduce_team(team, numbers.data(), numbers.data(), numbers.size(),
+                                     ACP_UINT32, ACP_SUM),
+                  0);
+        free_team(team);
+    };
+    use_once();  // also what the team of all ranks takes
+    sync_ranks();
+    const std::size_t before = bytes();
+    for (int i = 0; i < 30; ++i) use_once();
+    sync_ranks();
+    // Less than one team takes: erased entries of the map by which ends of channels find each other are freed a batch at a time.
+    EXPECT_LE(bytes(), before + 64 * 1024);
+}
+
+TEST_F(TeamTest, teams_that_are_not_there_are_refused) {
+    char byte = 0;
+    const acp_team_t freed = acp_split_team(world_, 0, 0);
+    ASSERT_NE(freed, ACP_TEAM_NULL);
+    free_team(freed);
+    for (const acp_team_t team : {freed, ACP_TEAM_NULL}) {
+        expect_refused(acp_sync_team(team), ACP_ERR_STALE, "acp_sync_team");
+        expect_refused(acp_broadcast_team(team, &byte, 1, 0), ACP_ERR_STALE, "no such team");
+        expect_refused(acp_query_team_rank(team), ACP_ERR_STALE, "no such team");
+        expect_refused(acp_query_team_size(team), ACP_ERR_STALE, "no such team");
+        expect_refused(acp_translate_team_rank(team, 0, world_), ACP_ERR_STALE, "no such team");
+        expect_refused(acp_translate_team_rank(world_, 0, team), ACP_ERR_STALE, "no such team");
+        expect_refused(acp_free_team(team), ACP_ERR_STALE, "no such team");
+        EXPECT_EQ(acp_split_team(team, 0, 0), ACP_TEAM_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
+        EXPECT_EQ(acp_sync_team_timeout(team, 0), ACP_ERR_STALE);
+    }
+    expect_refused(acp_free_team(world_), ACP_ERR_ARGUMENT, "team of all ranks");
+}
+
+TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
+    std::int64_t number = rank_;
+    std::int64_t result = 0;
+    constexpr std::size_t huge = std::size_t{1} << 61;
+    expect_refused(acp_broadcast_team(world_, &number, 8, procs_), ACP_ERR_ARGUMENT, "root");
+    expect_refused(acp_broadcast_team(world_, &number, 8, -1), ACP_ERR_ARGUMENT, "root -1");
+    expect_refused(acp_broadcast_team(world_, nullptr, 8, 0), ACP_ERR_ARGUMENT, "buf is NULL");
+    expect_refused(acp_broadcast_team(world_, &number, huge, 0), ACP_ERR_ARGUMENT, "2^61");
+    for (const auto& [type, operation] : std::vector<std::pair<int, int>>{{0, ACP_SUM},
+                                                                          {7, ACP_SUM},
+                                                                          {ACP_INT32, 0},
+                                                                          {ACP_INT32, 7},
+                                                                          {ACP_DOUBLE, ACP_XOR},
+                                                                          {ACP_FLOAT, ACP_AND},
+                                                                          {-1, -1}}) {
+        expect_refused(acp_allreduce_team(world_, &number, &result, 1, type, operation),
+                       ACP_ERR_ARGUMENT, "no operation");
+        expect_refused(acp_reduce_team(world_, &number, &result, 1, type, operation, 0),
+                       ACP_ERR_ARGUMENT, "no operation");
+    }
+    expect_refused(acp_allreduce_team(world_, nullptr, &result, 1, ACP_INT64, ACP_SUM),
+                   ACP_ERR_ARGUMENT, "send is NULL");
+    expect_refused(acp_allreduce_team(world_, &number, nullptr, 1, ACP_INT64, ACP_SUM),
+                   ACP_ERR_ARGUMENT, "recv is NULL");
+    expect_refused(acp_allreduce_team(world_, &number, &result, huge, ACP_INT64, ACP_SUM),
+                   ACP_ERR_ARGUMENT, "2^61");
+    expect_refused(acp_reduce_team(world_, &number, &result, 1, ACP_INT64, ACP_SUM, -1),
+                   ACP_ERR_ARGUMENT, "root");
+    expect_refused(acp_reduce_team(world_, &number, nullptr, 1, ACP_INT64, ACP_SUM, rank_),
+                   ACP_ERR_ARGUMENT, "recv is NULL");
+    expect_refused(acp_allreduce_by_team(world_, &number, &result, 1, 8, nullptr, nullptr),
+                   ACP_ERR_ARGUMENT, "combine is NULL");
+    expect_refused(
+        acp_allreduce_by_team(world_, &number, &result, 1, 0, multiply_matrices, nullptr),
+        ACP_ERR_ARGUMENT, "0 bytes");
+    expect_refused(
+        acp_reduce_by_team(world_, &number, &result, 1, 32'769, multiply_matrices, nullptr, 0),
+        ACP_ERR_LIMIT, "32769");
+    expect_refused(
+        acp_reduce_by_team(world_, &number, &result, 1, 8, multiply_matrices, nullptr, procs_),
+        ACP_ERR_ARGUMENT, "root");
+    expect_refused(acp_scan_team(world_, &number, &result, 1, ACP_INT64, 9), ACP_ERR_ARGUMENT,
+                   "no operation");
+    expect_refused(acp_scan_team(world_, &number, nullptr, 1, ACP_INT64, ACP_SUM), ACP_ERR_ARGUMENT,
+                   "recv is NULL");
+    expect_refused(acp_scan_by_team(world_, &number, &result, 1, 8, nullptr, nullptr),
+                   ACP_ERR_ARGUMENT, "combine is NULL");
+    expect_refused(acp_gather_team(world_, &number, 8, &result, procs_), ACP_ERR_ARGUMENT, "root");
+    expect_refused(acp_gather_team(world_, nullptr, 8, &result, 0), ACP_ERR_ARGUMENT, "send is");
+    expect_refused(acp_gather_team(world_, &number, 8, nullptr, rank_), ACP_ERR_ARGUMENT,
+                   "recv is");
+    expect_refused(acp_gather_team(world_, &number, huge - 1 + (procs_ == 1 ? 1 : 0), &result, 0),
+                   ACP_ERR_ARGUMENT, "2^61");
+    expect_refused(acp_allgather_team(world_, &number, 8, nullptr), ACP_ERR_ARGUMENT, "recv is");
+    expect_refused(acp_allgather_team(world_, nullptr, 8, &result), ACP_ERR_ARGUMENT, "send is");
+    expect_refused(acp_scatter_team(world_, &number, 8, &result, -1), ACP_ERR_ARGUMENT, "root -1");
+    expect_refused(acp_scatter_team(world_, nullptr, 8, &result, rank_), ACP_ERR_ARGUMENT,
+                   "send is");
+    expect_refused(acp_scatter_team(world_, &number, 8, nullptr, 0), ACP_ERR_ARGUMENT, "recv is");
+    expect_refused(acp_alltoall_team(world_, nullptr, 8, &result), ACP_ERR_ARGUMENT, "send is");
+    expect_refused(acp_alltoall_team(world_, &number, 8, nullptr), ACP_ERR_ARGUMENT, "recv is");
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(procs_), 0);
+    std::vector<std::size_t> other_sizes = sizes;
+    other_sizes[static_cast<std::size_t>(rank_)] = 3;
+    expect_refused(acp_alltoallv_team(world_, &number, nullptr, sizes.data(), &result, sizes.data(),
+                                      sizes.data()),
+                   ACP_ERR_ARGUMENT, "send_sizes");
+    expect_refused(acp_alltoallv_team(world_, &number, sizes.data(), sizes.data(), &result,
+                                      sizes.data(), nullptr),
+                   ACP_ERR_ARGUMENT, "recv_offsets");
+    expect_refused(acp_alltoallv_team(world_, &number, sizes.data(), sizes.data(), &result,
+                                      other_sizes.data(), sizes.data()),
+                   ACP_ERR_ARGUMENT, "expects 3");
+    expect_refused(acp_alltoallv_team(world_, nullptr, other_sizes.data(), sizes.data(), &result,
+                                      other_sizes.data(), sizes.data()),
+                   ACP_ERR_ARGUMENT, "send is NULL");
+    expect_refused(acp_translate_team_rank(world_, procs_, world_), ACP_ERR_ARGUMENT, "rank");
+    expect_refused(acp_translate_team_rank(world_, -1, world_), ACP_ERR_ARGUMENT, "rank");
+    const std::vector<std::vector<int>> lists{{procs_}, {-1}, {0, 0}};
+    for (const std::vector<int>& list : lists) {
+        EXPECT_EQ(acp_create_team(world_, list.data(), static_cast<int>(list.size())),
+                  ACP_TEAM_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+    }
+    EXPECT_EQ(acp_create_team(world_, nullptr, 1), ACP_TEAM_NULL);
+    EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);
+    EXPECT_EQ(acp_create_team(world_, &procs_, 0), ACP_TEAM_NULL);
+    EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);
+    ASSERT_EQ(acp_allreduce_team(world_, &number, &result, 1, ACP_INT64, ACP_SUM), 0)
+        << acp_error_message();
+    EXPECT_EQ(result, std::int64_t{procs_} * (procs_ - 1) / 2);
+    // Nothing is read or written where there is nothing.
+    EXPECT_EQ(acp_broadcast_team(world_, nullptr, 0, 0), 0) << acp_error_message();
+    EXPECT_EQ(acp_allreduce_team(world_, nullptr, nullptr, 0, ACP_FLOAT, ACP_MAX), 0);
+}
+
+// Makes a call with make(team), of which rank 0 makes another than the others.
+template <typename Make>
+void check_mismatch(acp_team_t world, const std::vector<std::string>& parts, const Make& make) {
+    const acp_team_t team = acp_split_team(world, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    // A root may be done before the others find that they have called something else.
+    const bool is_refused = make(team) != 0 || acp_sync_team(team) != 0;
+    EXPECT_TRUE(is_refused);
+    EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+    for (const std::string& part : parts) {
+        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
+            << part << " is not in: " << acp_error_message();
+    }
+    // From now on it is broken.
+    EXPECT_EQ(acp_sync_team(team), -1);
+    EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH);
+    EXPECT_EQ(acp_query_team_size(team), acp_procs());
+    EXPECT_EQ(acp_free_team(team), 0) << acp_error_message();
+}
+
+TEST_F(TeamTest, different_calls_of_members_are_told_to_all_with_what_each_has_called) {
+    if (procs_ == 1) return;
+    std::array<std::int64_t, 1000> numbers{};
+    const bool is_odd_one = rank_ == 0;
+    check_mismatch(world_, {"acp_sync_team", "acp_allreduce_team", "member 0 (rank 0)"},
+                   [&](acp_team_t team) {
+                       return is_odd_one ? acp_sync_team(team)
+                                         : acp_allreduce_team(team, numbers.data(), numbers.data(),
+                                                              1, ACP_INT64, ACP_SUM);
+                   });
+    check_mismatch(world_, {"of 8 bytes (int64, sum)", "of 16 bytes"}, [&](acp_team_t team) {
+        return acp_allreduce_team(team, numbers.data(), numbers.data(), is_odd_one ? 1 : 2,
+                                  ACP_INT64, ACP_SUM);
+    });
+    check_mismatch(world_, {"of 8 bytes (int64, sum)", "of 8000 bytes"}, [&](acp_team_t team) {
+        return acp_allreduce_team(team, numbers.data(), numbers.data(), is_odd_one ? 1000 : 1,
+                                  ACP_INT64, ACP_SUM);
+    });
+    check_mismatch(world_, {"(int64, min)", "(double, sum)"}, [&](acp_team_t team) {
+        return acp_allreduce_team(team, numbers.data(), numbers.data(), 1,
+                                  is_odd_one ? ACP_INT64 : ACP_DOUBLE,
+                                  is_odd_one ? ACP_MIN : ACP_SUM);
+    });
+    check_mismatch(world_, {"acp_alltoallv_team of 5 bytes", "acp_alltoallv_team of 6 bytes"},
+                   [&](acp_team_t team) {
+                       std::vector<std::size_t> sizes(static_cast<std::size_t>(acp_procs()), 5);
+                       std::vector<std::size_t> offsets(sizes.size(), 0);
+                       std::vector<std::size_t> expected = sizes;
+                       if (is_odd_one) expected[1] = 6;
+                       std::array<char, 16> send{};
+                       std::vector<std::size_t> places = offsets;
+                       for (std::size_t i = 0; i < places.size(); ++i) places[i] = 8 * i;
+                       std::vector<char> room(8 * places.size());
+                       return acp_alltoallv_team(team, send.data(), sizes.data(), offsets.data(),
+                                                 room.data(), expected.data(), places.data());
+                   });
+    check_mismatch(world_, {"from rank 0", "of 24 bytes", "of 800 bytes"}, [&](acp_team_t team) {
+        return acp_broadcast_team(team, numbers.data(), is_odd_one ? 24 : 800, 0);
+    });
+}
+
+// Without these members ever exchanging anything.
+TEST_F(TeamTest, calls_that_are_checked_before_they_are_made_are_told_apart) {
+    const char* const check = std::getenv("ACP_CHECK");
+    if (procs_ == 1 || check == nullptr) return;
+    std::array<std::int64_t, 8> numbers{};
+    const bool is_odd_one = rank_ == 0;
+    check_mismatch(world_, {"acp_scan_team", "acp_gather_team"}, [&](acp_team_t team) {
+        std::vector<std::int64_t> room(static_cast<std::size_t>(acp_procs()));
+        return is_odd_one
+                   ? acp_scan_team(team, numbers.data(), numbers.data(), 1, ACP_INT64, ACP_SUM)
+                   : acp_gather_team(team, numbers.data(), 8, room.data(), acp_procs() - 1);
+    });
+    check_mismatch(world_, {"from rank 0", "from rank 1"}, [&](acp_team_t team) {
+        return acp_broadcast_team(team, numbers.data(), 8, is_odd_one ? 0 : 1);
+    });
+}
+
+TEST_F(TeamTest, lists_that_differ_are_told_and_do_not_break_the_team) {
+    if (procs_ == 1) return;
+    const std::array<int, 2> list{rank_ == 0 ? 1 : 0, rank_ == 0 ? 0 : 1};
+    EXPECT_EQ(acp_create_team(world_, list.data(), 2), ACP_TEAM_NULL);
+    EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+    EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+}
+
+TEST_F(TeamTest, a_member_without_room_in_its_heap_is_told_to_all) {
+    std::vector<acp_ga_t> blocks;
+    if (rank_ == procs_ - 1) {
+        for (std::size_t bytes = 1 << 20; bytes >= 1 << 16; bytes /= 2) {
+            for (acp_ga_t block = 0; (block = acp_malloc(bytes, rank_)) != ACP_GA_NULL;)
+                blocks.push_back(block);
+        }
+    }
+    sync_ranks();
+    if (procs_ > 1) {
+        EXPECT_EQ(acp_split_team(world_, 0, 0), ACP_TEAM_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_MEMORY) << acp_error_message();
+    }
+    for (const acp_ga_t block : blocks) EXPECT_EQ(acp_free(block), 0);
+    sync_ranks();
+    const acp_team_t team = acp_split_team(world_, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    free_team(team);
+}
+
+TEST_F(TeamTest, teams_end_with_the_epoch) {
+    const acp_team_t team = acp_split_team(world_, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL);
+    ASSERT_EQ(acp_reset((rank_ + 1) % procs_), 0) << acp_error_message();
+    world_ = acp_world_team();
+    EXPECT_EQ(acp_query_team_rank(world_), acp_rank());
+    std::int32_t sum = 1;
+    EXPECT_EQ(acp_allreduce_team(world_, &sum, &sum, 1, ACP_INT32, ACP_SUM), 0)
+        << acp_error_message();
+    EXPECT_EQ(sum, procs_);
+    ASSERT_EQ(acp_reset((acp_rank() + procs_ - 1) % procs_), 0) << acp_error_message();
+}
+
+}  // namespace
+}  // namespace acp::test

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the driver of kills and the members of teams tell each other. Zero is the valid beginning. Writers: each rank its own note; the
+// driver the rest.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace acp::test {
+
+inline constexpr int team_ranks = 4;
+
+struct TeamNote {
+    std::atomic<std::int32_t> process;
+    std::atomic<std::int32_t> is_at_work;
+    std::atomic<std::int64_t> refused_at_ns;  // when a call first failed; of support/clock.hpp
+    char message[480];                        // of the first thing that was wrong
+};
+
+struct TeamBoard {
+    std::atomic<std::int32_t> victim;  // a rank; set before the ranks begin
+    TeamNote ranks[team_ranks];
+};
+
+}  // namespace acp::test

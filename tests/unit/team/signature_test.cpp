@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls are told apart by all that members must agree on, and said in words.
+#include "team/signature.hpp"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+#include <acp/team.h>
+
+namespace acp::team {
+namespace {
+
+TEST(Signature, differs_where_anything_that_must_agree_differs) {
+    const std::vector<Signature> all{{CollectiveCall::reduce, 8, 0, {ACP_INT32, ACP_SUM}},
+                                     {CollectiveCall::reduce, 16, 0, {ACP_INT32, ACP_SUM}},
+                                     {CollectiveCall::reduce, 8, 1, {ACP_INT32, ACP_SUM}},
+                                     {CollectiveCall::reduce, 8, 0, {ACP_UINT32, ACP_SUM}},
+                                     {CollectiveCall::reduce, 8, 0, {ACP_INT32, ACP_MAX}},
+                                     {CollectiveCall::allreduce, 8, 0, {ACP_INT32, ACP_SUM}},
+                                     {CollectiveCall::reduce, 8, 65536, {ACP_INT32, ACP_SUM}},
+                                     {CollectiveCall::sync, 0}};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < all.size(); ++j)
+            EXPECT_EQ(all[i] == all[j], i == j) << i << " and " << j;
+    }
+}
+
+TEST(Signature, keeps_what_it_was_made_of) {
+    const Signature signature(CollectiveCall::reduce, 80, 70'000, {ACP_DOUBLE, ACP_MIN});
+    EXPECT_EQ(signature.call(), CollectiveCall::reduce);
+    EXPECT_EQ(signature.root(), 70'000U);
+    EXPECT_EQ(signature.combination(), (Combination{ACP_DOUBLE, ACP_MIN}));
+}
+
+TEST(Signature, says_what_the_program_has_called) {
+    EXPECT_EQ(describe({CollectiveCall::reduce, 80, 2, {ACP_INT64, ACP_SUM}}),
+              "acp_reduce_team of 80 bytes (int64, sum) to rank 2");
+    EXPECT_EQ(describe({CollectiveCall::allreduce, 80, 0, {}}),
+              "acp_allreduce_team of 80 bytes (own elements, own function)");
+    EXPECT_EQ(describe({CollectiveCall::broadcast, 5, 1}),
+              "acp_broadcast_team of 5 bytes from rank 1");
+    EXPECT_EQ(describe({CollectiveCall::sync, 0}), "acp_sync_team");
+    EXPECT_EQ(describe({CollectiveCall::free, 0}), "acp_free_team");
+    Signature wild;
+    wild.what = 0xff;
+    EXPECT_EQ(describe(wild), "an unknown call on a team of 0 bytes");
+}
+
+}  // namespace
+}  // namespace acp::team
