@@ -46,12 +46,12 @@
 //                                  the payload. For credits a put. On a node: the store, then a look whether the other end sleeps;
 //                                  true: the caller must wake it on its bell's word
 //   bool ring()                    that look alone
+//   bool is_idle()                 whether nothing that was sent is under way
 // Between nodes none of these waits; a put whose source is `room` may be under way until a credit covers it. And for whoever keeps an end
 // (sending.hpp, receiving.hpp), where MappedPath has nothing to do:
 //   bool may_send()                whether another record may be sent without waiting for what is under way
 //   bool is_cut_off()              whether something that was sent has failed, since the other node is lost
 //   void probe()                   sends a word that means nothing, if nothing is under way, so that is_cut_off() learns of a loss
-//   bool is_idle()                 whether nothing is under way
 //   void settle()                  waits until nothing is
 //
 // SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
