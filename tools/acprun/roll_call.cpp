@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/format.hpp"
+#include "base/parse.hpp"
 #include "os/clock.hpp"
 
 namespace acp::run {
