@@ -3,6 +3,7 @@
 // the team, and leaves.
 #include <cstdio>
 #include <cstring>
+#include <sched.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -22,7 +23,9 @@ namespace {
 class Worker {
 public:
     explicit Worker(TeamBoard& board)
-        : note_(board.ranks[acp_rank()]), victim_(board.victim.load(std::memory_order_relaxed)) {}
+        : board_(board),
+          note_(board.ranks[acp_rank()]),
+          victim_(board.victim.load(std::memory_order_relaxed)) {}
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
@@ -35,6 +38,7 @@ public:
         }
         note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
         must_be_refused();
+        await_others();
         must(acp_sync_team(team) != 0, "a later call goes well");
         must_be_refused();
         must(acp_query_team_size(team) == team_ranks, "acp_query_team_size of a broken team");
@@ -58,6 +62,16 @@ private:
         must(std::string(acp_error_message()).find("rank " + std::to_string(victim_)) !=
                  std::string::npos,
              "the message does not name the victim");
+    }
+
+    // Who leaves before the others are refused is what some of them are told of, instead of the victim.
+    void await_others() const {
+        for (int rank = 0; rank < team_ranks; ++rank) {
+            const TeamNote& other = board_.ranks[rank];
+            while (rank != victim_ && other.refused_at_ns.load(std::memory_order_relaxed) == 0) {
+                sched_yield();
+            }
+        }
     }
 
     // The same on all members. false: refused.
@@ -86,6 +100,7 @@ private:
         }
     }
 
+    TeamBoard& board_;
     TeamNote& note_;
     int victim_;
     std::vector<std::uint64_t> buffer_;
