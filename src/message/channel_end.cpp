@@ -97,7 +97,8 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     os::fill_random(std::as_writable_bytes(std::span(&introduction_.key, 1)).first(4));
     if (side == Side::receiver) open_own_ring();
     Status status = introduce();
-    if (!status.is_ok()) drop();
+    is_introduced_ = status.is_ok();
+    if (!is_introduced_) drop();
     return status;
 }
 
@@ -268,8 +269,14 @@ void ChannelEnd::drop() noexcept {
     const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {
         pipe_.give_back();
-        if (!has_met) (void)tools_->pairing.withdraw(name_, side_);
-        if (block_ != 0 && (side_ == Side::sender || !is_in_order))
+        // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
+        bool is_letter_awaited = false;
+        if (!has_met) {
+            const auto withdrawn = tools_->pairing.withdraw(name_, side_);
+            is_letter_awaited =
+                is_introduced_ && !(withdrawn.is_ok() && withdrawn.value()) && !is_partner_gone();
+        }
+        if (block_ != 0 && !is_letter_awaited && (side_ == Side::sender || !is_in_order))
             (void)tools_->allocator.free(block_);
         if (side_ == Side::sender && partner_ring_ != 0)
             (void)tools_->allocator.free(partner_ring_);

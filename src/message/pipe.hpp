@@ -78,7 +78,7 @@ public:
     // The best length of the pieces of a message: so short that both ends copy at the same time, and not so short that they wait for
     // each other's words.
     [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t message_bytes) const noexcept {
-        const std::uint64_t part = lines_for(message_bytes / slots) * line_bytes;
+        const std::uint64_t part = lines_for((message_bytes + slots - 1) / slots) * line_bytes;
         return std::min(std::max(part, piece_bytes_min), room_.slot_bytes);
     }
 

@@ -11,6 +11,8 @@ namespace {
 // Erased entries of the map by which ends find each other, which are freed a batch at a time.
 constexpr std::int64_t blocks_kept_max = 24;
 
+constexpr const char* victim_program = ACP_TEST_PROGRAM_DIR "/channel_victim";
+
 class ChannelKillTest : public KillDriver<ChannelBoard> {
 protected:
     // Both partners have been refused, so long after the victim was struck.
@@ -50,7 +52,7 @@ TEST_F(ChannelKillTest, partners_of_a_severed_node_are_refused_and_lose_nothing)
     arm_watchdog(240, "a job of which a rank is stopped");
     constexpr std::int64_t peer_timeout_ns = 2 * second_ns;
     const auto board = Board<ChannelBoard>::create();
-    JobOptions options = options_of("channel_victim", channel_ranks, board.environment_entry());
+    JobOptions options = options_of(victim_program, channel_ranks, board.environment_entry());
     options.environment.emplace_back("ACP_PEER_TIMEOUT=2");
     Job job(options);
     await_work(*board, job);
@@ -71,7 +73,7 @@ TEST_F(ChannelKillTest, partners_of_a_severed_node_are_refused_and_lose_nothing)
 TEST_F(ChannelKillTest, partners_are_refused_and_lose_nothing) {
     const auto prepare = [](ChannelBoard&, Random&, int) { return victim_rank; };
     const auto note_kill = [](ChannelBoard&) {};
-    strike_all("channel_victim", 10 * millisecond_ns, prepare, note_kill, check);
+    strike_all(victim_program, 10 * millisecond_ns, prepare, note_kill, check);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ protected:
 };
 
 TEST_F(HashedKillTest, the_others_go_on_and_nothing_is_lost) {
-    strike_all("hashed_victim", 20 * millisecond_ns, prepare, note_kill,
+    strike_all(ACP_TEST_PROGRAM_DIR "/hashed_victim", 20 * millisecond_ns, prepare, note_kill,
                [this](const Trial& trial) { check(trial); });
 }
 

@@ -45,7 +45,7 @@ protected:
         std::int64_t struck_at_ns;
     };
 
-    //   program       of the ranks, in the folder of test programs
+    //   program       of the ranks, its path
     //   moment_ns     the kill comes at a random moment within so long after all have begun
     //   prepare(board, random, nodes)  before the job starts; returns the rank to kill
     //   note_kill(board)               just after the kill
@@ -92,7 +92,7 @@ protected:
         options.ranks = static_cast<int>(std::extent_v<decltype(KillBoard::ranks)>);
         options.launcher = {"--on-failure=continue", "--heap-size", "32M", "--nodes",
                             std::to_string(nodes)};
-        options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/" + program};
+        options.program = {program};
         options.environment = {board_entry, "ACP_ON_ERROR=return"};
         return options;
     }

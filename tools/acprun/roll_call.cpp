@@ -28,7 +28,7 @@ void RollCall::ask(std::span<AgentLink> agents, std::string reason) {
 
 void RollCall::ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns) {
     const std::uint64_t now_ns = os::now_ns();
-    if (hang_told_ns_ != 0 && now_ns < hang_told_ns_ + allowed_ns) return;
+    if (!reason_.empty() || (hang_told_ns_ != 0 && now_ns < hang_told_ns_ + allowed_ns)) return;
     hang_told_ns_ = now_ns;
     ask(agents,
         "a rank has waited for " + base::seconds_text(allowed_ns) + " s (ACP_HANG_TIMEOUT)");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/awaited.hpp"
@@ -23,8 +24,8 @@ public:
     // Asks all agents that run.   reason  why, the beginning of the text
     void ask(std::span<AgentLink> agents, std::string reason);
 
-    // The same because a rank has waited for longer than `allowed_ns`; nothing where that was told less than `allowed_ns` ago, as
-    // those who wait for each other come of age together.
+    // The same because a rank has waited for longer than `allowed_ns`. Does nothing while a call is under way, or if it asked less than
+    // `allowed_ns` ago: those who wait for each other come of age together.
     void ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns);
 
     // An agent has sent what one rank does.
