@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -280,7 +282,7 @@ void ChannelEnd::drop() noexcept {
             (void)tools_->allocator.free(block_);
         if (side_ == Side::sender && partner_ring_ != 0)
             (void)tools_->allocator.free(partner_ring_);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
         // Without memory for the calls the blocks stay until the heaps are emptied.
     }
     block_ = 0;
