@@ -32,8 +32,8 @@ public:
     // another thread may hold for long.
     virtual LookResult look() = 0;
 
-    // The thread is about to sleep: tells people by the entry of its process who waits for what, and whoever makes the condition
-    // come that it must ring, if that one asks. look() is called once more afterwards.
+    // The thread is about to sleep. Tells people, by the entry of its process, who waits for what; and asks whoever makes the
+    // condition come to ring, where that one rings only if asked. look() is called once more afterwards.
     //   since_ns  os::now_ns() when the wait began to sleep
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
 };

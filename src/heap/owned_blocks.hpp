@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which blocks of a heap are parts of containers, so that a program that frees one by its address is refused: a bit for each place where
 // a block can begin. A bit for each unit says whether one of its blocks was a container's at some time; only then the others are
-// read, so that a heap without containers has no memory for them. A block keeps its bit when it is freed: whoever allocates it next says
-// whose it is, and containers that free and allocate change no bits. Zero bytes are none. Any thread of any process; a block's bit is
-// changed by whoever has allocated it, before others can find it.
+// read, so that a heap without containers has no memory for them. Freeing a block leaves its bit; whoever allocates it next sets the bit
+// as it needs it, so containers that free and allocate change no bits. Memory of zeros means that no block is a container's. Any thread
+// of any process; a block's bit is changed by whoever has allocated it, before others can find it.
 // Tests: tests/unit/heap/owned_blocks_test.cpp.
 #pragma once
 

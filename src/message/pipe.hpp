@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pipe beside a ring: a few slots in which the sender lays the pieces of long messages, where both ends have the slots mapped. A piece
 // takes a record of one line in the ring, which says where the piece lies; so a slot is handed over by that record's header, given back by
-// the credit that covers the record, and mended, waited for and lost with them. The slots themselves have no words between the ends.
-// As in the ring the receiver stores a zero into each line that it has read: the line is then its cache's own, from where the sender
+// the credit that covers the record. Waiting, lost words and deaths are the ring's business: the slots have no words between the ends.
+// As in the ring the receiver stores a zero into each line that it has read: its cache then holds the line exclusively, and the sender
 // gets it in one step (docs/adr/0024-pipe.md). Knows no heap. For the thread that uses the ring's end.
 // Tests: tests/unit/message/pipe_test.cpp.
 #pragma once

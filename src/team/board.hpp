@@ -61,7 +61,7 @@ inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * 
 
 class Board {
 public:
-    // How the owner of a word that others of the node wait for publishes it.
+    // Who has the fence between a word that is published and the look whether somebody sleeps until it is.
     enum class Fence : std::uint8_t {
         by_sleeper,  // who goes to sleep has the CPUs of all pass a barrier (os::expedite)
         by_each      // where the kernel refuses that

@@ -39,7 +39,7 @@ struct TeamTools {
     data::Allocator& allocator;
     message::ChannelTools channels;
     bool is_checking = false;  // members compare each call before they make it
-    int looks = 1;             // at what a thread waits for, before it begins to look at everything
+    int looks = 1;  // how often a thread looks for what it waits for, before the full wait begins
 };
 
 // What a thread waits for.

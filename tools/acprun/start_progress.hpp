@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells the user how far the start of a job has come: which nodes have answered. On a terminal it keeps one line up to date and
 // removes it in the end; in a file or a pipe it says one line when the start takes long. In both it names the nodes that are
-// missing when that lasts as long as a hang warning. Decides nothing about the job, and is told the time. Main thread.
+// missing when that lasts as long as ACP_HANG_TIMEOUT. Decides nothing about the job, and is told the time. Main thread.
 #pragma once
 
 #include <cstdint>
