@@ -3,6 +3,8 @@
 // read it there. A call on a team is a number of rounds, the same on all members of the node; in a round some of them publish, each at
 // most once, and some of these are read by others. Knows no waiting: a member asks until what it needs is there.
 //
+// Of what is published each part has one reader or several. A single reader leaves a zero in each line, for the owner's sake (sync/lines.hpp).
+//
 // A block has room for `depth` rounds. So a member may publish in a round when all members of the node have finished the round `depth` before
 // it: nobody reads any more what it overwrites.
 //
@@ -15,9 +17,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "sync/lines.hpp"
 #include "team/signature.hpp"
 
 namespace acp::team {
@@ -58,6 +62,16 @@ struct BoardBlock {
 static_assert(sizeof(BoardBlock) == 64 * (board_depth + 2) + 448);
 
 inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * board_chunk_bytes;
+
+// Copies out of a block, what another member has published or a part of it.
+//   is_alone  nobody else reads the lines that it lies in
+inline void copy_out(char* target, char* shown, std::uint64_t bytes, bool is_alone) noexcept {
+    if (is_alone && bytes > BoardLine::inline_bytes_max) {
+        sync::take_lines(target, shown, bytes, bytes);
+    } else if (bytes != 0) {
+        std::memcpy(target, shown, bytes);
+    }
+}
 
 class Board {
 public:
@@ -116,9 +130,10 @@ public:
         return line_of(place, round).signature;
     }
 
-    [[nodiscard]] const char* published(std::uint32_t place,
-                                        RoundNumber round,
-                                        std::uint64_t bytes) const noexcept {
+    // Its only reader may store zeros there (sync/lines.hpp).
+    [[nodiscard]] char* published(std::uint32_t place,
+                                  RoundNumber round,
+                                  std::uint64_t bytes) const noexcept {
         return payload(place, round, bytes);
     }
 

@@ -133,7 +133,7 @@ public:
     }
 
     // What another member of the node has published, or the caller itself; nullptr: broken.
-    [[nodiscard]] const char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
+    [[nodiscard]] char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
         const auto is_published = [&] { return board_.is_published(place, round); };
         if (!wait(is_published, members_.near()[place])) return nullptr;
         if (board_.signature(place, round) != signature_) [[unlikely]] {
@@ -141,6 +141,15 @@ public:
             return nullptr;
         }
         return board_.published(place, round, bytes);
+    }
+
+    // Copies that to `target`, see copy_out(). False: broken.
+    bool read_to(
+        std::uint32_t place, RoundNumber round, char* target, std::uint64_t bytes, bool is_alone) {
+        char* const shown = read(place, round, bytes);
+        if (shown == nullptr) return false;
+        copy_out(target, shown, bytes, is_alone);
+        return true;
     }
 
     void finish(RoundNumber round) noexcept {
