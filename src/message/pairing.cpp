@@ -24,8 +24,14 @@ namespace {
 struct EntryKey {
     std::uint64_t number = 0;
     std::uint32_t sender = 0;
+    EndKind kind = EndKind::channel;
     Side side = Side::sender;
+
+    EntryKey(const ChannelName& name, Side of) noexcept
+        : number(name.number), sender(name.sender), kind(name.kind), side(of) {}
 };
+
+static_assert(sizeof(EntryKey) == 16, "all its bytes are the key");
 
 data::Bytes bytes_of(const EntryKey& key) noexcept {
     return std::as_bytes(std::span(&key, 1));
@@ -68,7 +74,7 @@ Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
 Status Pairing::add(const ChannelName& name, Side side, const Introduction& own) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    const EntryKey key{name.number, name.sender, side};
+    const EntryKey key(name, side);
     auto put = hashed_.put(map.value(),
                            {.key = bytes_of(key),
                             .value = std::as_bytes(std::span(&own, 1)),
@@ -84,9 +90,8 @@ Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
                                                      Introduction& partner) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    auto found =
-        hashed_.find(map.value(), bytes_of(EntryKey{name.number, name.sender, other(side)}),
-                     std::as_writable_bytes(std::span(&partner, 1)), nullptr);
+    auto found = hashed_.find(map.value(), bytes_of(EntryKey(name, other(side))),
+                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
     if (!found.is_ok()) return std::move(found).failure();
     if (found.value().effect != data::Effect::done) return Encounter::awaited;
     auto removed = withdraw(name, other(side));
@@ -106,7 +111,7 @@ Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
 Result<bool> Pairing::withdraw(const ChannelName& name, Side side) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    auto erased = hashed_.erase(map.value(), bytes_of({name.number, name.sender, side}));
+    auto erased = hashed_.erase(map.value(), bytes_of(EntryKey(name, side)));
     if (!erased.is_ok()) return std::move(erased).failure();
     return erased.value().effect == data::Effect::done;
 }

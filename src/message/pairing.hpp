@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of a channel find each other, whoever comes first, and without the other rank's help. Each rank that receives by
-// channels has a map in its heap, with an entry for each end that has not yet met its partner. An end adds its own entry and then looks
+// How the two ends of a channel or a segmented buffer find each other, whoever comes first, and without the other rank's help. Each rank
+// that receives has a map in its heap, with an entry for each end that has not yet met its partner. An end adds its own entry and then looks
 // for the other one's: of two that come at the same time at least one finds the other. Whoever removes an entry that is not its own has met
 // that end, and writes to its letter (introduction.hpp). An end that could not be made removes its own entry; if that is gone it has met its
 // partner after all.
 // The map is made by the first rank that needs it, and is found by a word of a range that this layer claims for each process
 // (node/claims.hpp). One for each epoch. Any thread; blocks where other nodes are asked.
-// Tests: tests/conformance/channel_test.cpp.
+// Tests: tests/conformance/channel_test.cpp, segbuf_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,21 @@
 
 namespace acp::message {
 
-enum class Side : std::uint32_t { sender, receiver };
+enum class Side : std::uint16_t { sender, receiver };
 
 [[nodiscard]] constexpr Side other(Side side) noexcept {
     return side == Side::sender ? Side::receiver : Side::sender;
 }
 
-// Which channel: the `number`-th that its two processes have made.
+// Ends meet those of the same kind: of the program's channels, of its segmented buffers, of the channels of teams.
+enum class EndKind : std::uint16_t { channel, segbuf, team };
+
+// Which channel or segmented buffer: the `number`-th of its kind that its two processes have made, or that of team `number`.
 struct ChannelName {
     std::uint32_t sender = 0;  // processes, by their index in the job
     std::uint32_t receiver = 0;
     std::uint64_t number = 0;
+    EndKind kind = EndKind::channel;
 
     friend bool operator==(const ChannelName&, const ChannelName&) = default;
 };

@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> call_names{
+constexpr std::array<std::string_view, 20> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -37,7 +37,9 @@ constexpr std::array<std::string_view, 18> call_names{
     "acp_wait_ch",
     "acp_waitall_ch",
     "acp_wait_ch_timeout",
-    "a call on a team"};
+    "a call on a team",
+    "acp_connect_segbuf",
+    "acp_free_segbuf"};
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 
@@ -74,17 +76,29 @@ bool is_of_partner(AwaitedCall call) noexcept {
     return call >= AwaitedCall::send_ch;
 }
 
+// What a rank waits for, from or for a partner.
+std::string wish_of(const Doing& doing, const std::string& partner) {
+    std::string to_partner = "for rank " + partner;
+    switch (doing.call) {
+        case AwaitedCall::team:
+            return to_partner;
+        case AwaitedCall::connect_segbuf:
+            return to_partner + " to make its end";
+        case AwaitedCall::free_segbuf:
+            return to_partner + " to disconnect too";
+        default:
+            break;
+    }
+    if (doing.command.width == awaited_free_width) return to_partner + " to free the channel too";
+    const bool is_sender = doing.rank == doing.source_rank;
+    return (is_sender ? "to send to rank " : "for a message from rank ") + partner;
+}
+
 std::string describe_partner(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
-    const bool is_free = doing.command.width == awaited_free_width;
-    const bool is_for_both = is_free || doing.call == AwaitedCall::team;
-    const char* const what = is_for_both ? ": for rank "
-                             : is_sender ? ": to send to rank "
-                                         : ": for a message from rank ";
     return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
-           seconds_of(doing.waited_ns) + what + partner +
-           (is_free ? " to free the channel too" : "");
+           seconds_of(doing.waited_ns) + ": " + wish_of(doing, partner);
 }
 
 std::string describe_command(const Doing& doing) {

@@ -22,7 +22,8 @@ namespace acp::node {
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
-// the channel (awaited_free_width) or 0; and any call on a team, with the caller as source and the rank that it waits for as target.
+// the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise,
+// with 0; and any call on a team, with the caller as source and the rank that it waits for as target.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -41,7 +42,9 @@ enum class AwaitedCall : std::uint32_t {
     wait_ch,
     waitall_ch,
     wait_ch_timeout,
-    team
+    team,
+    connect_segbuf,
+    free_segbuf
 };
 
 inline constexpr std::uint8_t awaited_free_width = 1;

@@ -12,13 +12,6 @@ using message::ChannelRequest;
 using message::RequestKind;
 using message::Side;
 
-namespace {
-
-// Channels of teams have numbers of their own, which those of the program do not reach.
-constexpr std::uint64_t team_channel = std::uint64_t{1} << 63;
-
-}  // namespace
-
 void FarMessage::begin(ChannelEnd& end, std::uint32_t rank, RequestKind kind) {
     end_ = &end;
     rank_ = rank;
@@ -99,7 +92,8 @@ base::Result<ChannelEnd*> FarEnds::end(std::uint32_t process, Side side) {
     auto made = std::make_unique<Far>();
     const std::uint32_t own = tools_.gma.space().process();
     const message::ChannelName name{side == Side::sender ? own : process,
-                                    side == Side::sender ? process : own, team_channel | team_};
+                                    side == Side::sender ? process : own, team_,
+                                    message::EndKind::team};
     if (auto status = made->end.make(tools_, name, side); !status.is_ok()) return status;
     far = std::move(made);
     return &far->end;

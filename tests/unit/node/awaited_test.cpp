@@ -84,6 +84,28 @@ TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_m
                      base::hex(word) + ")"}));
 }
 
+TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
+    const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
+        Doing one = doing(rank, SlotState::joined, 0, call);
+        one.source_rank = 1;
+        one.target_rank = 2;
+        one.command.width = width;
+        return describe({one}).at(0);
+    };
+    EXPECT_EQ(told(AwaitedCall::send_ch, 1, 0),
+              "rank 1 waits in acp_send_ch for 1.5 s: to send to rank 2");
+    EXPECT_EQ(told(AwaitedCall::recv_ch, 2, 0),
+              "rank 2 waits in acp_recv_ch for 1.5 s: for a message from rank 1");
+    EXPECT_EQ(told(AwaitedCall::wait_ch, 2, awaited_free_width),
+              "rank 2 waits in acp_wait_ch for 1.5 s: for rank 1 to free the channel too");
+    EXPECT_EQ(told(AwaitedCall::team, 1, 0),
+              "rank 1 waits in a call on a team for 1.5 s: for rank 2");
+    EXPECT_EQ(told(AwaitedCall::connect_segbuf, 2, 0),
+              "rank 2 waits in acp_connect_segbuf for 1.5 s: for rank 1 to make its end");
+    EXPECT_EQ(told(AwaitedCall::free_segbuf, 1, 0),
+              "rank 1 waits in acp_free_segbuf for 1.5 s: for rank 2 to disconnect too");
+}
+
 TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {
     const Segment segment = made(2);
     join(segment, 1);
