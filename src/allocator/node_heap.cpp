@@ -139,14 +139,37 @@ heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint
     return block;
 }
 
+// As table/freeing.hpp, by the participant of the tables that has the cache's number.
+template <typename Unlink>
+void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink) {
+    HeapBlocks blocks(*this, cache);
+    table::unlink_and_free<std::atomic>(blocks, users_[cache.number()].freeing, cache.number(),
+                                        table::number_of(block), table::Spare::second_word, unlink);
+}
+
+// The gateway, which frees blocks on behalf of others, is not killed alone.
+bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process) {
+    if (process != segment_.shape().first_process + user_) {
+        return end_loan(block, process) &&
+               free(thread, block, BlockOwner::container) == heap::Freed::done;
+    }
+    const Lease lease(*this, thread);
+    return loans_.end_own(block, static_cast<std::uint32_t>(process),
+                          [&](heap::Offset lent, const auto& unlink) {
+                              free_shown(lease.cache(), lent, unlink);
+                          });
+}
+
 // Frees what was lent to processes that are gone. Whether there was any.
 bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     bool is_any = false;
-    loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
-                   [&](heap::Offset block) {
-                       (void)heap_.free(cache, block);
-                       is_any = true;
-                   });
+    (void)loans_.end_all(
+        cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
+        [this](std::uint32_t process) { return is_process_gone(process); },
+        [&](heap::Offset block, const auto& unlink) {
+            free_shown(cache, block, unlink);
+            is_any = true;
+        });
     return is_any;
 }
 
@@ -337,6 +360,10 @@ void HeapBlocks::free(table::BlockNumber block) {
 
 void HeapBlocks::note_signed(table::BlockNumber block) {
     heap_.note_signed(table::offset_of(block));
+}
+
+bool HeapBlocks::is_lent(table::BlockNumber block) {
+    return heap_.loans_.has(table::offset_of(block));
 }
 
 bool HeapBlocks::is_kept(table::BlockNumber block) {
