@@ -139,14 +139,37 @@ heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint
     return block;
 }
 
+// As table/freeing.hpp, by the participant of the tables that has the cache's number.
+template <typename Unlink>
+void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink) {
+    HeapBlocks blocks(*this, cache);
+    table::unlink_and_free<std::atomic>(blocks, users_[cache.number()].freeing, cache.number(),
+                                        table::number_of(block), table::Spare::second_word, unlink);
+}
+
+// The gateway, which frees blocks on behalf of others, is not killed alone.
+bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process) {
+    if (process != segment_.shape().first_process + user_) {
+        return end_loan(block, process) &&
+               free(thread, block, BlockOwner::container) == heap::Freed::done;
+    }
+    const Lease lease(*this, thread);
+    return loans_.end_own(block, static_cast<std::uint32_t>(process),
+                          [&](heap::Offset lent, const auto& unlink) {
+                              free_shown(lease.cache(), lent, unlink);
+                          });
+}
+
 // Frees what was lent to processes that are gone. Whether there was any.
 bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     bool is_any = false;
-    loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
-                   [&](heap::Offset block) {
-                       (void)heap_.free(cache, block);
-                       is_any = true;
-                   });
+    (void)loans_.end_all(
+        cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
+        [this](std::uint32_t process) { return is_process_gone(process); },
+        [&](heap::Offset block, const auto& unlink) {
+            free_shown(cache, block, unlink);
+            is_any = true;
+        });
     return is_any;
 }
 
@@ -205,27 +228,31 @@ bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
-        const std::uint64_t taker = caches_.taker_of(number);
-        if (taker != 0 && !is_of_gone(static_cast<heap::CacheNumber>(taker - 1))) return false;
+        const std::uint32_t taker = caches_.taker_of(number).number;
+        if (taker != 0 && !is_of_gone(taker - 1)) return false;
     }
     return recover_caches(cache, dead) && recover_taken_over(cache, slot);
 }
 
-// Finishes what a process that is gone did with caches of processes that live.
+// Finishes what a process that is gone did with caches of processes that live. One that somebody else has taken over from it may still come
+// back to it.
 bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) {
+    const auto is_of_slot = [slot](std::uint32_t taker) {
+        return taker != 0 && heap::caches_of(slot).contain(taker - 1);
+    };
     bool is_done = true;
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
-        const std::uint64_t taker = caches_.taker_of(number);
-        if (taker == 0 || !heap::caches_of(slot).contain(static_cast<heap::CacheNumber>(taker - 1)))
-            continue;
-        if (is_of_gone(number)) continue;  // recovered with its own process
-        if (caches_.take_over(number, cache.number(), taker) == nullptr) {
+        const heap::CacheTaker taker = caches_.taker_of(number);
+        if ((!is_of_slot(taker.number) && !is_of_slot(taker.before)) || is_of_gone(number))
+            continue;  // what is of a process that is gone is recovered with that one
+        if (!is_of_slot(taker.number) ||
+            caches_.take_over(number, cache.number(), taker) == nullptr) {
             is_done = false;
             continue;
         }
         std::atomic_thread_fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
         const bool is_recovered = is_of_gone(number) || recover_caches(cache, {number, 1});
-        caches_.let_go(number, is_recovered ? 0 : taker);
+        caches_.let_go(number, is_recovered ? heap::CacheTaker{} : taker);
         is_done = is_done && is_recovered;
     }
     return is_done;
@@ -333,6 +360,10 @@ void HeapBlocks::free(table::BlockNumber block) {
 
 void HeapBlocks::note_signed(table::BlockNumber block) {
     heap_.note_signed(table::offset_of(block));
+}
+
+bool HeapBlocks::is_lent(table::BlockNumber block) {
+    return heap_.loans_.has(table::offset_of(block));
 }
 
 bool HeapBlocks::is_kept(table::BlockNumber block) {

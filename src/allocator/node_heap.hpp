@@ -96,6 +96,9 @@ public:
                loans_.end(block, static_cast<std::uint32_t>(process));
     }
 
+    // Frees a lent block. false: as end_loan().
+    [[nodiscard]] bool free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process);
+
     // A lent block while an operation uses it: nobody frees it meanwhile.
     class Borrowed {
     public:
@@ -247,6 +250,8 @@ private:
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
+    template <typename Unlink>
+    void free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink);
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);

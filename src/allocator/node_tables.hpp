@@ -25,6 +25,7 @@ public:
                                 std::uint64_t alignment) override;
     void free(table::BlockNumber block) override;
     void note_signed(table::BlockNumber block) override;
+    [[nodiscard]] bool is_lent(table::BlockNumber block) override;
     [[nodiscard]] bool is_kept(table::BlockNumber block) override;
     void clear(table::BlockNumber block, std::uint64_t bytes) override;
 

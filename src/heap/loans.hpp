@@ -2,7 +2,9 @@
 // Blocks of a heap that are lent to a process: it was given the block for bytes on their way, and nobody else knows of it. A loan names
 // the block and the process; it ends when the block becomes a container's or is free again. Whoever finds the process gone ends
 // its loans and frees the blocks. A call on behalf of the process holds the loan while it uses the block, and nobody ends it meanwhile;
-// after the loan was ended for a process that was taken for dead, what that one still asks for is refused.
+// after the loan was ended for a process that was taken for dead, what that one still asks for is refused. A loan is taken off when its
+// block is about to be freed, so that who is killed at that leaves either the loan or a block of which it has told
+// (table/freeing.hpp).
 // Written by the gateway of the heap's node on behalf of processes of other nodes, and by whoever finds one of these gone. Zero
 // bytes are no loans. Atomic: as heap/heap.hpp. Any thread; nobody waits.
 // Tests: tests/unit/heap/loans_test.cpp.
@@ -22,10 +24,12 @@ public:
     //   memory  bytes(count), zero at first, aligned to 8
     //   count   the most loans at the same time
     Loans(char* memory, std::uint32_t count) noexcept
-        : words_(reinterpret_cast<Atomic<std::uint64_t>*>(memory)), count_(count) {}
+        : ender_(reinterpret_cast<Atomic<std::uint64_t>*>(memory)),
+          words_(ender_ + 1),
+          count_(count) {}
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
-        return std::uint64_t{count} * sizeof(Atomic<std::uint64_t>);
+        return (std::uint64_t{count} + 1) * sizeof(Atomic<std::uint64_t>);
     }
 
     // false: there is no room for another loan.
@@ -33,7 +37,7 @@ public:
     [[nodiscard]] bool lend(Offset block, std::uint32_t process) noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t none = 0;
-            // release: partner is end_all(), which frees the block
+            // release: partner is end_all(), which has the block freed
             if (words_[i].load(std::memory_order_relaxed) == 0 &&
                 words_[i].compare_exchange_strong(none, packed(block, process),
                                                   std::memory_order_release,
@@ -62,27 +66,64 @@ public:
         (void)change(packed(block, process) | held, 0);
     }
 
-    // Ends the loans of processes that are gone.
+    // Frees a block that is lent to the calling process. false: as end().
+    //   free(block, unlink)  frees it, and calls unlink() just before
+    template <typename Free>
+    [[nodiscard]] bool end_own(Offset block, std::uint32_t process, const Free& free) {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            std::uint64_t loan = packed(block, process);
+            if (words_[i].load(std::memory_order_relaxed) != loan || !begin_to_end(i, loan))
+                continue;
+            end_at(i, free);
+            return true;
+        }
+        return false;
+    }
+
+    // Ends the loans of processes that are gone. false: another one that lives is at it.
+    //   own                  number of the caller among those that do so
+    //   is_dead(number)      whether such a one is dead
     //   is_gone(process)
-    //   free(block)       takes the block of each
-    template <typename IsGone, typename Free>
-    void end_all(const IsGone& is_gone, const Free& free) {
+    //   free(block, unlink)  as end_own()
+    template <typename IsDead, typename IsGone, typename Free>
+    bool end_all(std::uint32_t own,
+                 const IsDead& is_dead,
+                 const IsGone& is_gone,
+                 const Free& free) {
+        std::uint64_t ender = ender_->load(std::memory_order_acquire);
+        if (ender != 0 && !is_dead(static_cast<std::uint32_t>(ender - 1))) return false;
+        // acq_rel: what the one before has done
+        if (!ender_->compare_exchange_strong(ender, std::uint64_t{own} + 1,
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+            return false;
+        }
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t loan = words_[i].load(std::memory_order_acquire);
             if (loan == 0 || (loan & held) != 0 || !is_gone(process_in(loan))) continue;
-            if (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
-                                                  std::memory_order_relaxed)) {
-                free(block_in(loan));
-            }
+            if ((loan & ending) != 0 || begin_to_end(i, loan)) end_at(i, free);
         }
+        ender_->store(0, std::memory_order_release);
+        return true;
     }
 
-    static constexpr std::uint32_t processes_max = (1U << 27) - 1;  // ranks of a job
+    // Whether the block is lent to any process.
+    [[nodiscard]] bool has(Offset block) const noexcept {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            const std::uint64_t loan = words_[i].load(std::memory_order_acquire);
+            if (loan != 0 && block_in(loan) == block) return true;
+        }
+        return false;
+    }
+
+    static constexpr std::uint32_t processes_max = (1U << 26) - 1;  // ranks of a job
 
 private:
     static constexpr std::uint32_t number_bits = 36;  // of a block, in granules
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
     static constexpr std::uint64_t held = std::uint64_t{1} << 63;
+    // Its block is about to be freed: by the process, or should that be dead, by whoever ends all.
+    static constexpr std::uint64_t ending = std::uint64_t{1} << 62;
 
     [[nodiscard]] static constexpr std::uint64_t packed(Offset block,
                                                         std::uint32_t process) noexcept {
@@ -94,7 +135,19 @@ private:
     }
 
     [[nodiscard]] static constexpr std::uint32_t process_in(std::uint64_t loan) noexcept {
-        return static_cast<std::uint32_t>(((loan & ~held) >> number_bits) - 1);
+        return static_cast<std::uint32_t>(((loan & ~(held | ending)) >> number_bits) - 1);
+    }
+
+    [[nodiscard]] bool begin_to_end(std::uint32_t index, std::uint64_t loan) noexcept {
+        // acq_rel: of several who end a loan one frees the block
+        return words_[index].compare_exchange_strong(
+            loan, loan | ending, std::memory_order_acq_rel, std::memory_order_relaxed);
+    }
+
+    template <typename Free>
+    void end_at(std::uint32_t index, const Free& free) {
+        const Offset block = block_in(words_[index].load(std::memory_order_relaxed));
+        free(block, [&] { words_[index].store(0, std::memory_order_release); });
     }
 
     bool change(std::uint64_t loan, std::uint64_t instead) noexcept {
@@ -107,6 +160,7 @@ private:
         return false;
     }
 
+    Atomic<std::uint64_t>* ender_;  // who ends the loans of processes that are gone: its number + 1
     Atomic<std::uint64_t>* words_;
     std::uint32_t count_;
 };

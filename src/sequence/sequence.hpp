@@ -9,7 +9,7 @@
 // - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
 //   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
 // - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held, also what it was about to
-//   free (table/freeing.hpp). Killed while it destroys a sequence, it may leave the body.
+//   free (table/freeing.hpp), and ends the destruction of a sequence.
 // - Where there is no memory an operation says so, and the sequence is as before. To remove at an end needs none, unless a participant
 //   was stopped while it held the sequence, and still lives.
 // - The content of a vector lies in one piece; that of a deque in two at most.
@@ -121,13 +121,17 @@ public:
     // Frees a sequence. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else destroys it.
     bool destroy(BlockNumber number, SequenceKind kind) {
         if (!is_one(number, kind)) return false;
-        auto& head = ground_.head(number);
+        auto& shown = ground_.shown();
+        shown.destroyed.store(number, std::memory_order_release);
         std::uint64_t mark = SequenceHead<Atomic>::mark_of(number, kind);
-        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed)) {
+        // acq_rel: what others did with it; partner: SequenceRecovery::end_destruction()
+        if (!ground_.head(number).mark.compare_exchange_strong(
+                mark, SequenceHead<Atomic>::mark_of_destroyed(number, ground_.own()),
+                std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            shown.destroyed.store(0, std::memory_order_release);
             return false;
         }
-        free_with_body(number);
+        ground_.free_with_body(number, [&] { shown.destroyed.store(0, std::memory_order_release); });
         return true;
     }
 
@@ -359,13 +363,6 @@ private:
         BlockNumber made = reservation_.make_body(wanted);
         if (made == 0 && needed < wanted) made = reservation_.make_body(needed);
         return made;
-    }
-
-    void free_with_body(BlockNumber number) {
-        const Named body =
-            Named::unpacked(ground_.head(number).body.load(std::memory_order_acquire));
-        ground_.blocks().free(body.block);
-        ground_.blocks().free(number);
     }
 
     template <template <class> class Of>

@@ -31,6 +31,9 @@ public:
     // Comes before a block is signed (table/freeing.hpp): whoever gives it out again wipes that out.
     virtual void note_signed(BlockNumber /*block*/) {}
 
+    // Whether a block is lent to a process: then it is freed as such (heap/loans.hpp).
+    [[nodiscard]] virtual bool is_lent(BlockNumber /*block*/) { return false; }
+
     // Whether a block is allocated and kept: by no call that is under way, or whose process was killed in it.
     [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 

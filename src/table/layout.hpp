@@ -166,6 +166,13 @@ struct Head {
         return table_mark ^ table ^ id;
     }
 
+    // The same of a table that a participant destroys.
+    [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
+        BlockNumber table, std::uint32_t participant) noexcept {
+        constexpr std::uint64_t destroyed_mark = 0xde57c0a3961f4b28;
+        return destroyed_mark ^ table ^ std::uint64_t{participant + 1} << number_bits;
+    }
+
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
     // Which one a participant uses.
@@ -192,7 +199,7 @@ struct Participant {
     Atomic<std::uint64_t> record_made;  // a record that is no entry yet
     Atomic<std::uint64_t> block_made;   // a bucket, an array or a head that is not linked yet
     Atomic<std::uint64_t> block_place;  // offset of the word by which it is to be linked
-    Atomic<std::uint64_t> unlinking;    // a record or an array that it takes out of use
+    Atomic<std::uint64_t> unlinking;    // a record, an array or a table that it takes out of use
     Atomic<std::uint64_t> retired;      // the last of the blocks out of use that it has not freed
     Atomic<std::uint64_t> retired_count;
     Atomic<std::uint64_t> retired_bytes;  // since it last looked at what others name
@@ -200,7 +207,7 @@ struct Participant {
         adopting;  // whose retired blocks it takes over: number of that participant, plus 1
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
     Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
-    Atomic<std::uint64_t> chain;  // offset of the word by which that is linked, of a chain's bucket
+    Atomic<std::uint64_t> chain;      // the word by which that is linked, of what others do not use
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {

@@ -9,7 +9,7 @@
 // - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
 //   write nothing that others read, but for the one word in which they name what they read.
 // - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
-//   what it held, also what it was about to free (table/freeing.hpp). A table that was made or destroyed in part stays.
+//   what it held, also what it was about to free (table/freeing.hpp), and ends the destruction of a table.
 // - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
 // - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
 //
@@ -102,27 +102,7 @@ public:
 
     // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none of this identity, or
     // somebody else destroys it.
-    bool destroy(BlockNumber table, std::uint64_t id) {
-        if (!is_table(table, id)) return false;
-        auto& head = ground_.head(table);
-        std::uint64_t mark = Head<Atomic>::mark_of(table, id);
-        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed)) {
-            return false;
-        }
-        const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
-        for (std::uint32_t level = Head<Atomic>::levels_max;
-             level-- > 0;) {  // the array that is moved from after the other
-            const BlockNumber block =
-                link::next_in(head.arrays[level].load(std::memory_order_acquire));
-            const bool is_freed = level != 0 && level < root.from;  // when the next was full
-            if (block == 0 || is_freed) continue;
-            free_chains(head, root, level);
-            if (level != 0) ground_.blocks().free(block);
-        }
-        ground_.blocks().free(table);
-        return true;
-    }
+    bool destroy(BlockNumber table, std::uint64_t id);
 
     // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
     // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
@@ -356,45 +336,10 @@ private:
         return result;
     }
 
-    // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
-    // next array.
-    void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
-        auto& array = Growth<Atomic>(ground_).array_of(head, level);
-        for (std::uint64_t i = 0; i < array.buckets; ++i) {
-            // An array before root.from has no entries; array root.from, which is_moved() reads, is freed by then.
-            const bool has_entries =
-                level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
-            free_chain(array.bucket(i), has_entries);
-        }
-    }
-
-    [[nodiscard]] bool is_moved(const Head<Atomic>& head,
-                                const Root& root,
-                                std::uint64_t index) const noexcept {
-        if (!root.is_growing()) return false;
-        auto& from = Growth<Atomic>(ground_).array_of(head, root.from);
-        return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
-    }
-
-    void free_chain(Bucket<Atomic>& first, bool has_entries) {
-        BlockNumber own = 0;
-        for (Bucket<Atomic>* bucket = &first;;) {
-            for (auto& slot : bucket->slots) {
-                const std::uint64_t word = slot.load(std::memory_order_relaxed);
-                if (has_entries && slot::is_entry(word))
-                    ground_.blocks().free(slot::record_in(word));
-            }
-            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_relaxed));
-            if (own != 0) ground_.blocks().free(own);
-            if (next == 0) return;
-            own = next;
-            bucket = &ground_.bucket(next);
-        }
-    }
-
     Ground<Atomic> ground_;
 };
 
 }  // namespace acp::table
 
+#include "table/destruction.hpp"
 #include "table/recovery.hpp"

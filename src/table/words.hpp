@@ -78,6 +78,7 @@ inline constexpr std::uint64_t made = 1;    // the bucket is filled; never zero 
 inline constexpr std::uint64_t frozen = 2;  // nothing is linked to it any more
 inline constexpr std::uint64_t moved =
     4;  // of a chain's first bucket: all its entries are in the next array
+inline constexpr std::uint64_t bits = made | frozen | moved;
 inline constexpr std::uint32_t number_shift = 16;
 
 [[nodiscard]] constexpr BlockNumber next_in(std::uint64_t word) noexcept {
@@ -134,6 +135,43 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
     return word & number_mask;
 }
 }  // namespace claim
+
+// What a participant takes out of use: a record, an array, or a table, with all that it has.
+namespace unlinking {
+inline constexpr std::uint64_t is_table = std::uint64_t{1} << 63;
+
+[[nodiscard]] constexpr std::uint64_t of_table(BlockNumber table) noexcept {
+    return table | is_table;
+}
+
+[[nodiscard]] constexpr BlockNumber block_in(std::uint64_t word) noexcept {
+    return word & number_mask;
+}
+}  // namespace unlinking
+
+// Where the word is that leads to what a participant is about to free: its offset, which is a multiple of 8, and whether it is a slot or
+// a link.
+namespace chain {
+inline constexpr std::uint64_t is_slot = 1;
+
+[[nodiscard]] constexpr std::uint64_t of_slot(std::uint64_t place) noexcept {
+    return place | is_slot;
+}
+
+[[nodiscard]] constexpr std::uint64_t of_link(std::uint64_t place) noexcept {
+    return place;
+}
+
+[[nodiscard]] constexpr std::uint64_t place_in(std::uint64_t word) noexcept {
+    return word & ~is_slot;
+}
+
+// What the word there leads to.
+[[nodiscard]] constexpr BlockNumber next_in(std::uint64_t word, std::uint64_t there) noexcept {
+    if ((word & is_slot) == 0) return link::next_in(there);
+    return slot::is_entry(there) ? slot::record_in(there) : 0;
+}
+}  // namespace chain
 
 // A block that a participant has made and not linked yet.
 namespace made {

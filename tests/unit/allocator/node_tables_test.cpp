@@ -122,7 +122,7 @@ TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dea
     EXPECT_EQ(heap_.usage(0).blocks, 201U) << "it lives, and has them";
     node::mark_dead(node_, 1, 9);
     EXPECT_EQ(heap_.usage(0).blocks, 101U);
-    EXPECT_EQ(places.taker_of(own), 0U);
+    EXPECT_EQ(places.taker_of(own).number, 0U);
     EXPECT_EQ(NodeHeap::Lease(heap_, 0).cache().number(), own);
 }
 
