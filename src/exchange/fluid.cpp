@@ -101,9 +101,10 @@ Status FluidSimulation::find_paths(const std::vector<FluidQueue>& queues) {
             path.push_back(injection_of(model_, queue.node));
             path.push_back(reception_of(model_, command.target));
             if (command.receive_engine != any_receive_engine) {
-                if (command.receive_engine >= model_.node.engines)
+                if (command.receive_engine >= model_.node.engines) {
                     return {Code::argument,
                             "there is no receive engine " + std::to_string(command.receive_engine)};
+                }
                 path.push_back(receive_engine_of(model_, command.target, command.receive_engine));
             }
             paths_[i].push_back(std::move(path));

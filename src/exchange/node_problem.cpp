@@ -195,7 +195,8 @@ void NodeProblem::share(const ClassIndex* flows, unsigned count, double* rates) 
     for (unsigned i = 0; i < count; ++i) rates[i] = rate;
 }
 
-// The links that several flows use, and what is left of them.
+// The links that several flows use, and what is left of them. Only the first `count` entries are set.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroing them would take as long as the work
 struct NodeProblem::SharedLinks {
     struct Entry {
         std::uint64_t bit;
