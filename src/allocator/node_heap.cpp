@@ -154,10 +154,9 @@ bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t
                free(thread, block, BlockOwner::container) == heap::Freed::done;
     }
     const Lease lease(*this, thread);
-    return loans_.end_own(block, static_cast<std::uint32_t>(process),
-                          [&](heap::Offset lent, const auto& unlink) {
-                              free_shown(lease.cache(), lent, unlink);
-                          });
+    return loans_.end_own(
+        block, static_cast<std::uint32_t>(process),
+        [&](heap::Offset lent, const auto& unlink) { free_shown(lease.cache(), lent, unlink); });
 }
 
 // Frees what was lent to processes that are gone. Whether there was any.

@@ -140,8 +140,8 @@ private:
 
     [[nodiscard]] bool begin_to_end(std::uint32_t index, std::uint64_t loan) noexcept {
         // acq_rel: of several who end a loan one frees the block
-        return words_[index].compare_exchange_strong(
-            loan, loan | ending, std::memory_order_acq_rel, std::memory_order_relaxed);
+        return words_[index].compare_exchange_strong(loan, loan | ending, std::memory_order_acq_rel,
+                                                     std::memory_order_relaxed);
     }
 
     template <typename Free>

@@ -131,7 +131,8 @@ public:
             shown.destroyed.store(0, std::memory_order_release);
             return false;
         }
-        ground_.free_with_body(number, [&] { shown.destroyed.store(0, std::memory_order_release); });
+        ground_.free_with_body(number,
+                               [&] { shown.destroyed.store(0, std::memory_order_release); });
         return true;
     }
 

@@ -67,9 +67,8 @@ private:
         ground_.shown().chain.store(0, std::memory_order_relaxed);
         // The root, which nobody needs any more where no array is left; the second word says who destroys the table.
         unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), table,
-                        Spare::first_word, [&] {
-                            destroyer.unlinking.store(0, std::memory_order_release);
-                        });
+                        Spare::first_word,
+                        [&] { destroyer.unlinking.store(0, std::memory_order_release); });
     }
 
     // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
@@ -112,9 +111,8 @@ private:
             if (!slot::is_entry(word)) continue;
             ground_.shown().chain.store(chain::of_slot(ground_.place_of(slot)),
                                         std::memory_order_relaxed);
-            ground_.unlink_and_free(slot::record_in(word), [&] {
-                slot.store(slot::emptied, std::memory_order_release);
-            });
+            ground_.unlink_and_free(slot::record_in(word),
+                                    [&] { slot.store(slot::emptied, std::memory_order_release); });
         }
     }
 

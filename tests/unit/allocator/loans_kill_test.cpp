@@ -3,10 +3,10 @@
 #include <array>
 #include <csignal>
 
+#include "heap/loans.hpp"
+
 #include "support/scoped_watchdog.hpp"
 #include "unit/table/kill_scene.hpp"
-
-#include "heap/loans.hpp"
 
 namespace acp::allocator {
 namespace {

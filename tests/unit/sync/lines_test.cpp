@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Lines taken: what is copied is all that was wanted, and every line that lies in the range wholly is left with a zero, and no byte beyond.
 #include "sync/lines.hpp"
 
 #include <array>
