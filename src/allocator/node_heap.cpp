@@ -14,6 +14,7 @@
 #include "allocator/node_lists.hpp"
 #include "allocator/node_sequences.hpp"
 #include "allocator/node_tables.hpp"
+#include "allocator/unused_containers.hpp"
 
 namespace acp::allocator {
 
@@ -155,7 +156,7 @@ bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t
     }
     const Lease lease(*this, thread);
     return loans_.end_own(block, static_cast<std::uint32_t>(process),
-                          [&](heap::Offset lent, const auto& unlink) {
+                          [&](heap::Offset lent, const auto& unlink, heap::Lent, std::uint32_t) {
                               free_shown(lease.cache(), lent, unlink);
                           });
 }
@@ -166,24 +167,29 @@ bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     (void)loans_.end_all(
         cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
         [this](std::uint32_t process) { return is_process_gone(process); },
-        [&](heap::Offset block, const auto& unlink) {
-            free_shown(cache, block, unlink);
+        [&](heap::Offset block, const auto& unlink, heap::Lent what, std::uint32_t process) {
             is_any = true;
+            if (what == heap::Lent::bytes) return free_shown(cache, block, unlink);
+            UnusedContainers(*this, cache).destroy(block, process, unlink);
         });
     return is_any;
+}
+
+std::optional<std::uint32_t> NodeHeap::participant_making(table::BlockNumber block) const noexcept {
+    for (std::uint32_t i = 0; i < users_.count; ++i) {
+        if (users_[i].has_made(block) || list_users_[i].has_made(block) ||
+            sequence_users_[i].has_made(block)) {
+            return i;
+        }
+    }
+    return std::nullopt;
 }
 
 // acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
 // block in another heap of the node.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
-    const table::BlockNumber number = table::number_of(block);
-    for (std::uint32_t i = 0; i < users_.count; ++i) {
-        if (users_[i].has_made(number) || list_users_[i].has_made(number) ||
-            sequence_users_[i].has_made(number)) {
-            return true;
-        }
-    }
-    const std::uint64_t apart = apart_address(process(), number);
+    if (participant_making(table::number_of(block))) return true;
+    const std::uint64_t apart = apart_address(process(), table::number_of(block));
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const list::ListParticipants<std::atomic> users{list_users_of(segment_, slot),
                                                         list_users_.count};
@@ -360,6 +366,14 @@ void HeapBlocks::free(table::BlockNumber block) {
 
 void HeapBlocks::note_signed(table::BlockNumber block) {
     heap_.note_signed(table::offset_of(block));
+}
+
+bool HeapBlocks::lend(table::BlockNumber container, std::uint64_t maker) {
+    return heap_.lend_container(table::offset_of(container), maker);
+}
+
+bool HeapBlocks::end_by_use(table::BlockNumber container, std::uint32_t maker) {
+    return heap_.end_by_use(table::offset_of(container), maker);
 }
 
 bool HeapBlocks::is_lent(table::BlockNumber block) {

@@ -102,8 +102,10 @@ public:
         const auto is_known = [&](BlockNumber block) {
             const bool is_in_chain =
                 linked_by != 0 &&
-                chain::next_in(linked_by, ground_.word_at(chain::place_in(linked_by))
-                                              .load(std::memory_order_acquire)) == block;
+                chain::next_in(
+                    linked_by,
+                    ground_.word_at(chain::place_in(linked_by)).load(std::memory_order_acquire)) ==
+                    block;
             return is_in_chain || from.has_made(block) ||
                    unlinking::block_in(from.unlinking.load(std::memory_order_acquire)) == block ||
                    is_listed(dead, block);

@@ -69,8 +69,8 @@ TEST_P(KilledDestroyer, before_any_access_of_its_recovery_leaves_nothing_of_the_
     const auto check = [](DestroyScene& scene, const std::string& when) {
         scene.expect_nothing_lost(when);
     };
-    test::kill_recoveries<DestroyScene>({SIGKILL, 1, victim_stride},
-                                        {SIGKILL, 1, recovery_stride}, check, GetParam());
+    test::kill_recoveries<DestroyScene>({SIGKILL, 1, victim_stride}, {SIGKILL, 1, recovery_stride},
+                                        check, GetParam());
 }
 
 TEST_P(KilledDestroyer, stopped_before_any_access_it_keeps_nobody_waiting) {
