@@ -117,14 +117,11 @@ public:
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t loan = words_[i].load(std::memory_order_acquire);
             if ((loan & ~ending) != lent) continue;
-            // acq_rel: either this call ends it, or whoever finds the process gone does
-            if (loan != lent ||
-                (!words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
-                                                    std::memory_order_acquire) &&
-                 loan == (lent | ending))) {
-                return false;
-            }
-            return true;
+            // acq_rel: either this call ends it, or another one that uses it, or whoever finds the process gone
+            return loan == lent &&
+                   (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
+                                                      std::memory_order_acquire) ||
+                    loan != (lent | ending));
         }
         return true;
     }
