@@ -270,6 +270,8 @@ private:
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_participants(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_left(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
     void tidy(std::uint32_t thread);
