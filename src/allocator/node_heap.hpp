@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,16 @@ public:
     [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
         return process < segment_.shape().procs &&
                loans_.lend(block, static_cast<std::uint32_t>(process));
+    }
+
+    // Lends a container to its maker, and ends that: as table::Blocks says.
+    [[nodiscard]] bool lend_container(heap::Offset container, std::uint64_t maker) noexcept {
+        return maker < segment_.shape().procs &&
+               loans_.lend(container, static_cast<std::uint32_t>(maker), heap::Lent::container);
+    }
+
+    [[nodiscard]] bool end_by_use(heap::Offset container, std::uint32_t maker) noexcept {
+        return loans_.end_by_use(container, maker);
     }
 
     // Ends a loan, so that the block is the caller's. false: it is not lent to the process, or not any more.
@@ -194,6 +205,10 @@ public:
         return is_of_gone(number);
     }
 
+    // The participant that has made a block and not told of it yet.
+    [[nodiscard]] std::optional<std::uint32_t> participant_making(
+        table::BlockNumber block) const noexcept;
+
     // Finishes what processes that are gone left undone, in the heap and its containers.
     bool recover(heap::ThreadCache& cache);
 
@@ -255,6 +270,8 @@ private:
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_participants(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_left(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
     void tidy(std::uint32_t thread);

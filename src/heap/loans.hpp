@@ -5,6 +5,7 @@
 // after the loan was ended for a process that was taken for dead, what that one still asks for is refused. A loan is taken off when its
 // block is about to be freed, so that who is killed at that leaves either the loan or a block of which it has told
 // (table/freeing.hpp).
+// A container that nobody has used yet is lent to the process that made it: its first use ends that loan, whoever uses it.
 // Written by the gateway of the heap's node on behalf of processes of other nodes, and by whoever finds one of these gone. Zero
 // bytes are no loans. Atomic: as heap/heap.hpp. Any thread; nobody waits.
 // Tests: tests/unit/heap/loans_test.cpp.
@@ -17,6 +18,9 @@
 #include "heap/size_classes.hpp"
 
 namespace acp::heap {
+
+// What is lent: a block of bytes, or a container that nobody has used yet, by the block it begins with.
+enum class Lent : std::uint64_t { bytes, container };
 
 template <template <class> class Atomic = std::atomic>
 class Loans {
@@ -34,12 +38,12 @@ public:
 
     // false: there is no room for another loan.
     //   process  < processes_max
-    [[nodiscard]] bool lend(Offset block, std::uint32_t process) noexcept {
+    [[nodiscard]] bool lend(Offset block, std::uint32_t process, Lent what = Lent::bytes) noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t none = 0;
             // release: partner is end_all(), which has the block freed
             if (words_[i].load(std::memory_order_relaxed) == 0 &&
-                words_[i].compare_exchange_strong(none, packed(block, process),
+                words_[i].compare_exchange_strong(none, packed(block, process, what),
                                                   std::memory_order_release,
                                                   std::memory_order_relaxed)) {
                 return true;
@@ -84,7 +88,7 @@ public:
     //   own                  number of the caller among those that do so
     //   is_dead(number)      whether such a one is dead
     //   is_gone(process)
-    //   free(block, unlink)  as end_own()
+    //   free(block, unlink, what, process)  as end_own(); may put it off, and does not call unlink() then
     template <typename IsDead, typename IsGone, typename Free>
     bool end_all(std::uint32_t own,
                  const IsDead& is_dead,
@@ -107,6 +111,21 @@ public:
         return true;
     }
 
+    // Ends the loan of a container, which is used from now on. false: it is being ended, for its process is gone.
+    [[nodiscard]] bool end_by_use(Offset block, std::uint32_t process) noexcept {
+        const std::uint64_t lent = packed(block, process, Lent::container);
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            std::uint64_t loan = words_[i].load(std::memory_order_acquire);
+            if ((loan & ~ending) != lent) continue;
+            // acq_rel: either this call ends it, or another one that uses it, or whoever finds the process gone
+            return loan == lent &&
+                   (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
+                                                      std::memory_order_acquire) ||
+                    loan != (lent | ending));
+        }
+        return true;
+    }
+
     // Whether the block is lent to any process.
     [[nodiscard]] bool has(Offset block) const noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
@@ -116,7 +135,7 @@ public:
         return false;
     }
 
-    static constexpr std::uint32_t processes_max = (1U << 26) - 1;  // ranks of a job
+    static constexpr std::uint32_t processes_max = (1U << 25) - 1;  // ranks of a job
 
 private:
     static constexpr std::uint32_t number_bits = 36;  // of a block, in granules
@@ -124,10 +143,17 @@ private:
     static constexpr std::uint64_t held = std::uint64_t{1} << 63;
     // Its block is about to be freed: by the process, or should that be dead, by whoever ends all.
     static constexpr std::uint64_t ending = std::uint64_t{1} << 62;
+    static constexpr std::uint32_t what_shift = 61;  // a Lent
 
     [[nodiscard]] static constexpr std::uint64_t packed(Offset block,
-                                                        std::uint32_t process) noexcept {
-        return (std::uint64_t{process} + 1) << number_bits | block / granule_bytes;
+                                                        std::uint32_t process,
+                                                        Lent what = Lent::bytes) noexcept {
+        return static_cast<std::uint64_t>(what) << what_shift |
+               (std::uint64_t{process} + 1) << number_bits | block / granule_bytes;
+    }
+
+    [[nodiscard]] static constexpr Lent what_in(std::uint64_t loan) noexcept {
+        return static_cast<Lent>(loan >> what_shift & 1);
     }
 
     [[nodiscard]] static constexpr Offset block_in(std::uint64_t loan) noexcept {
@@ -135,7 +161,7 @@ private:
     }
 
     [[nodiscard]] static constexpr std::uint32_t process_in(std::uint64_t loan) noexcept {
-        return static_cast<std::uint32_t>(((loan & ~(held | ending)) >> number_bits) - 1);
+        return static_cast<std::uint32_t>((loan >> number_bits & processes_max) - 1);
     }
 
     [[nodiscard]] bool begin_to_end(std::uint32_t index, std::uint64_t loan) noexcept {
@@ -146,8 +172,10 @@ private:
 
     template <typename Free>
     void end_at(std::uint32_t index, const Free& free) {
-        const Offset block = block_in(words_[index].load(std::memory_order_relaxed));
-        free(block, [&] { words_[index].store(0, std::memory_order_release); });
+        const std::uint64_t loan = words_[index].load(std::memory_order_relaxed);
+        free(
+            block_in(loan), [&] { words_[index].store(0, std::memory_order_release); },
+            what_in(loan), process_in(loan));
     }
 
     bool change(std::uint64_t loan, std::uint64_t instead) noexcept {

@@ -155,6 +155,8 @@ Result<data::ContainerName> Pairing::make_map(std::uint32_t process, GlobalAddre
     options.directory_process = process;
     auto made = hashed_.create(options);
     if (!made.is_ok()) return made;
+    // In use before others find it: else it would go with this process, and the word would lead nowhere.
+    if (Status status = hashed_.begin_use(made.value()); !status.is_ok()) return status;
     auto first =
         gma_.fetch<std::uint64_t, Operation::compare_swap>(word, {made.value().directory, 0});
     if (first.is_ok() && first.value() == 0) return made;

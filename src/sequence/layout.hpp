@@ -31,7 +31,7 @@ struct alignas(line_bytes) SequenceHead {
     [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber head,
                                                          SequenceKind kind) noexcept {
         constexpr std::uint64_t sequence_mark = 0x5e90e7ce51d3a2b4;
-        return sequence_mark ^ head ^ static_cast<std::uint64_t>(kind) << 48;
+        return sequence_mark ^ head ^ static_cast<std::uint64_t>(kind) << 61;
     }
 
     // The same of a sequence that a participant destroys.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Destroys a table: its entries, further buckets and arrays, then its head. A participant that is killed at it leaves words by which
+// Destroys a table: its entries, further buckets and arrays, then its head; or a directory of tables. A participant that is killed at it leaves words by which
 // somebody else goes on: the head says who destroys it, and every block is freed when the word that led to it leads elsewhere
 // (table/freeing.hpp). Nobody else uses the table. Included by table/table.hpp.
 // Tests: tests/unit/table/kill_destroy_test.cpp.
@@ -15,31 +15,35 @@ public:
     //   ground  outlives this
     explicit Destruction(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // Frees a table of this identity. false: it is none, or somebody else destroys it.
-    bool run(BlockNumber table, std::uint64_t id) {
+    // Destroys what has this mark. false: it is not there, or somebody else destroys it.
+    //   what     unlinking::of_table() or of_directory()
+    //   begun()  is called once nobody else can
+    template <typename Begun>
+    bool run(std::uint64_t what, std::uint64_t mark, const Begun& begun) {
+        const BlockNumber block = unlinking::block_in(what);
         auto& shown = ground_.shown();
-        shown.unlinking.store(unlinking::of_table(table), std::memory_order_release);
-        std::uint64_t mark = Head<Atomic>::mark_of(table, id);
-        // acq_rel: what others did in the table; partner: who finds this participant dead
-        if (!ground_.head(table).mark.compare_exchange_strong(
-                mark, Head<Atomic>::mark_of_destroyed(table, ground_.own()),
+        shown.unlinking.store(what, std::memory_order_release);
+        // acq_rel: what others did in it; partner: who finds this participant dead
+        if (!ground_.head(block).mark.compare_exchange_strong(
+                mark, Head<Atomic>::mark_of_destroyed(block, ground_.own()),
                 std::memory_order_acq_rel, std::memory_order_relaxed)) {
             shown.unlinking.store(0, std::memory_order_release);
             return false;
         }
-        free_all(table, shown);
+        begun();
+        free_whole(what, shown);
         return true;
     }
 
     // Goes on where a dead participant was killed.
     void finish(std::uint32_t dead) {
         auto& shown = ground_.participants()[dead];
-        const BlockNumber table =
-            unlinking::block_in(shown.unlinking.load(std::memory_order_acquire));
-        const bool is_begun = ground_.head(table).mark.load(std::memory_order_acquire) ==
-                              Head<Atomic>::mark_of_destroyed(table, dead);
+        const std::uint64_t what = shown.unlinking.load(std::memory_order_acquire);
+        const BlockNumber block = unlinking::block_in(what);
+        const bool is_begun = ground_.head(block).mark.load(std::memory_order_acquire) ==
+                              Head<Atomic>::mark_of_destroyed(block, dead);
         if (is_begun) {
-            free_all(table, shown);
+            free_whole(what, shown);
         } else {
             shown.unlinking.store(0, std::memory_order_release);
         }
@@ -47,9 +51,25 @@ public:
     }
 
 private:
-    //   destroyer  whose `unlinking` leads to the table
-    void free_all(BlockNumber table, Participant<Atomic>& destroyer) {
-        auto& head = ground_.head(table);
+    //   destroyer  whose `unlinking` leads to it
+    void free_whole(std::uint64_t what, Participant<Atomic>& destroyer) {
+        const BlockNumber block = unlinking::block_in(what);
+        if ((what & unlinking::is_directory) != 0) {
+            auto& more = ground_.directory(block).more;
+            const std::uint64_t word = more.load(std::memory_order_acquire);
+            // Where somebody was killed when the block was signed, no other goes with it any more; a link has no bits.
+            if ((word & link::bits) == 0 && word != 0) free_linked(more, link::next_in(word), 0);
+        } else {
+            free_arrays(ground_.head(block));
+        }
+        ground_.shown().chain.store(0, std::memory_order_relaxed);
+        // The first word, which nobody needs any more; the second one says who destroys it.
+        unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), block,
+                        Spare::first_word,
+                        [&] { destroyer.unlinking.store(0, std::memory_order_release); });
+    }
+
+    void free_arrays(Head<Atomic>& head) {
         const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
         // The array that is moved from comes after the other: its buckets say which have been moved.
         for (std::uint32_t level = Head<Atomic>::levels_max; level-- > 0;) {
@@ -64,11 +84,6 @@ private:
                 word.store(0, std::memory_order_release);
             }
         }
-        ground_.shown().chain.store(0, std::memory_order_relaxed);
-        // The root, which nobody needs any more where no array is left; the second word says who destroys the table.
-        unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), table,
-                        Spare::first_word,
-                        [&] { destroyer.unlinking.store(0, std::memory_order_release); });
     }
 
     // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
@@ -128,7 +143,33 @@ private:
 
 template <template <class> class Atomic>
 bool HashTable<Atomic>::destroy(BlockNumber table, std::uint64_t id) {
-    return is_table(table, id) && Destruction<Atomic>(ground_).run(table, id);
+    return is_table(table, id) &&
+           Destruction<Atomic>(ground_).run(unlinking::of_table(table),
+                                            Head<Atomic>::mark_of(table, id), [] {});
+}
+
+template <template <class> class Atomic>
+bool HashTable<Atomic>::destroy_directory(BlockNumber block) {
+    const auto run = [&](std::uint64_t mark) {
+        return Destruction<Atomic>(ground_).run(unlinking::of_directory(block), mark, [] {});
+    };
+    // The first use may end meanwhile.
+    return is_directory(block) && (run(DirectoryStart<Atomic>::mark_in_first_use) ||
+                                   run(DirectoryStart<Atomic>::mark_of_directories));
+}
+
+template <template <class> class Atomic>
+template <typename Begun>
+bool HashTable<Atomic>::destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun) {
+    if (offset_of(block) % line_bytes != 0) return false;
+    auto& head = ground_.head(block);
+    const std::uint64_t mark =
+        head.mark.load(std::memory_order_acquire) ^ unused::of(maker);  // after a first use
+    Destruction<Atomic> destruction(ground_);
+    if (mark == DirectoryStart<Atomic>::mark_in_first_use)
+        return destruction.run(unlinking::of_directory(block), mark ^ unused::of(maker), begun);
+    return mark == Head<Atomic>::mark_of(block, head.id) &&
+           destruction.run(unlinking::of_table(block), mark ^ unused::of(maker), begun);
 }
 
 }  // namespace acp::table

@@ -57,7 +57,7 @@ private:
 
     bool end_unlinking() {
         const std::uint64_t word = shown_.unlinking.load(std::memory_order_acquire);
-        if ((word & unlinking::is_table) != 0) {
+        if ((word & unlinking::is_whole) != 0) {
             Destruction<Atomic>(ground_).finish(dead_);
             return true;
         }

@@ -9,7 +9,8 @@
 // - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
 //   write nothing that others read, but for the one word in which they name what they read.
 // - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
-//   what it held, also what it was about to free (table/freeing.hpp), and ends the destruction of a table.
+//   what it held, also what it was about to free (table/freeing.hpp), and ends the destruction of a table. A table that nobody has used
+//   yet goes with the process that made it (table/first_use.hpp).
 // - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
 // - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
 //
@@ -23,6 +24,7 @@
 #include <cstdint>
 
 #include "table/counting.hpp"
+#include "table/first_use.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/insertion.hpp"
@@ -36,8 +38,9 @@ namespace acp::table {
 struct TableShape {
     std::uint64_t slots = 1;  // buckets at first, 1 .. 2^32
     bool may_grow = true;
-    bool has_many = false;  // entries of one key: they are inserted by PutMode::add
-    std::uint64_t id = 0;   // to whom it belongs
+    bool has_many = false;             // entries of one key: they are inserted by PutMode::add
+    std::uint64_t id = 0;              // to whom it belongs
+    std::uint64_t maker = no_process;  // to whose process it is lent until it is used
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -74,23 +77,65 @@ public:
         const BlockNumber array = number_of(heap::Offset{offset_of(table) + sizeof(Head<Atomic>)});
         ground_.array(array).buckets = shape.slots;
         head.arrays[0].store(link::to(array), std::memory_order_release);
-        head.mark.store(Head<Atomic>::mark_of(table, shape.id), std::memory_order_release);
+        const std::uint64_t mark = Head<Atomic>::mark_of(table, shape.id);
+        head.mark.store(first_mark(ground_.blocks(), table, mark, shape.maker),
+                        std::memory_order_release);
         return table;
     }
+
+    // Makes a directory of tables; as make().
+    //   bytes                 of its block, at least those of a DirectoryStart
+    //   write(block, memory)  writes what follows that
+    template <typename Write>
+    [[nodiscard]] BlockNumber make_directory(std::uint64_t bytes,
+                                             std::uint64_t maker,
+                                             const Write& write) {
+        const BlockNumber block =
+            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        if (block == 0) return 0;
+        auto& start = ground_.directory(block);
+        start.more.store(0, std::memory_order_relaxed);
+        write(block, reinterpret_cast<char*>(&start) + sizeof start);
+        start.mark.store(
+            first_mark(ground_.blocks(), block, DirectoryStart<Atomic>::mark_in_first_use, maker),
+            std::memory_order_release);
+        return block;
+    }
+
+    // Whether a directory begins there, as is_table().
+    [[nodiscard]] bool is_directory(BlockNumber block) const {
+        auto& mark = ground_.directory(block).mark;
+        if (offset_of(block) % line_bytes != 0) return false;
+        // In the order in which one follows the other: others use it too, and end the first use.
+        return is_there(ground_.blocks(), mark, block, DirectoryStart<Atomic>::mark_in_first_use) ||
+               mark.load(std::memory_order_acquire) == DirectoryStart<Atomic>::mark_of_directories;
+    }
+
+    [[nodiscard]] const char* memory_of(BlockNumber directory) const noexcept {
+        return ground_.address(directory);
+    }
+
+    // As destroy(), of a directory and the block that goes with it.
+    bool destroy_directory(BlockNumber block);
+
+    // Destroys a table or a directory that nobody has used. false: it is none, of this maker.
+    //   begun()  is called once nobody else can use or destroy it
+    template <typename Begun>
+    bool destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun);
 
     // The caller has stored where the table made last is.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
     // Whether a table of this identity begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
-    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const noexcept {
+    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const {
         return offset_of(table) % line_bytes == 0 &&
-               ground_.head(table).mark.load(std::memory_order_acquire) ==
-                   Head<Atomic>::mark_of(table, id);
+               is_there(ground_.blocks(), ground_.head(table).mark, table,
+                        Head<Atomic>::mark_of(table, id));
     }
 
     // Gives a table to somebody else. Nobody uses it meanwhile. false: no table of the identity `from` is there.
-    bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const noexcept {
+    bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const {
         if (!is_table(table, from)) return false;
         auto& head = ground_.head(table);
         head.id = to;

@@ -136,12 +136,39 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
 }
 }  // namespace claim
 
-// What a participant takes out of use: a record, an array, or a table, with all that it has.
+inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
+
+// In what the mark of a container that nobody has used yet differs from its later one: the process that made it.
+namespace unused {
+inline constexpr std::uint64_t flag = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
+
+//   maker  < heap::Loans<>::processes_max
+[[nodiscard]] constexpr std::uint64_t of(std::uint64_t maker) noexcept {
+    return flag | (maker + 1) << number_bits;
+}
+
+[[nodiscard]] constexpr std::uint32_t maker_in(std::uint64_t difference) noexcept {
+    return static_cast<std::uint32_t>((difference >> number_bits & maker_mask) - 1);
+}
+
+[[nodiscard]] constexpr bool is_of(std::uint64_t difference) noexcept {
+    const std::uint64_t maker = difference & maker_mask << number_bits;
+    return maker != 0 && difference == (flag | maker);
+}
+}  // namespace unused
+
+// What a participant takes out of use: a record or an array; or a table or a directory, with all that it has.
 namespace unlinking {
-inline constexpr std::uint64_t is_table = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t is_whole = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t is_directory = std::uint64_t{1} << 62;
 
 [[nodiscard]] constexpr std::uint64_t of_table(BlockNumber table) noexcept {
-    return table | is_table;
+    return table | is_whole;
+}
+
+[[nodiscard]] constexpr std::uint64_t of_directory(BlockNumber directory) noexcept {
+    return directory | is_whole | is_directory;
 }
 
 [[nodiscard]] constexpr BlockNumber block_in(std::uint64_t word) noexcept {

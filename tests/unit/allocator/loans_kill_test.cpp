@@ -36,13 +36,14 @@ struct LoanScene : table::TableScene<LoanScene> {
 
     // Frees as the allocator does, by the participant of the tables.
     [[nodiscard]] auto freeing_by(table::Stepped& by, std::uint32_t number) {
-        return [this, &by, number](heap::Offset block, const auto& unlink) {
-            const table::Participants<SteppedAtomic> all{participants.data(),
-                                                         table::participants_max};
-            table::unlink_and_free<SteppedAtomic>(by.blocks, all[number].freeing, number,
-                                                  table::number_of(block),
-                                                  table::Spare::second_word, unlink);
-        };
+        return
+            [this, &by, number](heap::Offset block, const auto& unlink, heap::Lent, std::uint32_t) {
+                const table::Participants<SteppedAtomic> all{participants.data(),
+                                                             table::participants_max};
+                table::unlink_and_free<SteppedAtomic>(by.blocks, all[number].freeing, number,
+                                                      table::number_of(block),
+                                                      table::Spare::second_word, unlink);
+            };
     }
 
     bool end_all(table::Stepped& by, std::uint32_t number, bool is_victim_gone) {
