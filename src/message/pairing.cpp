@@ -110,7 +110,8 @@ Result<Pairing::Encounter> Pairing::take(const EndName& end, Introduction& partn
             return Encounter::met;
         }
     }
-    const auto& [name, side] = end;
+    const ChannelName& name = end.first;
+    const Side side = end.second;
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
     auto found = hashed_.find(map.value(), bytes_of(EntryKey{name.number, name.sender, side}),

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "base/status.hpp"
 #include "data/hashed.hpp"
@@ -33,7 +35,12 @@ struct ChannelName {
     std::uint32_t receiver = 0;
     std::uint64_t number = 0;
 
-    friend auto operator<=>(const ChannelName&, const ChannelName&) = default;
+    friend bool operator==(const ChannelName&, const ChannelName&) = default;
+
+    friend bool operator<(const ChannelName& one, const ChannelName& two) noexcept {
+        return std::tie(one.sender, one.receiver, one.number) <
+               std::tie(two.sender, two.receiver, two.number);
+    }
 };
 
 class Pairing {

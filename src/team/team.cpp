@@ -315,7 +315,12 @@ bool Team::settle(std::span<FarMessage> messages) {
         if (!have_ended) os::relax();
     }
     if (!have_ended && !wait_long(ends)) return false;
-    for (FarMessage& message : messages) {
+    return have_gone_well(messages);
+}
+
+// Of messages that have ended.
+bool Team::have_gone_well(std::span<FarMessage> messages) {
+    for (const FarMessage& message : messages) {
         if (!message.is_begun() || message.code() == Code::ok) continue;
         if (message.code() == Code::mismatch)
             return fail_mismatch(message.rank(), message.expected(), message.found());

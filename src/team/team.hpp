@@ -236,6 +236,7 @@ private:
     }
 
     bool wait_long(Expectation& expected);
+    bool have_gone_well(std::span<FarMessage> messages);
     void await_reason(std::uint32_t rank);
     bool look() noexcept;
     bool are_all_there() noexcept;
