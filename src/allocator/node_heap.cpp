@@ -161,16 +161,10 @@ bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t
                free(thread, block, BlockOwner::container) == heap::Freed::done;
     }
     const Lease lease(*this, thread);
-<<<<<<< HEAD
-    return loans_.end_own(
-        block, static_cast<std::uint32_t>(process),
-        [&](heap::Offset lent, const auto& unlink) { free_shown(lease.cache(), lent, unlink); });
-=======
     return loans_.end_own(block, static_cast<std::uint32_t>(process),
                           [&](heap::Offset lent, const auto& unlink, heap::Lent, std::uint32_t) {
                               free_shown(lease.cache(), lent, unlink);
                           });
->>>>>>> leaks
 }
 
 // Frees what was lent to processes that are gone. Whether there was any.

@@ -184,8 +184,9 @@ int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
 }
 
 int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns) {
-    return api::run<Gravity::reported>(
-        "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
+    constexpr int refused = -1;
+    const int ended_with =
+        api::run<Gravity::reported>("acp_wait_ch_timeout", int{refused}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns,
                                                   AwaitedCall::wait_ch_timeout);
@@ -198,6 +199,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             }
             return static_cast<int>(code);
         });
+    return ended_with == refused ? acp_errno() : ended_with;
 }
 
 int acp_test_ch(acp_request_t request, size_t* size) {

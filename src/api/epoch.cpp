@@ -302,6 +302,7 @@ private:
 void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
+    instance.teams->settle_sent();
     const node::Unreported unreported = instance.gma->finish_all();
     if (unreported.count == 0) return;
     try {

@@ -70,8 +70,9 @@ Status Directories::read(const ContainerName& name, Directory& directory, Use& u
         return {Code::stale, place_of(name) + " was destroyed; another container is there now"};
     }
     if (head.kind != static_cast<std::uint32_t>(name.kind)) {
-        return {Code::argument, place_of(name) + " is none: it is a " +
-                                    name_of(static_cast<ContainerKind>(head.kind))};
+        const auto there = static_cast<ContainerKind>(head.kind);
+        return {Code::argument, "a " + std::string(name_of(there)) + " is at global address " +
+                                    base::hex(name.directory) + ", no " + name_of(name.kind)};
     }
     directory.tables.resize(head.tables);
     return get(gma_, directory.tables.data(), head.list, head.tables * sizeof(GlobalAddress));

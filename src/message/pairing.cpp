@@ -55,10 +55,12 @@ void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
 
 Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
                                                   Side side,
-                                                  const Introduction& own) {
+                                                  const Introduction& own,
+                                                  bool& is_known) {
     for (;;) {
         // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
         Status status = contained([&] { return add(name, side, own); });
+        is_known = status.is_ok();
         if (!status.is_ok()) return status;
         Introduction partner;
         auto meeting = contained([&] { return look_for_partner(name, side, own, partner); });
@@ -66,7 +68,11 @@ Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
         if (meeting.is_ok() && meeting.value() == Encounter::awaited)
             return std::optional<Introduction>();
         auto withdrawn = contained([&] { return withdraw(name, side); });
-        if (withdrawn.is_ok() && !withdrawn.value()) return std::optional<Introduction>();
+        if (withdrawn.is_ok() && !withdrawn.value()) {
+            forget_taken({name, other(side)});  // it has met this end
+            return std::optional<Introduction>();
+        }
+        is_known = !withdrawn.is_ok();
         if (!meeting.is_ok()) return std::move(meeting).failure();
     }
 }
@@ -88,24 +94,50 @@ Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
                                                      Side side,
                                                      const Introduction& own,
                                                      Introduction& partner) {
-    auto map = map_of(name.receiver);
-    if (!map.is_ok()) return std::move(map).failure();
-    auto found = hashed_.find(map.value(), bytes_of(EntryKey(name, other(side))),
-                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
-    if (!found.is_ok()) return std::move(found).failure();
-    if (found.value().effect != data::Effect::done) return Encounter::awaited;
-    auto removed = withdraw(name, other(side));
-    if (!removed.is_ok()) return std::move(removed).failure();
-    if (!removed.value()) return Encounter::withdrawn;
+    const EndName end{name, other(side)};
+    auto taken = take(end, partner);
+    if (!taken.is_ok() || taken.value() != Encounter::met) return taken;
+    // Where this fails the partner stays taken, and waits for the next end of this name, which is this process's too.
     auto told = contained([&] { return write(own, partner.letter); });
-    if (!told.is_ok()) {
-        // The partner waits on, and for the next end of this name.
-        (void)contained([&] { return add(name, other(side), partner); });
-        return told;
-    }
+    if (!told.is_ok()) return told;
+    forget_taken(end);
     // Where both find each other, the second finds nothing left. An entry that stays is not looked at again.
     (void)contained([&] { return withdraw(name, side); });
     return Encounter::met;
+}
+
+// Removes the entry of a partner; met: it is removed, now or before.
+Result<Pairing::Encounter> Pairing::take(const EndName& end, Introduction& partner) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto known = taken_.find(end);
+        if (known != taken_.end()) {
+            partner = known->second;
+            return Encounter::met;
+        }
+    }
+    const ChannelName& name = end.first;
+    const Side side = end.second;
+    auto map = map_of(name.receiver);
+    if (!map.is_ok()) return std::move(map).failure();
+    auto found = hashed_.find(map.value(), bytes_of(EntryKey(name, side)),
+                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
+    if (!found.is_ok()) return std::move(found).failure();
+    if (found.value().effect != data::Effect::done) return Encounter::awaited;
+    {
+        const std::scoped_lock lock(mutex_);
+        taken_.emplace(end, partner);  // before it is removed, for this may throw
+    }
+    auto removed = contained([&] { return withdraw(name, side); });
+    if (removed.is_ok() && removed.value()) return Encounter::met;
+    forget_taken(end);
+    if (!removed.is_ok()) return std::move(removed).failure();
+    return Encounter::withdrawn;
+}
+
+void Pairing::forget_taken(const EndName& end) noexcept {
+    const std::scoped_lock lock(mutex_);
+    taken_.erase(end);
 }
 
 Result<bool> Pairing::withdraw(const ChannelName& name, Side side) {

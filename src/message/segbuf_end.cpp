@@ -91,7 +91,7 @@ Status SegbufEnd::make(SegbufTools& tools,
     ring_ = ring;
     phase_ = Phase::in_use;
     is_near_ = tools.gma.space().is_on_node(partner());
-    is_introduced_ = has_found_ = is_connected_ = false;
+    is_known_ = has_found_ = is_connected_ = false;
     block_ = key_ = 0;
     landing_ = nullptr;
     partner_ = {};
@@ -103,7 +103,8 @@ Status SegbufEnd::make(SegbufTools& tools,
     if (status.is_ok()) {
         auto met = tools.pairing.meet(
             name, side,
-            {block_ + offsetof(OwnBlock, letter), where, ring.segment_bytes, ring.segments});
+            {block_ + offsetof(OwnBlock, letter), where, ring.segment_bytes, ring.segments},
+            is_known_);
         if (!met.is_ok()) {
             status = std::move(met).failure();
         } else if (met.value().has_value()) {
@@ -111,8 +112,7 @@ Status SegbufEnd::make(SegbufTools& tools,
             partner_ = *met.value();
         }
     }
-    is_introduced_ = status.is_ok();
-    if (!is_introduced_) drop();
+    if (!status.is_ok()) drop();
     return status;
 }
 
@@ -378,7 +378,7 @@ void SegbufEnd::drop() noexcept {
         if (key_ != 0) (void)tools_->gma.registry().remove(key_);
         // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
         bool is_letter_awaited = false;
-        if (is_introduced_ && !has_found_ && !has_met()) {
+        if (is_known_ && !has_found_ && !has_met()) {
             const auto withdrawn = tools_->pairing.withdraw(name_, side_);
             is_letter_awaited = !(withdrawn.is_ok() && withdrawn.value()) && !is_partner_gone();
         }

@@ -137,9 +137,9 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     Phase phase_ = Phase::in_use;
-    bool is_near_ = false;        // the partner is on this node
-    bool is_introduced_ = false;  // a partner may know of it
-    bool has_found_ = false;      // the partner was there first
+    bool is_near_ = false;    // the partner is on this node
+    bool is_known_ = false;   // others may know of it: as Pairing::meet says
+    bool has_found_ = false;  // the partner was there first
     bool is_connected_ = false;
     SegmentRing ring_;
     GlobalAddress block_ = 0;  // own one

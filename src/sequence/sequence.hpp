@@ -141,13 +141,7 @@ public:
             if ((mark ^ table::unused::of(maker)) == SequenceHead<Atomic>::mark_of(number, kind))
                 return destroy_marked(number, mark, begun);
         }
-<<<<<<< HEAD
-        ground_.free_with_body(number,
-                               [&] { shown.destroyed.store(0, std::memory_order_release); });
-        return true;
-=======
         return false;
->>>>>>> leaks
     }
 
     // Adds bytes at an end; those at the front stand in the order of `source`. done (index: where they begin), no_room

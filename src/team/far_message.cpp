@@ -105,6 +105,12 @@ void FarEnds::abandon() noexcept {
     }
 }
 
+void FarEnds::settle_sent() noexcept {
+    for (auto& [key, far] : ends_) {
+        if (far != nullptr) far->end.settle_sent();
+    }
+}
+
 void FarEnds::begin_free() {
     for (auto& [key, far] : ends_) {
         if (far == nullptr) continue;
@@ -128,6 +134,13 @@ void FarEnds::look_thoroughly() noexcept {
     for (auto& [key, far] : ends_) {
         if (far != nullptr) far->end.go_on_thoroughly();
     }
+}
+
+std::optional<std::uint32_t> FarEnds::partner_awaited() const noexcept {
+    for (const auto& [key, far] : ends_) {
+        if (far != nullptr && !far->free.is_done.load(std::memory_order_acquire)) return key.first;
+    }
+    return std::nullopt;
 }
 
 void FarEnds::drop() noexcept {
