@@ -25,10 +25,10 @@ constexpr float squeaky_step = 0.3F;
 constexpr double stop_gap = 0.002;   // over the bound: good enough
 constexpr double halves_gap = 0.02;  // over the bound: worth to cut what is large, and to anneal
 constexpr double part_step = 64;
-constexpr std::size_t evaluations_max = 4000;
+constexpr std::size_t evaluations_max = 2500;
 // Pieces that annealing simulates, each in some tens of nanoseconds.
 constexpr std::size_t standard_events = 15'000;
-constexpr std::size_t deep_events = 60'000;
+constexpr std::size_t deep_events = 35'000;
 
 }  // namespace
 
