@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 
 namespace acp::exchange {
 
 namespace {
-
-constexpr double moment_us = 1e-9;  // what is shorter is no overlap
 
 bool is_diagonal(const NodeProblem& problem, ClassIndex route_class) {
     return problem.classes()[route_class].dimensions > 1;
@@ -22,7 +21,8 @@ void BottomLeft::pack(const NodeProblem& problem,
                       const BottomLeftRules& rules,
                       EngineQueues& queues) {
     queues.clear();
-    placed_.clear();
+    exclusive_.resize(std::max(problem.classes().size(), problem.link_rates().size()));
+    for (Occupancy& one : exclusive_) one.clear();
     diagonals_.clear();
     const auto& messages = problem.messages();
     begin_us_.assign(messages.size(), 0);
@@ -47,8 +47,7 @@ void BottomLeft::pack(const NodeProblem& problem,
             best = begin;
             engine = e;
         }
-        placed_.push_back({best, best + height, message.route_class});
-        if (is_diagonal(problem, message.route_class)) diagonals_.push_back(placed_.back());
+        place(problem, rules.is_hop_aware, message.route_class, best, best + height);
         begin_us_[i] = best;
         top[engine] = best + height;
         queues.of[engine].push_back({message.bytes, i, message.route_class});
@@ -63,48 +62,30 @@ double BottomLeft::lowest(const NodeProblem& problem,
     const bool is_limited =
         rules.diagonals < problem.engines() && is_diagonal(problem, route_class);
     for (;;) {
-        double next = after_conflicts(problem, rules, route_class, begin, begin + height);
-        if (next == begin && is_limited)
-            next = after_diagonals(rules.diagonals, begin, begin + height);
+        double next = begin;
+        if (rules.is_hop_aware) {
+            for (std::uint64_t left = problem.classes()[route_class].links; left != 0;
+                 left &= left - 1)
+                next = exclusive_[static_cast<std::size_t>(std::countr_zero(left))].earliest(
+                    next, height, 1);
+        } else {
+            next = exclusive_[route_class].earliest(next, height, 1);
+        }
+        if (is_limited) next = diagonals_.earliest(next, height, rules.diagonals);
         if (next == begin) return begin;
         begin = next;
     }
 }
 
-// The end of the last rectangle that stands in the way, which is in the way of every begin before its end too; else `begin`.
-double BottomLeft::after_conflicts(const NodeProblem& problem,
-                                   const BottomLeftRules& rules,
-                                   ClassIndex route_class,
-                                   double begin,
-                                   double end) const {
-    const std::uint64_t links = problem.classes()[route_class].links;
-    double next = begin;
-    for (const Rectangle& other : placed_) {
-        if (other.begin >= end - moment_us || other.end <= begin + moment_us) continue;
-        const bool is_conflict = rules.is_hop_aware
-                                     ? (problem.classes()[other.route_class].links & links) != 0
-                                     : other.route_class == route_class;
-        if (is_conflict) next = std::max(next, other.end);
-    }
-    return next;
-}
-
-// When one more diagonal is too many at some moment before `end`: the first end of one of them; else `begin`.
-double BottomLeft::after_diagonals(unsigned most, double begin, double end) const {
-    double first_end = 1e300;
-    bool are_too_many = false;
-    const auto running_at = [&](double moment) {
-        return std::count_if(diagonals_.begin(), diagonals_.end(), [&](const Rectangle& one) {
-            return one.begin <= moment + moment_us && one.end > moment + moment_us;
-        });
-    };
-    for (const Rectangle& one : diagonals_) {
-        if (one.begin >= end - moment_us || one.end <= begin + moment_us) continue;
-        first_end = std::min(first_end, one.end);
-        // The number of those that run changes upward only where one begins.
-        are_too_many = are_too_many || running_at(std::max(one.begin, begin)) >= most;
-    }
-    return are_too_many ? first_end : begin;
+void BottomLeft::place(const NodeProblem& problem,
+                       bool is_hop_aware,
+                       ClassIndex route_class,
+                       double begin,
+                       double end) {
+    if (is_diagonal(problem, route_class)) diagonals_.add(begin, end);
+    if (!is_hop_aware) return exclusive_[route_class].add(begin, end);
+    for (std::uint64_t left = problem.classes()[route_class].links; left != 0; left &= left - 1)
+        exclusive_[static_cast<std::size_t>(std::countr_zero(left))].add(begin, end);
 }
 
 }  // namespace acp::exchange

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exchange/engine_queues.hpp"
+#include "exchange/occupancy.hpp"
 
 namespace acp::exchange {
 
@@ -32,27 +33,21 @@ public:
     [[nodiscard]] const std::vector<double>& begin_us() const noexcept { return begin_us_; }
 
 private:
-    struct Rectangle {
-        double begin = 0;
-        double end = 0;
-        ClassIndex route_class = 0;
-    };
-
     // The earliest time from `begin` on at which a rectangle of that class and height breaks no rule.
     [[nodiscard]] double lowest(const NodeProblem& problem,
                                 const BottomLeftRules& rules,
                                 ClassIndex route_class,
                                 double begin,
                                 double height) const;
-    [[nodiscard]] double after_conflicts(const NodeProblem& problem,
-                                         const BottomLeftRules& rules,
-                                         ClassIndex route_class,
-                                         double begin,
-                                         double end) const;
-    [[nodiscard]] double after_diagonals(unsigned most, double begin, double end) const;
+    void place(const NodeProblem& problem,
+               bool is_hop_aware,
+               ClassIndex route_class,
+               double begin,
+               double end);
 
-    std::vector<Rectangle> placed_;
-    std::vector<Rectangle> diagonals_;  // those of them
+    // By class, or, hop-aware, by link; and the diagonals.
+    std::vector<Occupancy> exclusive_;
+    Occupancy diagonals_;
     std::vector<std::uint32_t> order_;
     std::vector<double> begin_us_;
 };

@@ -42,6 +42,24 @@ std::vector<double> capacities_of(const NetworkModel& model) {
     return capacities;
 }
 
+// The resources that a command uses.
+Result<std::vector<std::uint32_t>> path_of(const NetworkModel& model,
+                                           RouteFinder& finder,
+                                           ModelNode source,
+                                           const FluidCommand& command) {
+    auto path = finder.find(source, command.target);
+    if (!path.is_ok()) return path;
+    path.value().push_back(injection_of(model, source));
+    path.value().push_back(reception_of(model, command.target));
+    if (command.receive_engine == any_receive_engine) return path;
+    if (command.receive_engine >= model.node.engines) {
+        return Status(Code::argument,
+                      "there is no receive engine " + std::to_string(command.receive_engine));
+    }
+    path.value().push_back(receive_engine_of(model, command.target, command.receive_engine));
+    return path;
+}
+
 }  // namespace
 
 FluidSimulation::FluidSimulation(const NetworkModel& model)
@@ -95,19 +113,9 @@ Status FluidSimulation::find_paths(const std::vector<FluidQueue>& queues) {
                                         ", which is not there or has a queue already"};
         }
         for (const FluidCommand& command : queue.commands) {
-            auto route = finder.find(queue.node, command.target);
-            if (!route.is_ok()) return std::move(route).failure();
-            std::vector<std::uint32_t> path = std::move(route).value();
-            path.push_back(injection_of(model_, queue.node));
-            path.push_back(reception_of(model_, command.target));
-            if (command.receive_engine != any_receive_engine) {
-                if (command.receive_engine >= model_.node.engines) {
-                    return {Code::argument,
-                            "there is no receive engine " + std::to_string(command.receive_engine)};
-                }
-                path.push_back(receive_engine_of(model_, command.target, command.receive_engine));
-            }
-            paths_[i].push_back(std::move(path));
+            auto path = path_of(model_, finder, queue.node, command);
+            if (!path.is_ok()) return std::move(path).failure();
+            paths_[i].push_back(std::move(path).value());
         }
     }
     return {};

@@ -195,66 +195,78 @@ void NodeProblem::share(const ClassIndex* flows, unsigned count, double* rates) 
     for (unsigned i = 0; i < count; ++i) rates[i] = rate;
 }
 
-// The links that several flows use, and what is left of them. Only the first `count` entries are set.
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroing them would take as long as the work
-struct NodeProblem::SharedLinks {
-    struct Entry {
-        std::uint64_t bit;
-        double left;
-        unsigned users;
-    };
+namespace {
 
-    // By how much all can rise before one of these is full.
-    [[nodiscard]] double room() const noexcept {
-        double least = 1e300;
-        for (unsigned k = 0; k < count; ++k) {
-            if (entries[k].users != 0) least = std::min(least, entries[k].left / entries[k].users);
-        }
-        return least;
-    }
+constexpr double just_above = 1 + 1e-9;
 
-    // Takes a rise of all users to `level`; gives the links that are full then.
-    std::uint64_t take(double rise, double level) noexcept {
-        std::uint64_t full = 0;
-        for (unsigned k = 0; k < count; ++k) {
-            entries[k].left -= rise * entries[k].users;
-            if (entries[k].users != 0 && entries[k].left <= 1e-6 * level) full |= entries[k].bit;
-        }
-        return full;
-    }
+// 1 / n for few users.
+constexpr auto inverses = [] {
+    std::array<double, engines_max + 1> values{};
+    for (std::size_t n = 1; n < values.size(); ++n) values[n] = 1.0 / static_cast<double>(n);
+    return values;
+}();
 
-    void leave(const NodeProblem& problem, ClassIndex flow) noexcept {
-        for (unsigned k = 0; k < count; ++k) {
-            if ((problem.masks_[flow] & entries[k].bit) != 0)
-                entries[k].users -= problem.uses_of_bit(flow, entries[k].bit);
-        }
-    }
-
-    unsigned count = 0;
-    Entry entries[problem_links_max];
-};
-
-unsigned NodeProblem::uses_of_bit(ClassIndex flow, std::uint64_t bit) const noexcept {
-    return is_used_twice_ ? uses(flow, static_cast<unsigned>(std::countr_zero(bit))) : 1;
+// The level at which so many users fill what is left of a link.
+double level_of(double left, unsigned users) noexcept {
+    if (users == 0) return 1e300;
+    return users <= engines_max ? left * inverses[users] : left / users;
 }
 
-void NodeProblem::collect_shared(const ClassIndex* flows,
-                                 unsigned count,
-                                 std::uint64_t shared,
-                                 SharedLinks& links) const noexcept {
-    for (; shared != 0; shared &= shared - 1) {
-        const std::uint64_t bit = shared & (~shared + 1);
-        unsigned users = 0;
-        unsigned flow_count = 0;
-        for (unsigned i = 0; i < count; ++i) {
-            if ((masks_[flows[i]] & bit) == 0) continue;
-            users += uses_of_bit(flows[i], bit);
-            ++flow_count;
-        }
-        const double kept = std::max(1 - node_.link_loss * (flow_count - 1), 0.05);
-        links.entries[links.count++] = {
-            bit, kept * link_rates_[static_cast<unsigned>(std::countr_zero(bit))], users};
+}  // namespace
+
+// A link that several flows use. Sets of flows are bits.
+struct NodeProblem::SharedLink {
+    unsigned members;
+    unsigned link;
+    double left;   // of its rate, beside the flows that have theirs
+    double level;  // at which it is full
+};
+
+// How often a set of flows uses a link.
+unsigned NodeProblem::uses_of(const ClassIndex* flows, unsigned set, unsigned link) const noexcept {
+    if (!is_used_twice_) return static_cast<unsigned>(std::popcount(set));
+    unsigned count = 0;
+    for (; set != 0; set &= set - 1) count += uses(flows[std::countr_zero(set)], link);
+    return count;
+}
+
+// The least rate that one of a set of flows has by itself.
+double NodeProblem::least_rate_max(const ClassIndex* flows, unsigned set) const noexcept {
+    if (common_rate_ > 0) return common_rate_;
+    double least = 1e300;
+    for (; set != 0; set &= set - 1)
+        least = std::min(least, rates_max_[flows[std::countr_zero(set)]]);
+    return least;
+}
+
+// Those of a set of flows that have no more by themselves.
+unsigned NodeProblem::at_their_rate(const ClassIndex* flows,
+                                    unsigned set,
+                                    double rate) const noexcept {
+    if (common_rate_ > 0) return common_rate_ <= rate ? set : 0;
+    unsigned those = 0;
+    for (; set != 0; set &= set - 1) {
+        if (rates_max_[flows[std::countr_zero(set)]] <= rate) those |= set & (~set + 1);
     }
+    return those;
+}
+
+unsigned NodeProblem::collect_shared(const ClassIndex* flows,
+                                     unsigned count,
+                                     std::uint64_t shared,
+                                     SharedLink* links) const noexcept {
+    unsigned link_count = 0;
+    for (; shared != 0; shared &= shared - 1) {
+        const auto link = static_cast<unsigned>(std::countr_zero(shared));
+        unsigned members = 0;
+        for (unsigned i = 0; i < count; ++i)
+            members |= static_cast<unsigned>(masks_[flows[i]] >> link & 1U) << i;
+        double rate = link_rates_[link];
+        if (node_.link_loss > 0)
+            rate *= std::max(1 - node_.link_loss * (std::popcount(members) - 1), 0.05);
+        links[link_count++] = {members, link, rate, 0};
+    }
+    return link_count;
 }
 
 // Progressive filling, of the links that several flows use and of injection; other links limit a flow's own rate.
@@ -262,30 +274,33 @@ void NodeProblem::share_links(const ClassIndex* flows,
                               unsigned count,
                               std::uint64_t shared,
                               double* rates) const noexcept {
-    SharedLinks
-        links;  // NOLINT(cppcoreguidelines-pro-type-member-init): only the first ones are used
-    collect_shared(flows, count, shared, links);
+    SharedLink links[problem_links_max];
+    const unsigned link_count = collect_shared(flows, count, shared, links);
     unsigned rising = (1U << count) - 1;
-    double level = 0;
     double injection = node_.injection_rate;
-    while (rising != 0) {
-        const auto risers = static_cast<unsigned>(std::popcount(rising));
-        double rise = std::min(injection / risers, links.room());
-        for (unsigned left = rising; left != 0; left &= left - 1)
-            rise = std::min(rise, rates_max_[flows[std::countr_zero(left)]] - level);
-        level += rise;
-        injection -= rise * risers;
-        const std::uint64_t full = links.take(rise, level);
-        const bool is_all = injection <= 1e-6 * level;
-        for (unsigned left = rising; left != 0; left &= left - 1) {
-            const auto i = static_cast<unsigned>(std::countr_zero(left));
-            const bool stays = !is_all && (masks_[flows[i]] & full) == 0 &&
-                               level < rates_max_[flows[i]] * (1 - 1e-9);
-            if (stays) continue;
-            rates[i] = level;
-            rising &= ~(1U << i);
-            links.leave(*this, flows[i]);
+    std::fill_n(rates, count, 0.0);
+    for (;;) {
+        // The level to which all that rise can rise together.
+        const double injection_level =
+            injection * inverses[static_cast<unsigned>(std::popcount(rising))];
+        double level = std::min(injection_level, least_rate_max(flows, rising));
+        for (unsigned k = 0; k < link_count; ++k) {
+            const unsigned users = uses_of(flows, links[k].members & rising, links[k].link);
+            links[k].level = level_of(links[k].left, users);
+            level = std::min(level, links[k].level);
         }
+        // Those that something keeps from rising further.
+        const double full = level * just_above;
+        unsigned stopped = at_their_rate(flows, rising, full);
+        if (injection_level <= full) stopped = rising;
+        for (unsigned k = 0; k < link_count; ++k)
+            stopped |= links[k].level <= full ? links[k].members & rising : 0;
+        for (unsigned i = 0; i < count; ++i) rates[i] = (rising >> i & 1U) != 0 ? level : rates[i];
+        rising &= ~stopped;
+        if (rising == 0) return;
+        injection -= level * std::popcount(stopped);
+        for (unsigned k = 0; k < link_count; ++k)
+            links[k].left -= level * uses_of(flows, links[k].members & stopped, links[k].link);
     }
 }
 

@@ -92,12 +92,18 @@ private:
     [[nodiscard]] base::Status add(const NetworkModel& torus,
                                    std::span<const OffsetMessage> messages);
     void finish();
-    struct SharedLinks;
-    [[nodiscard]] unsigned uses_of_bit(ClassIndex flow, std::uint64_t bit) const noexcept;
-    void collect_shared(const ClassIndex* flows,
-                        unsigned count,
-                        std::uint64_t shared,
-                        SharedLinks& links) const noexcept;
+    struct SharedLink;
+    [[nodiscard]] unsigned uses_of(const ClassIndex* flows,
+                                   unsigned set,
+                                   unsigned link) const noexcept;
+    [[nodiscard]] double least_rate_max(const ClassIndex* flows, unsigned set) const noexcept;
+    [[nodiscard]] unsigned at_their_rate(const ClassIndex* flows,
+                                         unsigned set,
+                                         double rate) const noexcept;
+    unsigned collect_shared(const ClassIndex* flows,
+                            unsigned count,
+                            std::uint64_t shared,
+                            SharedLink* links) const noexcept;
     void share_links(const ClassIndex* flows,
                      unsigned count,
                      std::uint64_t shared,
