@@ -25,6 +25,9 @@ public:
                                 std::uint64_t alignment) override;
     void free(table::BlockNumber block) override;
     void note_signed(table::BlockNumber block) override;
+    [[nodiscard]] bool lend(table::BlockNumber container, std::uint64_t maker) override;
+    [[nodiscard]] bool end_by_use(table::BlockNumber container, std::uint32_t maker) override;
+    [[nodiscard]] bool is_lent(table::BlockNumber block) override;
     [[nodiscard]] bool is_kept(table::BlockNumber block) override;
     void clear(table::BlockNumber block, std::uint64_t bytes) override;
 
@@ -53,6 +56,12 @@ public:
     bool destroy(table::BlockNumber table, std::uint64_t id) {
         (void)heap_.recover(lease_.cache());
         return tables_.destroy(table, id);
+    }
+
+    // As destroy(), of a directory.
+    bool destroy_directory(table::BlockNumber directory) {
+        (void)heap_.recover(lease_.cache());
+        return tables_.destroy_directory(directory);
     }
 
     // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call() returns what has an Effect

@@ -73,11 +73,13 @@ template <typename Handle>
     return it.*HashedTypes<Handle>::container;
 }
 
-// What tells an iterator that a call has made from one whose container, rank or entry was changed since.
+// What tells an iterator that a call has made from one whose container, rank or entry was changed since, or of which all is zero.
 template <typename It>
 [[nodiscard]] std::uint64_t stamp_of(acp_ga_t container, const It& it) noexcept {
-    const std::uint64_t mixed =
-        (container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1) * 0x9e3779b97f4a7c15;
+    constexpr std::uint64_t of_zeros = 0x6a09e667f3bcc908;
+    const std::uint64_t parts =
+        container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1 ^ of_zeros;
+    const std::uint64_t mixed = parts * 0x9e3779b97f4a7c15;
     return (mixed ^ mixed >> 29 ^ it.elem) * 0xbf58476d1ce4e5b9;
 }
 

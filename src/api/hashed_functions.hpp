@@ -247,13 +247,11 @@ It erase(const char* call, const It& it) noexcept {
                 return base::Status(base::Code::argument, "the iterator is at no entry");
             auto erased = hashed.erase_record(name, place_of(it));
             if (!erased.is_ok()) return std::move(erased).failure();
+            if (erased.value().effect != table::Effect::done)
+                return base::Status(base::Code::stale, "the entry was erased before");
             const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
             auto next = data::HashedWalk(hashed).next(name, place_of(it), scope);
             if (!next.is_ok()) return std::move(next).failure();
-            if (erased.value().effect != table::Effect::done) {
-                tell({base::Code::stale, std::string(call) + ": the entry was erased before"},
-                     false);
-            }
             return iterator_at(handle, next.value(), scope);
         });
 }

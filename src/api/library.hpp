@@ -24,6 +24,7 @@
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
 #include "message/channels.hpp"
+#include "message/segbufs.hpp"
 #include "node/member.hpp"
 #include "team/teams.hpp"
 
@@ -48,6 +49,8 @@ struct Library {
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
     std::uint64_t channel_handles_made = 0;  // in the epochs before
+    std::unique_ptr<message::Segbufs> segbufs;
+    std::uint64_t segbuf_handles_made = 0;  // likewise
     std::unique_ptr<team::Teams> teams;
 };
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acp_put, acp_get and acp_put_signal: the inline path first, then the long way.
-#include <array>
-#include <cstring>
-#include <span>
-
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
+#include "message/signalled_put.hpp"
 
 #include <acp/access.h>
-
-#include "operations/put_signal.hpp"
 
 namespace {
 
@@ -68,39 +63,6 @@ char* as_end(const void* source) noexcept {
     return static_cast<char*>(const_cast<void*>(source));
 }
 
-// One message to another node, where the bytes are few and can be taken now.
-gma::Handle issue_as_operation(gma::Gma& gma,
-                               const gma::PointerCopy& put,
-                               const gma::Signal& signal,
-                               gma::Handle order) {
-    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
-    const operations::PutSignal head{put.address, signal.word, signal.value};
-    std::memcpy(arguments.data(), &head, sizeof head);
-    if (put.end.bytes != 0) {
-        local::move_bytes(reinterpret_cast<char*>(arguments.data() + sizeof head), put.end.memory,
-                          put.end.bytes);
-    }
-    gma::Invocation call;
-    call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
-    call.operation = operations::put_signal_add_number;
-    call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
-    return gma.issue_invoke(call, order);
-}
-
-gma::Handle issue_signalled(gma::Gma& gma,
-                            const gma::PointerCopy& put,
-                            const gma::Signal& signal,
-                            gma::Handle order) {
-    const bool is_operation =
-        put.end.bytes <= operations::put_signal_bytes_max &&
-        (put.end.memory != nullptr || put.end.bytes == 0) &&
-        gma.can_invoke(operations::put_signal_add_number,
-                       sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
-        gma.is_satisfied(order);
-    return is_operation ? issue_as_operation(gma, put, signal, order)
-                        : gma.issue_signalled(put, signal, order);
-}
-
 // The add behind a put that the inline path has run.
 [[gnu::noinline]] acp_handle_t signal_long(const gma::Signal& signal) noexcept {
     return issue_long("acp_put_signal", ACP_HANDLE_NULL, [&](gma::Gma& gma) {
@@ -116,7 +78,7 @@ gma::Handle issue_signalled(gma::Gma& gma,
             api::check_overlap(gma.space(), put);
             api::check_signal(gma.space(), put, signal);
         }
-        return issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
+        return message::issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
     });
 }
 

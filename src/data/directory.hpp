@@ -20,6 +20,8 @@
 #include "gma/gma.hpp"
 #include "hash/hash_function.hpp"
 
+#include "allocator/directory_operations.hpp"
+
 namespace acp::data {
 
 using memory::GlobalAddress;
@@ -36,21 +38,7 @@ struct ContainerName {
 // "map", for messages.
 [[nodiscard]] const char* name_of(ContainerKind kind) noexcept;
 
-// What the directory holds. The addresses of the tables are a block of their own, so that containers can be swapped.
-struct DirectoryHead {
-    std::uint64_t mark = 0;  // mark_of_directories; 0: destroyed
-    std::uint64_t id = 0;    // of the container, and of its tables
-    std::uint32_t kind = 0;
-    std::uint32_t hash = 0;  // a hash::HashFunction
-    std::uint64_t seed = 0;
-    std::uint64_t slots = 0;  // of each table, at first
-    std::uint64_t tables = 0;
-    GlobalAddress list = 0;  // of so many addresses
-
-    static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
-};
-
-static_assert(sizeof(DirectoryHead) == 56);
+using allocator::DirectoryHead;
 
 // A directory as one process knows it.
 struct Directory {
@@ -133,10 +121,17 @@ public:
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
-    // Reads a directory and keeps a copy. Blocks where it is of another node.
+    // Reads a directory and keeps a copy; the container is in use from then on. Blocks where it is of another node.
     // Errors: address (no directory is there), stale (destroyed, or another container is there), argument (of another kind),
     // peer, memory.
     base::Result<Directory> fetch(const ContainerName& name);
+
+    // Destroys a container: first its tables, then its directory. Where the process is killed in between, the directory is still there, and
+    // whoever knows of the container destroys what is left of it. Of several that destroy it one succeeds. Errors: as of fetch().
+    base::Status destroy(const ContainerName& name);
+
+    // Destroys tables, those that are there.
+    void destroy_tables(const Directory& directory) noexcept;
 
     // Where a key, or the table of a number, is, by a directory that fetch() has read.
     [[nodiscard]] TablePlace place_in(const Directory& directory,
@@ -190,7 +185,16 @@ private:
         return static_cast<std::uint32_t>((directory * 0x9e3779b97f4a7c15) >> 56);
     }
 
-    base::Status read(const ContainerName& name, Directory& directory);
+    // How far a container is from its first use: none before the one after it has ended.
+    enum class Use : std::uint8_t { not_yet, begun, whole };
+
+    base::Status read(const ContainerName& name, Directory& directory, Use& use);
+    base::Status begin_use(const ContainerName& name, const Directory& directory);
+    base::Status end_first_use(const ContainerName& name, const Directory& directory);
+    base::Status ask_of_directory(std::uint32_t operation,
+                                  const ContainerName& name,
+                                  const Directory& directory);
+    base::Status ask_of_tables(std::uint32_t operation, const Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
     void open_heaps(const Directory& directory);
     //   room  nullptr, or where the tables of the copy are kept from now on

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -47,8 +48,15 @@ public:
     //   gma, allocator  outlive this
     Hashed(gma::Gma& gma, Allocator& allocator);
 
-    // Errors: memory (no room in a heap), peer, unsupported (the job has no heaps); then nothing is left of it.
+    // Until its first use the container goes with this process, should that die. Errors: memory (no room in a heap), peer,
+    // unsupported (the job has no heaps); then nothing is left of it.
     base::Result<ContainerName> create(const HashedOptions& options);
+
+    // Uses a container, so that it stays whoever dies.
+    base::Status begin_use(const ContainerName& name) {
+        auto directory = directories_.fetch(name);
+        return directory.is_ok() ? base::Status() : std::move(directory).failure();
+    }
 
     // Of several that destroy a container one succeeds. Errors, as of all that follows: those of Directories::fetch, peer.
     base::Status destroy(const ContainerName& name);
@@ -155,7 +163,6 @@ private:
     base::Result<TablePlace> place_of_entry(const ContainerName& name, const EntryPlace& entry);
     base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
     base::Status make_tables(const HashedOptions& options, Directory& directory);
-    void drop_tables(const Directory& directory) noexcept;
 
     gma::Gma& gma_;
     Allocator& allocator_;

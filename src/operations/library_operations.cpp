@@ -3,6 +3,7 @@
 // is how a test library reaches its ranks and its agents.
 #include "operations/library_operations.hpp"
 
+#include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
 #include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
@@ -18,6 +19,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(put_signal_operations());
         all.add(allocator::operations());
         all.add(allocator::table_operations());
+        all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());
         all.add(allocator::list_operations());
         all.add(allocator::sequence_operations());

@@ -71,6 +71,10 @@ public:
         return *reinterpret_cast<Head<Atomic>*>(address(block));
     }
 
+    [[nodiscard]] DirectoryStart<Atomic>& directory(BlockNumber block) const noexcept {
+        return *reinterpret_cast<DirectoryStart<Atomic>*>(address(block));
+    }
+
     [[nodiscard]] std::uint64_t place_of(const Word& word) const noexcept {
         return static_cast<std::uint64_t>(reinterpret_cast<const char*>(&word) - base_);
     }

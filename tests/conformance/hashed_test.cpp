@@ -208,8 +208,9 @@ TEST_F(HashedTest, iterators_find_each_entry_once_and_erase_it) {
             const acp_map_it_t gone = it;
             it = acp_erase_map(it);
             ASSERT_GE(it.rank, 0) << acp_error_message();
-            (void)acp_erase_map(gone);
-            expect_refused(ACP_ERR_STALE, {"acp_erase_map"});
+            EXPECT_EQ(acp_erase_map(gone).elem, ACP_GA_NULL);
+            expect_refused(ACP_ERR_STALE, {"acp_erase_map", "erased before"});
+            EXPECT_EQ(acp_increment_map_it(gone).elem, it.elem) << "goes on from where it was";
         }
         EXPECT_EQ(acp_size_local_map(map), 0U);
     });

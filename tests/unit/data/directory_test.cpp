@@ -161,7 +161,8 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     const ContainerName name = write(0, 11, 5);
     expect_refused({0, 0, ContainerKind::multiset}, Code::argument, "the multiset is null");
     expect_refused({name.directory, 12, name.kind}, Code::stale, "another container");
-    expect_refused({name.directory, 11, ContainerKind::set}, Code::argument, "it is a map");
+    expect_refused({name.directory, 11, ContainerKind::set}, Code::argument,
+                   "a map is at global address");
     expect_refused({address(starter_bytes), 11, name.kind}, Code::address, "the map at");
     DirectoryHead& head = head_at(0);
     const DirectoryHead sound = head;
