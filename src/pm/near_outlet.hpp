@@ -3,6 +3,7 @@
 // back, and the sender's end of that ring. For the thread that uses the context. Tests: tests/unit/pm.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -14,16 +15,17 @@
 
 namespace acp::pm {
 
-// A Host is what an outlet needs of its process: Atomic and fence() as of ReceivePool, process(), which is the own one, and wake(process).
-//   Path  of the ring
-template <typename Host, typename Path = message::MappedPath<Host::template Atomic>>
+// A Host is what an outlet needs of its process: fence() as of ReceivePool, process(), which is the own one, and wake(process).
+template <typename Host, template <class> class Atomic = std::atomic>
 class NearOutlet {
 public:
+    using NearPath = message::MappedPath<Atomic>;
+
     struct OutletPlace {
-        std::uint32_t process = 0;                                // the destination
-        char* pool = nullptr;                                     // its pool
-        sync::WriterNote<Host::template Atomic>* note = nullptr;  // of this process
-        typename Path::PeerBell* bell = nullptr;                  // of the destination
+        std::uint32_t process = 0;                    // the destination
+        char* pool = nullptr;                         // its pool
+        sync::WriterNote<Atomic>* note = nullptr;     // of this process
+        typename NearPath::PeerBell* bell = nullptr;  // of the destination
     };
 
     //   host, and what place names, outlive this
@@ -69,19 +71,18 @@ public:
     }
 
 private:
-    using PoolFence = typename sync::WriteLease<Host::template Atomic>::Fence;
+    using PoolFence = typename sync::WriteLease<Atomic>::Fence;
 
-    [[nodiscard]] PoolHead<Host::template Atomic>& head() const noexcept {
-        return *reinterpret_cast<PoolHead<Host::template Atomic>*>(place_.pool);
+    [[nodiscard]] sync::LeaseDesk<Atomic>& desk() const noexcept {
+        return *reinterpret_cast<sync::LeaseDesk<Atomic>*>(place_.pool);
     }
 
-    [[nodiscard]] PoolLease<Host::template Atomic>& line(std::uint32_t index) const noexcept {
-        return *reinterpret_cast<PoolLease<Host::template Atomic>*>(place_.pool +
-                                                                    lease_offset(index));
+    [[nodiscard]] sync::LeasedLine<Atomic>& line(std::uint32_t index) const noexcept {
+        return *reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index));
     }
 
-    [[nodiscard]] sync::WriteLease<Host::template Atomic> lease() const noexcept {
-        return sync::WriteLease<Host::template Atomic>(line(index_).words, index_);
+    [[nodiscard]] sync::WriteLease<Atomic> lease() const noexcept {
+        return sync::WriteLease<Atomic>(line(index_).words, index_);
     }
 
     [[nodiscard]] PoolFence lease_fence() const noexcept { return host_.fence(); }
@@ -93,19 +94,19 @@ private:
             mine_ = lease().take(held_by(host_.process()));
             if (mine_.is_sound()) return open();
         }
-        head().wanted.store(1, std::memory_order_seq_cst);  // seq_cst: partner: Bell::announce()
+        desk().wanted.store(1, std::memory_order_seq_cst);  // seq_cst: partner: Bell::announce()
         wake_if(place_.bell->ring());
         return false;
     }
 
     [[nodiscard]] bool open() noexcept {
-        const auto fence =
-            lease_fence() == PoolFence::by_each ? Path::Fence::by_each : Path::Fence::by_sleeper;
+        const auto fence = lease_fence() == PoolFence::by_each ? NearPath::Fence::by_each
+                                                               : NearPath::Fence::by_sleeper;
         note_ = place_of(place_.process, index_);
         is_announced_ = false;
         try {
-            ring_.emplace(Path(place_.pool + ring_offset(index_), *place_.bell, fence), ring_shape,
-                          key_of(index_, mine_.generation()));
+            ring_.emplace(NearPath(place_.pool + ring_offset(index_), *place_.bell, fence),
+                          ring_shape, key_of(index_, mine_.generation()));
         } catch (const std::bad_alloc&) {
             return false;  // the lease stays taken, unused, until somebody wants it
         }
@@ -113,7 +114,7 @@ private:
     }
 
     [[nodiscard]] bool announce() noexcept {
-        const Hello hello{host_.process(), 0};
+        const Hello hello{host_.process(), 0, 0};
         char* const room = ring_->reserve(sizeof hello);
         if (room == nullptr) return false;
         std::memcpy(room, &hello, sizeof hello);
@@ -132,7 +133,7 @@ private:
 
     void call() noexcept {
         // release: partner is ReceivePool::find(); the record is there. seq_cst: before the look at the bell
-        head().calls.fetch_or(std::uint64_t{1} << index_, std::memory_order_seq_cst);
+        desk().calls.fetch_or(std::uint64_t{1} << index_, std::memory_order_seq_cst);
         wake_if(place_.bell->ring());
     }
 
@@ -145,8 +146,8 @@ private:
     std::uint32_t index_ = 0;  // of the lease
     bool is_announced_ = false;
     sync::LeaseState mine_;
-    std::uint64_t note_ = 0;                         // what the note says of this ring
-    std::optional<message::RingSender<Path>> ring_;  // none: there is no lease
+    std::uint64_t note_ = 0;                             // what the note says of this ring
+    std::optional<message::RingSender<NearPath>> ring_;  // none: there is no lease
 };
 
 }  // namespace acp::pm

@@ -2,8 +2,8 @@
 // Where things lie in the block of a context of PM messages: one of each process, in its heap, as long whatever the number of processes.
 // Knows no memory. Any thread.
 //
-//     head           who calls, who wants a lease; what this process and its gateway write into pools of others
-//     leases         of the rings, a line each (sync/lease.hpp)
+//     desk           who calls, who wants a lease, who writes (sync/lease_desk.hpp)
+//     leases         of the rings, a line each
 //     rings          of messages to this process (message/ring.hpp)
 //     credit cells   what receivers on other nodes tell this process of their rings: one for each of its outlets
 // Tests: tests/unit/pm/pool_test.cpp.
@@ -16,7 +16,7 @@
 #include "message/ring_layout.hpp"
 #include "message/ring_words.hpp"
 #include "os/crc32c.hpp"
-#include "sync/lease.hpp"
+#include "sync/lease_desk.hpp"
 
 namespace acp::pm {
 
@@ -46,35 +46,14 @@ inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 // Who sends by this ring.
 struct Hello {
     std::uint32_t process = 0;
-    std::uint32_t outlet = 0;  // of the sender: its credit cell, where it is on another node
+    std::uint32_t reserved = 0;
+    std::uint64_t cell =
+        0;  // where the credits of the ring go, if the sender is on another node; else 0
 };
-
-template <template <class> class Atomic>
-struct PoolHead {
-    Atomic<std::uint64_t> calls{
-        0};  // a bit for each ring into which something was written while it was not watched; writers: senders (set),
-             // the receiver (clears)
-    Atomic<std::uint64_t> wanted{
-        0};  // 1: a sender found no free lease; writers: senders, the receiver (0)
-    alignas(message::line_bytes)
-        sync::WriterNote<Atomic> own;  // of this process, which writes into rings of its node
-    alignas(message::line_bytes) sync::WriterNote<
-        Atomic> gateway;  // of the gateway that writes into rings of this pool for other nodes
-};
-
-template <template <class> class Atomic>
-struct alignas(message::line_bytes) PoolLease {
-    sync::LeaseWords<Atomic> words;
-    Atomic<std::uint64_t> is_watched{
-        0};  // 1: the receiver looks at the ring unasked; writer: the receiver
-};
-
-static_assert(sizeof(PoolHead<std::atomic>) == 3 * message::line_bytes);
-static_assert(sizeof(PoolLease<std::atomic>) == message::line_bytes);
 
 // Offsets from the start of the block.
 
-inline constexpr std::uint64_t leases_begin = 3 * message::line_bytes;
+inline constexpr std::uint64_t leases_begin = sizeof(sync::LeaseDesk<>);
 inline constexpr std::uint64_t rings_begin = leases_begin + leases * message::line_bytes;
 inline constexpr std::uint64_t cells_begin = rings_begin + leases * ring_shape.bytes();
 inline constexpr std::uint64_t credits_in_ring = ring_shape.credit_offset(0);

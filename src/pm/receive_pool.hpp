@@ -4,13 +4,13 @@
 // clock. One thread at a time, the receiver's.
 //
 // WHERE IT LOOKS. It looks unasked at the rings that it watches, at most `watched_max`, and at those whose senders call: after each record
-// a sender reads is_watched, and where that is 0 sets its bit in the head's calls. When the receiver ends a watch, it stores 0, has a barrier
+// a sender reads is_watched, and where that is 0 sets its bit in the desk's calls. When the receiver ends a watch, it stores 0, has a barrier
 // on all CPUs, and looks once more.
 //
 // WHAT tend() DOES, every 0.25 ms while calls are made, and before a sleep:
 //   more was written than read      the call was lost: it looks; the header was lost: RingReceiver::recover()
 //   the ring is empty               the sender is told of all that was released
-//   a credit is not what was told   it is stored again; for other nodes it is told again now and then, as it cannot be looked at
+//   a credit is not what was told   it is stored again; a sender on another node, where it cannot be looked at, asks for it
 //   a lease's state is nonsense     it is put back where the holder is known by its first record, else the lease is revoked
 //   the holder is dead              what is there was received: the lease is free
 //   somebody wants a lease          those silent longest are revoked, a quarter of all
@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -34,7 +35,6 @@
 namespace acp::pm {
 
 // A Host is what a pool needs to know of the processes around it:
-//   Atomic                     the template of words in shared memory
 //   fence()                    of leases and rings: by whom
 //   barrier()                  orders what was stored before what is read after, against all threads that have no fence of their own
 //   process()                  whose pool it is
@@ -42,12 +42,11 @@ namespace acp::pm {
 //   writes(process, place)     whether the note of who writes for a process says that it writes there; nobody: any note at all
 //   is_gone(process)           it will never write again
 //   wake(process)              wakes the threads of a process of this node that sleep on its bell
-template <typename Host>
+//   Atomic  the template of words in shared memory
+template <typename Host, template <class> class Atomic = std::atomic>
 class ReceivePool {
 public:
-    template <typename T>
-    using Atomic = typename Host::template Atomic<T>;
-    using WayToSender = InletPath<Host::template Atomic>;
+    using WayToSender = InletPath<Atomic>;
 
     static constexpr std::uint32_t watched_max = 8;
 
@@ -55,10 +54,10 @@ public:
     //   both outlive this
     // Throws std::bad_alloc.
     ReceivePool(Host& host, char* memory) : host_(host), memory_(memory) {
-        new (memory) PoolHead<Host::template Atomic>;
+        new (memory) sync::LeaseDesk<Atomic>;
         inlets_ = std::make_unique<std::array<std::unique_ptr<Inlet>, leases>>();
         for (std::uint32_t i = 0; i < leases; ++i) {
-            new (memory + lease_offset(i)) PoolLease<Host::template Atomic>;
+            new (memory + lease_offset(i)) sync::LeasedLine<Atomic>;
             (*inlets_)[i] = std::make_unique<Inlet>(memory + ring_offset(i), host.fence());
             make_free(i);
         }
@@ -98,14 +97,14 @@ public:
     // Whether there is work for receive(): before a sleep, after a barrier.
     [[nodiscard]] bool has_call() const noexcept {
         // relaxed: the barrier orders it
-        return head().calls.load(std::memory_order_relaxed) != 0;
+        return desk().calls.load(std::memory_order_relaxed) != 0;
     }
 
     void tend(std::uint64_t now_ns) noexcept {
         now_ns_ = now_ns;
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
-        if (head().wanted.load(std::memory_order_relaxed) != 0) {
-            head().wanted.store(0, std::memory_order_relaxed);
+        if (desk().wanted.load(std::memory_order_relaxed) != 0) {
+            desk().wanted.store(0, std::memory_order_relaxed);
             choose_silent();
         }
         revoke_chosen();
@@ -133,6 +132,11 @@ public:
         return (*inlets_)[index]->ring.released();
     }
 
+    // Beside the block.
+    [[nodiscard]] static constexpr std::uint64_t private_bytes() noexcept {
+        return sizeof(ReceivePool) + leases * (sizeof(Inlet) + sizeof(void*));
+    }
+
 private:
     static constexpr std::uint32_t burst_max =
         16;  // messages of one ring before others are looked at
@@ -140,8 +144,7 @@ private:
         1024;  // after which a watch may end for another one
     static constexpr std::uint32_t revoked_at_once = leases / 4;
     static constexpr std::uint64_t wake_after_ns = 5'000'000;
-    static constexpr std::uint64_t tell_first_ns = 1'000'000;
-    static constexpr std::uint64_t tell_last_ns = 1'000'000'000;
+    static constexpr std::uint64_t late_ns = 1'000'000;
 
     struct Inlet {
         Inlet(char* memory, typename WayToSender::Fence fence)
@@ -154,21 +157,19 @@ private:
         bool is_dropped = false;             // its records are nobody's any more
         std::uint64_t last_look = 0;         // number of the look that found something
         std::uint64_t missing_since_ns = 0;  // 0: nothing is missing
-        std::uint64_t tell_at_ns = 0;        // far: when the credit is told again
-        std::uint64_t tell_pause_ns = tell_first_ns;
+        std::uint64_t missing_line = 0;      // what is
     };
 
-    [[nodiscard]] PoolHead<Host::template Atomic>& head() const noexcept {
-        return *reinterpret_cast<PoolHead<Host::template Atomic>*>(memory_);
+    [[nodiscard]] sync::LeaseDesk<Atomic>& desk() const noexcept {
+        return *reinterpret_cast<sync::LeaseDesk<Atomic>*>(memory_);
     }
 
-    [[nodiscard]] PoolLease<Host::template Atomic>& line(std::uint32_t index) const noexcept {
-        return *reinterpret_cast<PoolLease<Host::template Atomic>*>(memory_ + lease_offset(index));
+    [[nodiscard]] sync::LeasedLine<Atomic>& line(std::uint32_t index) const noexcept {
+        return *reinterpret_cast<sync::LeasedLine<Atomic>*>(memory_ + lease_offset(index));
     }
 
-    [[nodiscard]] sync::WriteLease<Host::template Atomic> lease(
-        std::uint32_t index) const noexcept {
-        return sync::WriteLease<Host::template Atomic>(line(index).words, index);
+    [[nodiscard]] sync::WriteLease<Atomic> lease(std::uint32_t index) const noexcept {
+        return sync::WriteLease<Atomic>(line(index).words, index);
     }
 
     [[nodiscard]] Inlet& inlet(std::uint32_t index) noexcept { return *(*inlets_)[index]; }
@@ -191,9 +192,9 @@ private:
         ++looks_;
         const message::ReceivedRecord record = look_around();
         if (record.data != nullptr) return record;
-        if (head().calls.load(std::memory_order_relaxed) == 0) return {};
+        if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
         // acquire: partner is NearOutlet::call(); the records are there
-        looked_ |= head().calls.exchange(0, std::memory_order_acquire);
+        looked_ |= desk().calls.exchange(0, std::memory_order_acquire);
         return look_around();
     }
 
@@ -277,10 +278,11 @@ private:
             return;
         }
         if (state.kind() == sync::LeaseKind::revoking) {
-            if (of.holder == nobody || of.is_dropped)
+            if (of.holder == nobody || of.is_dropped) {
                 chosen_ |= bit_of(index);
-            else
+            } else {
                 lease(index).give_back(of.generation, held_by(of.holder));
+            }
         }
         if (of.is_dropped) {
             chosen_ |= bit_of(index);
@@ -288,7 +290,7 @@ private:
         }
         look_for_missing(index);
         if (holds_message(index) || of.ring.has_record()) return;
-        tell(of);
+        tell(index);
         const std::uint32_t holder = of.holder != nobody ? of.holder : holder_in(state);
         if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
     }
@@ -317,24 +319,28 @@ private:
         }
         looked_ |= bit_of(index);
         if (holds_message(index) || of.ring.has_record()) return;
+        if (of.missing_since_ns == 0 || of.missing_line != of.ring.released()) {
+            of.missing_since_ns = now_ns_;
+            of.missing_line = of.ring.released();
+        }
+        // What datagrams bring comes in any order, and is often late and seldom lost.
+        if (of.ring.path().is_far() && now_ns_ - of.missing_since_ns < late_ns) return;
         of.ring.recover();
-        if (of.missing_since_ns == 0) of.missing_since_ns = now_ns_;
         if (now_ns_ - of.missing_since_ns < wake_after_ns || of.holder == nobody) return;
-        of.missing_since_ns = now_ns_;
+        of.missing_since_ns = 0;
         host_.wake(of.holder);  // a sender that sleeps has not seen what recover() asks for
     }
 
     // Of an empty ring.
-    void tell(Inlet& of) noexcept {
-        if (!of.ring.has_told_all()) {
-            of.tell_pause_ns = tell_first_ns;
-            of.tell_at_ns = now_ns_ + of.tell_pause_ns;
+    void tell(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        auto& asks = line(index).asks;
+        // relaxed: whoever asks asks again
+        const bool is_asked = asks.load(std::memory_order_relaxed) != 0;
+        if (is_asked) asks.store(0, std::memory_order_relaxed);
+        if (is_asked || !of.ring.has_told_all()) {
             if (of.ring.tell_released()) host_.wake(of.holder);
-        } else if (!of.ring.path().is_far()) {
-            if (of.ring.is_credit_damaged()) of.ring.tell_again();
-        } else if (now_ns_ >= of.tell_at_ns) {
-            of.tell_pause_ns = std::min(2 * of.tell_pause_ns, tell_last_ns);
-            of.tell_at_ns = now_ns_ + of.tell_pause_ns;
+        } else if (!of.ring.path().is_far() && of.ring.is_credit_damaged()) {
             of.ring.tell_again();
         }
     }

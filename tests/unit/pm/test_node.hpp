@@ -30,8 +30,6 @@ struct TestProcess {
 template <template <class> class AtomicOf>
 class TestHost {
 public:
-    template <typename T>
-    using Atomic = AtomicOf<T>;
     using Path = InletPath<AtomicOf>;
 
     TestHost(TestProcess<AtomicOf>* all, std::uint32_t count, std::uint32_t process)
@@ -76,8 +74,8 @@ template <template <class> class AtomicOf = std::atomic>
 class TestNode {
 public:
     using Host = TestHost<AtomicOf>;
-    using Pool = ReceivePool<Host>;
-    using Outlet = NearOutlet<Host>;
+    using Pool = ReceivePool<Host, AtomicOf>;
+    using Outlet = NearOutlet<Host, AtomicOf>;
 
     explicit TestNode(std::uint32_t count)
         : count_(count), processes_(count * sizeof(TestProcess<AtomicOf>)), pages_(pool_bytes) {
