@@ -28,6 +28,8 @@
 #include "node/member.hpp"
 #include "team/teams.hpp"
 
+#include "pm/contexts.hpp"
+
 namespace acp::api {
 
 struct Library {
@@ -50,7 +52,9 @@ struct Library {
     std::unique_ptr<message::Channels> channels;
     std::uint64_t channel_handles_made = 0;  // in the epochs before
     std::unique_ptr<message::Segbufs> segbufs;
-    std::uint64_t segbuf_handles_made = 0;  // likewise
+    std::uint64_t segbuf_handles_made = 0;   // likewise
+    std::unique_ptr<pm::Contexts> contexts;  // of PM messages
+    std::uint64_t contexts_opened = 0;       // in the epochs before
     std::unique_ptr<team::Teams> teams;
 };
 
