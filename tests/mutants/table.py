@@ -137,14 +137,14 @@ MUTANTS = {
                                          freeing::signature(word, dead)) {
 """, "        if (blocks.is_kept(block)) {\n"),
     "what is freed already is freed": ("freeing.hpp", "        if (blocks.is_kept(block) && spare_word", "        if (spare_word"),
-    "what the dead were freeing is freed though a word leads to it": ("freeing.hpp", "    if (!is_known(block)) {", "    if (block != 0) {"),
+    "what the dead were freeing is freed though a word leads to it": ("freeing.hpp", "    if (!is_known(block) && ", "    if (block != 0 && "),
     "freed before those that the dead were recovering": ("freeing.hpp",
         "        if (is_recovering(participants, dead)) return false;\n", ""),
     "what the dead were freeing stays": ("reclaimer.hpp",
         "        return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);",
         "        return is_known(0) || true;"),
     "a chain is freed without telling": ("reclaimer.hpp",
-        "                ground_.shown().chain.store(ground_.place_of(first), std::memory_order_relaxed);\n", ""),
+        "                ground_.shown().chain.store(chain::of_link(ground_.place_of(first)),\n                                            std::memory_order_relaxed);\n", ""),
 }
 
 if __name__ == "__main__":
