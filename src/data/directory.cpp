@@ -206,7 +206,9 @@ TablePlace Directories::place_in(const Directory& directory,
     const DirectoryHead& head = directory.head;
     TablePlace place;
     place.id = head.id;
-    place.hash = hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
+    place.function = static_cast<hash::HashFunction>(head.hash);
+    place.seed = head.seed;
+    place.hash = hash_of_key(place.function, place.seed, key);
     place.index = table_of(place.hash, head.slots, head.tables);
     place.slots = head.slots;
     place.tables = head.tables;

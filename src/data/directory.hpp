@@ -70,6 +70,8 @@ struct TablePlace {
     // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
     allocator::NodeHeap* heap = nullptr;
     table::BlockNumber block = 0;
+    hash::HashFunction function = hash::HashFunction::crc64;  // of the container's keys
+    std::uint64_t seed = 0;
 };
 
 // The copies of one process.
@@ -92,8 +94,9 @@ public:
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) [[unlikely]]
             return false;
-        const auto function = static_cast<hash::HashFunction>(relaxed(copy.hash));
-        place.hash = hash_of_key(function, relaxed(copy.seed), key);
+        place.function = static_cast<hash::HashFunction>(relaxed(copy.hash));
+        place.seed = relaxed(copy.seed);
+        place.hash = hash_of_key(place.function, place.seed, key);
         place.id = relaxed(copy.id);
         // acquire: whoever sees this count sees room for so many; partner: write()
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);

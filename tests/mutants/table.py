@@ -33,6 +33,7 @@ MUTANTS = {
         "        return spot.first != nullptr &&\n"),
     "looked at again too early": ("search.hpp", "                const std::uint64_t again = slot.load(std::memory_order_seq_cst);",
         "                const std::uint64_t again = slot.load(std::memory_order_acquire);"),
+    "a find that comes late finds nothing": ("search.hpp", "                return {spot.first, 0};\n", "                return {};\n"),
     "arrays are not looked at again": ("growth.hpp",
         "            if (head.root.load(std::memory_order_seq_cst) != word) continue;\n", ""),
     "tentative records are moved": ("growth.hpp",
