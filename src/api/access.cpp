@@ -321,7 +321,7 @@ static_assert(
     memory::operation_count == 9,
     "an operation is offered by four functions above, which include/acp/access.h declares");
 
-void acp_complete(acp_handle_t handle) {
+[[gnu::aligned(64)]] void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
     const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
     if (static_cast<gma::Handle>(handle) <= done && done != 0) [[likely]] {  // 0: not in use
