@@ -171,7 +171,7 @@ extern "C" {
         return copy_long(target, source, size, order);
     }
     return static_cast<acp_handle_t>(gma::copy_inline<plain>(
-        api::fast_path, *line, target, source, size, static_cast<gma::Handle>(order),
+        api::fast_path, *line, {target, source}, size, static_cast<gma::Handle>(order),
         [=] { return static_cast<gma::Handle>(copy_declined(*line, size, order)); }));
 }
 

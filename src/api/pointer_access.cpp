@@ -64,7 +64,7 @@ template <bool is_get>
         return pointer_long<is_get>(address, pointer, bytes, order);
     }
     return static_cast<acp_handle_t>(gma::pointer_inline<plain, is_get>(
-        api::fast_path, *line, address, pointer, bytes, static_cast<gma::Handle>(order), [=] {
+        api::fast_path, *line, address, {pointer, bytes}, static_cast<gma::Handle>(order), [=] {
             return static_cast<gma::Handle>(pointer_declined<is_get>(*line, pointer, bytes, order));
         }));
 }
@@ -119,7 +119,7 @@ acp_handle_t acp_put_signal(acp_ga_t target,
                             acp_handle_t order) {
     if (memory::HazardLine* line = api::inline_line; line != nullptr && source != nullptr)
         [[likely]] {
-        if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, as_end(source), size,
+        if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, {as_end(source), size},
                                               static_cast<gma::Handle>(order),
                                               [] { return gma::handle_null; }) != 0) {
             std::uint64_t old = 0;

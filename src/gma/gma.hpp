@@ -241,7 +241,7 @@ private:
                                                       Handle order) {
         memory::HazardLine* const line = inline_line();
         if (line == nullptr) return handle_null;
-        return copy_inline<plain>(fast_, *line, target, source, bytes, order, [line] {
+        return copy_inline<plain>(fast_, *line, {target, source}, bytes, order, [line] {
             memory::leave(*line);
             return handle_null;
         });

@@ -6,6 +6,8 @@
 // Figures: ADR 0003. Tests: tests/unit/gma/inline_access_test.cpp.
 #pragma once
 
+#include <span>
+
 #include "gma/command_queue.hpp"
 #include "local/direct.hpp"
 #include "local/space.hpp"
@@ -65,6 +67,12 @@ namespace detail {
 
 }  // namespace detail
 
+// Where a copy goes and where it comes from.
+struct CopyEnds {
+    GlobalAddress target;
+    GlobalAddress source;
+};
+
 // Runs a copy at once and returns its handle; where it may not, returns what `decline` does: that is called with the line
 // entered, which it leaves. The line names the addresses then, so that a function which goes on by declining need keep none of
 // its arguments: it saves no registers.
@@ -72,51 +80,50 @@ namespace detail {
 template <memory::HazardFence fence, typename Decline>
 [[nodiscard, gnu::always_inline]] inline Handle copy_inline(const FastPath& fast,
                                                             memory::HazardLine& line,
-                                                            GlobalAddress target,
-                                                            GlobalAddress source,
+                                                            const CopyEnds& ends,
                                                             std::uint64_t bytes,
                                                             Handle order,
                                                             const Decline& decline) {
-    memory::enter<fence>(line, target, source);
+    memory::enter<fence>(line, ends.target, ends.source);
     // acquire: a command ordered after another sees what that one wrote
     if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
         return decline();
     }
-    local::View::DirectEnds ends{};
-    if (!fast.view.find_direct(target, source, bytes, ends)) [[unlikely]] {
+    local::View::DirectEnds places{};
+    if (!fast.view.find_direct(ends.target, ends.source, bytes, places)) [[unlikely]] {
         return decline();
     }
     if (bytes == 8) [[likely]] {
-        local::move_one<std::uint64_t>(ends.target, ends.source);
+        local::move_one<std::uint64_t>(places.target, places.source);
         return detail::done(fast, line, 8);
     }
     if (bytes > fast.view.inline_bytes_max) [[unlikely]] {
         return decline();
     }
-    return detail::move_at_once(fast, line, ends.target, ends.source, bytes);
+    return detail::move_at_once(fast, line, places.target, places.source, bytes);
 }
 
 // The same of a copy between an address and plain memory of the caller, which needs no entry.
-//   pointer  not null: of a put it is only read
+//   range  its pointer is not null: of a put it is only read
 template <memory::HazardFence fence, bool is_get, typename Decline>
 [[nodiscard, gnu::always_inline]] inline Handle pointer_inline(const FastPath& fast,
                                                                memory::HazardLine& line,
                                                                GlobalAddress address,
-                                                               char* pointer,
-                                                               std::uint64_t bytes,
+                                                               std::span<char> range,
                                                                Handle order,
                                                                const Decline& decline) {
     memory::enter<fence>(line, address, address);
     if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
         return decline();
     }
+    const std::uint64_t bytes = range.size();
     char* place = nullptr;
     if (!fast.view.find_direct(address, bytes, place) || bytes > fast.view.pointer_bytes_max)
         [[unlikely]] {
         return decline();
     }
-    char* const to = is_get ? pointer : place;
-    const char* const from = is_get ? place : pointer;
+    char* const to = is_get ? range.data() : place;
+    const char* const from = is_get ? place : range.data();
     if (bytes == 8) [[likely]] {
         local::move_one<std::uint64_t>(to, from);
         return detail::done(fast, line, 8);

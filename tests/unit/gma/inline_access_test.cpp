@@ -39,7 +39,7 @@ protected:
     [[nodiscard]] GlobalAddress source_address() const { return owner_.space.starter_address(0); }
 
     Handle copy(GlobalAddress to, GlobalAddress from, std::uint64_t bytes, Handle order = 0) {
-        return copy_inline<fence>(fast_, *line_, to, from, bytes, order, decline_);
+        return copy_inline<fence>(fast_, *line_, {to, from}, bytes, order, decline_);
     }
 
     void expect_untouched() const {
@@ -126,7 +126,7 @@ TEST_F(InlineAccessTest, names_the_addresses_of_what_it_declines) {
     expect_named(wild, source_address());
     std::array<char, 8> own{};
     const auto get = [&](std::uint64_t bytes, Handle order) {
-        return pointer_inline<fence, true>(fast_, *line_, source_address(), own.data(), bytes,
+        return pointer_inline<fence, true>(fast_, *line_, source_address(), {own.data(), bytes},
                                            order, decline_);
     };
     EXPECT_EQ(get(8, open_floor + 1), handle_null);
@@ -145,7 +145,7 @@ TEST_F(InlineAccessTest, names_the_addresses_of_what_it_declines) {
 TEST_F(InlineAccessTest, does_nothing_while_it_is_closed) {
     FastPath closed;
     EXPECT_EQ(
-        copy_inline<fence>(closed, *line_, target_address(), source_address(), 8, 0, decline_),
+        copy_inline<fence>(closed, *line_, {target_address(), source_address()}, 8, 0, decline_),
         handle_null);
     EXPECT_EQ(declined_, 1);
     expect_untouched();
