@@ -186,11 +186,11 @@ Status Teams::divide_in(Team& parent, const Division& division, TeamHandle& made
             Status(static_cast<Code>(*failed), "member " + std::to_string(failed - codes.begin()) +
                                                    " could not make its part of the team");
     }
-    if (status.is_ok()) return status;
+    // Where the old team broke others may have theirs, and look at this member's board.
+    if (status.is_ok() || !is_going) return status;
     if (made != no_team) forget(*entries_.find(made));
     made = no_team;
-    // Others may still look at the board of a member of a broken team.
-    if (is_going && own.board != 0) (void)tools_.allocator.free(own.board);
+    if (own.board != 0) (void)tools_.allocator.free(own.board);
     return status;
 }
 
@@ -201,9 +201,15 @@ Result<TeamHandle> Teams::divide(TeamHandle handle, CollectiveCall call, const D
         status = divide_in(parent, division, made);
         return !parent.is_broken();
     });
-    if (!status.is_ok()) return status;
-    if (!ran.is_ok()) return ran;
-    return made;
+    if (status.is_ok() && ran.is_ok()) return made;
+    if (status.is_ok()) status = std::move(ran);
+    if (made != no_team) {
+        // Members that have theirs, and are out of the call, wait for nobody in it.
+        Entry& entry = *entries_.find(made);
+        (void)entry.team->fail(status);
+        forget(entry);
+    }
+    return status;
 }
 
 void Teams::settle_sent() noexcept {
