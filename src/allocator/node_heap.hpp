@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of one process, as another process of its node or the gateway uses it: the heap's words and blocks in the node segment,
-// the caller's thread caches, and what processes that are gone left undone, in its containers too (allocator/node_tables.hpp,
-// node_lists.hpp, node_sequences.hpp). Any thread; nobody waits for another process.
+// The heap of one process, as any process of its node or the node's gateway uses it: allocates and frees blocks through the caller's
+// thread caches, and recovers what processes that are gone (dead, or after acp_finalize) left undone, also in the containers of
+// the heap (allocator/node_tables.hpp, node_lists.hpp, node_sequences.hpp). All its state is in the node segment. Any thread; no
+// thread waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, node_tables_test.cpp, tests/containers.
 #pragma once
 
@@ -27,14 +28,14 @@ namespace acp::allocator {
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
 
-// Whose a block is: who frees it by its address must be the same.
+// Who owns a block. A program that frees a container's block by its address is refused.
 enum class BlockOwner : std::uint32_t { program, container };
 
 class NodeHeap {
 public:
     //   segment  outlives this; of a job whose shape has heap_bytes
     //   owner    slot of the process whose heap it is
-    //   hazards  of the process that uses it here, or of the gateway
+    //   hazards  of the calling process, or of the gateway
     NodeHeap(const node::Segment& segment,
              std::uint32_t owner,
              const local::Hazards& hazards) noexcept;
@@ -44,10 +45,10 @@ public:
     NodeHeap(const NodeHeap&) = delete;
     NodeHeap& operator=(const NodeHeap&) = delete;
 
-    // Makes the heap of a process empty: all zero, as at the start of a job. Nobody may use it meanwhile.
+    // Makes the heap of a process empty: all zero, as at the start of a job. No thread may use the heap meanwhile.
     static void clear(const node::Segment& segment, std::uint32_t owner) noexcept;
 
-    // Takes a block. Returns its offset; heap::no_block: there is no room, also not where processes that are gone left blocks.
+    // Allocates a block. Returns its offset; heap::no_block: there is no room, even after find_room().
     //   thread     the caller's number among the threads of its process (local::Hazards::index_of)
     //   alignment  power of two, <= alignment_most
     [[nodiscard]] heap::Offset allocate(std::uint32_t thread,
@@ -77,20 +78,21 @@ public:
         return freed;
     }
 
-    // Lends a process a block for bytes on their way: heap/loans.hpp. Returns its offset, as allocate().
-    //   process  index in the job; nobody: where there is no room for the loan, and then the block is not freed should the process die
+    // Allocates a block for bytes that a process sends or fetches, and lends it to the process: if that dies, the block is freed
+    // (heap/loans.hpp). Returns its offset, as allocate().
+    //   process  index in the job. Becomes nobody where there is no room for the loan: then the block stays if the process dies
     static constexpr std::uint64_t nobody = ~std::uint64_t{0};
     [[nodiscard]] heap::Offset lend(std::uint32_t thread,
                                     std::uint64_t bytes,
                                     std::uint64_t& process);
 
-    // Lends a block that the caller has. false: there is no room for the loan.
+    // Lends a block that the caller has allocated. false: there is no room for the loan.
     [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
         return process < segment_.shape().procs &&
                loans_.lend(block, static_cast<std::uint32_t>(process));
     }
 
-    // Lends a container to its maker, and ends that: as table::Blocks says.
+    // Lends a container to its maker, until end_by_use(): see table::Blocks.
     [[nodiscard]] bool lend_container(heap::Offset container, std::uint64_t maker) noexcept {
         return maker < segment_.shape().procs &&
                loans_.lend(container, static_cast<std::uint32_t>(maker), heap::Lent::container);
@@ -110,7 +112,7 @@ public:
     // Frees a lent block. false: as end_loan().
     [[nodiscard]] bool free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process);
 
-    // A lent block while an operation uses it: nobody frees it meanwhile.
+    // Holds a lent block while an operation uses it, so that it is not freed meanwhile.
     class Borrowed {
     public:
         Borrowed(NodeHeap& heap, heap::Offset block, std::uint64_t process) noexcept
@@ -130,12 +132,12 @@ public:
         // false: the block is not lent to the process, or not any more.
         [[nodiscard]] bool is_there() const noexcept { return is_there_; }
 
-        // The block is about to become a container's: before others can find it there.
+        // The block is about to become a container's. Called before other threads can find it there.
         void own() noexcept {
             if (block_ != heap::no_block) heap_.owned_.add(block_);
         }
 
-        // It is the container's, and not lent any more.
+        // The block is the container's now: the loan ends.
         void give_away() noexcept {
             if (is_there_ && is_lent_) heap_.loans_.end_held(block_, process_);
             is_lent_ = false;
@@ -149,7 +151,7 @@ public:
         bool is_there_ = false;
     };
 
-    // One of the caches, for one call of the calling thread.
+    // A thread cache, borrowed for one call of the calling thread.
     class Lease {
     public:
         Lease(NodeHeap& heap, std::uint32_t thread) noexcept
@@ -167,7 +169,7 @@ public:
         heap::ThreadCache& cache_;
     };
 
-    // A block that the caller has is about to become a container's: before others can find it there.
+    // A block of the caller is about to become a container's. Called before other threads can find it there.
     void own(heap::Offset block) const noexcept { owned_.add(block); }
 
     // What a block of the program has room for, in bytes; 0: none begins there.
@@ -178,26 +180,27 @@ public:
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 
-    // Both do first as find_room().
+    // Both call find_room() first.
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
     [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }
 
-    // Who uses the tables of this heap, one for each cache, by its number.
+    // The participants in the tables of this heap: one for each thread cache, with the cache's number.
     [[nodiscard]] table::Participants<std::atomic> participants() const noexcept { return users_; }
 
-    // Who uses its lists, likewise.
+    // Likewise in its lists.
     [[nodiscard]] list::ListParticipants<std::atomic> list_participants() const noexcept {
         return list_users_;
     }
 
-    // And its vectors and deques.
+    // Likewise in its vectors and deques.
     [[nodiscard]] sequence::SequenceUsers<std::atomic> sequence_participants() const noexcept {
         return sequence_users_;
     }
 
-    // A container is about to sign a block. Comes before the block is freed, and so before it is given out again.
+    // A container is about to sign a block (table/freeing.hpp). Called before the block is freed, so that whoever allocates it next knows
+    // that the signature must be wiped.
     void note_signed(heap::Offset block) const noexcept { owned_.note_unit(block); }
 
     // Whether the process of a participant has left or died.
@@ -205,15 +208,15 @@ public:
         return is_of_gone(number);
     }
 
-    // The participant that has made a block and not told of it yet.
+    // The participant that has made a block and not linked it yet.
     [[nodiscard]] std::optional<std::uint32_t> participant_making(
         table::BlockNumber block) const noexcept;
 
-    // Finishes what processes that are gone left undone, in the heap and its containers.
+    // Finishes what processes that are gone left undone, in the heap and its containers. True when there was anything.
     bool recover(heap::ThreadCache& cache);
 
-    // Where there is no room: frees what calls have taken out of containers and nobody reads any more, of all threads of all processes
-    // that are in no call now, and does as recover().
+    // Called where an allocation finds no room. Calls recover(), then frees the blocks that were retired from containers and that nobody
+    // reads any more: those of the caller's cache, and those of all caches that no call uses now.
     void find_room(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
@@ -236,8 +239,9 @@ private:
     friend class NodeFinder;
     friend class ListBlocks;
 
-    // Before a new block is kept. What a container wrote into it when it freed it is there no more (table/freeing.hpp). Every block has
-    // two words. Blocks where none did so are not touched: their pages may have no memory yet.
+    // Prepares a block that was just allocated, before any word leads to it. Wipes the signature that a container may have left in its
+    // first two words (table/freeing.hpp); every block is that long. Blocks of a unit that no container has used are not written: that would
+    // take memory for their pages.
     void prepare(heap::Offset block, BlockOwner owner) const noexcept {
         if (owned_.is_unit_noted(block)) [[unlikely]] {
             wipe(block);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our planner: greedy schedules by several weights, evened out in the end, with long messages cut where engines would not come out
-// even; then, by the effort, late messages favoured in turn, all other schedulers as a guard, and annealing. It can be stopped
-// after each step and asked to go on: what it has is always a whole plan, with a bound that no plan can beat. Standard and deep
-// plans are never worse than RoundRobin and BLbased in any of their variants. Same problem, same plan. One thread per object, which
-// keeps its memory from plan to plan.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/exchange_planner_test.cpp, planner_quality_test.cpp.
+// The planner of exchanges: decides which engine of a node sends which messages, or pieces of them, in what order (docs/exchange.md).
+// It makes greedy schedules with several sets of weights, moves pieces so that the engines end at the same time, and cuts long
+// messages where that cannot be reached otherwise. With the effort `standard` it also favours the messages that ended late in the
+// round before, takes the plan of any other scheduler that is better, and anneals; with `deep` it anneals longer. So standard and
+// deep plans are never worse than RoundRobin and BLbased in any of their variants. After each call it holds a whole plan and a lower
+// bound that no plan can beat; improve() goes on from there. The same problem gives the same plan. One thread per object; an
+// object keeps its memory from plan to plan.
+// Tests: tests/unit/exchange/exchange_planner_test.cpp, planner_quality_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +23,20 @@ namespace acp::exchange {
 
 enum class PlanEffort : std::uint8_t { fast, standard, deep };
 
-// Above this product of messages and directions only RoundRobin and longest-first are tried.
+// Above this product of messages and route classes only RoundRobin and longest-first are tried.
 inline constexpr std::size_t planned_work_max = 1U << 18;
 
 class ExchangePlanner {
 public:
     // Makes a plan from nothing. Keeps the problem's address until the next call.
-    // Returns the time of the exchange.
+    // Returns the time of the exchange, in microseconds.
     double plan(const NodeProblem& problem, PlanEffort effort);
 
     // Anneals the plan further.   evaluations  how many plans are tried at most
     // Returns the time of the exchange, never more than before.
     double improve(unsigned evaluations);
 
-    // The best so far, its time, and a bound by loads that no plan beats (split_us of LowerBounds).
+    // The best plan so far, its time, and a lower bound that no plan beats (split_us of LowerBounds); times in microseconds.
     [[nodiscard]] const EngineQueues& queues() const noexcept { return best_; }
 
     [[nodiscard]] double exchange() const noexcept { return best_us_; }
@@ -67,9 +69,9 @@ private:
     std::vector<std::uint32_t> order_;
     double best_us_ = 0;
     double bound_us_ = 0;
-    double good_enough_us_ = 0;  // closer to the bound than it is worth to look for
+    double good_enough_us_ = 0;  // so close to the bound that the search ends
     double transfer_bound_us_ = 0;
-    std::uint64_t rounds_ = 0;  // of annealing: the seed
+    std::uint64_t rounds_ = 0;  // calls of improve() for this problem; the seed of annealing
 };
 
 }  // namespace acp::exchange

@@ -15,7 +15,7 @@ namespace acp::gma {
 
 namespace {
 
-// While it lives, who knocks at this process rings the threads that wait instead of the service thread.
+// While an object of this class lives, other processes ring the threads of this process that wait, not its service thread.
 class Attending {
 public:
     Attending(Attendance& attendance, ServiceThread& service) noexcept
@@ -23,7 +23,7 @@ public:
         attendance_.enter();
     }
 
-    // Mail that came meanwhile rang this thread's bell, not the service thread's.
+    // Mail that came meanwhile rang this thread's bell, not the service thread's: the service thread takes over what is left.
     ~Attending() {
         attendance_.leave();
         service_.take_over();
@@ -65,8 +65,8 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     std::unique_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
     const bool is_exact = handle == number;
-    // Nearly always what is ready is all that is waited for, and then nobody need know that this thread waits:
-    // it runs it under the lock it has, and the service thread keeps an ear on the mail.
+    // Usually the jobs that are ready are all that this thread waits for. It takes them under the lock that it already holds,
+    // and is not counted in the door: mail that comes meanwhile still rings the service thread.
     bool has_run = false;
     bool has_released = false;
     while (progress_.manner().may_program_run && commands_.queue.done() < number &&
@@ -97,7 +97,7 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     return status;
 }
 
-// Without waiting: a look at everything, and what is done with a few microseconds.
+// wait() with a timeout of 0: does once what takes a few microseconds (Progress::work), and does not block.
 base::Status Completion::look(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
@@ -107,7 +107,7 @@ base::Status Completion::look(Handle handle) {
     return take_failure(number, handle == number);
 }
 
-// Whether the prefix has ended, after a look at everything.
+// Makes progress once, unless the prefix has ended already. True when it has ended.
 bool Completion::look_once(std::uint64_t number) {
     if (commands_.queue.done() >= number) return true;
     const ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::moment);
@@ -178,12 +178,12 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
     attend(end);
 }
 
-// Waits as one whom others ring: works on what comes, and sleeps.
-//   signals  nullptr: handlers do not end the wait; else open when this returns
+// Waits until the condition holds: the thread works on what comes, and sleeps on its bell when there is nothing.
+//   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
     node::Door& door = member_.slot().door;
-    // Where waiting threads turn the mailbox, knockers ring them instead of the service thread. Who does not take mail must
-    // not be taken for one who does.
+    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it turns the
+    // mailbox itself: else mail for which it was rung would stay unread.
     std::optional<Attending> attending;
     if (progress_.manner().may_program_turn) {
         attending.emplace(progress_.attendance(), service_);
@@ -204,7 +204,7 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::Si
     if (attending) {
         attending.reset();
     } else {
-        service_.take_over();  // what became ready as this wait ended
+        service_.take_over();  // commands that became ready as this wait ended
     }
     return outcome;
 }
@@ -219,13 +219,14 @@ std::uint64_t Completion::drop_failures(Handle handle) {
     return before - commands_.queue.failures().untold_count();
 }
 
-// Works until the condition has come, nothing is left to do, or the deadline has passed. A thread that is told "not ready" may
-// sleep, and must leave no work behind that nobody would be woken for. At the deadline it does not sleep.
+// Works until the condition holds, nothing is left to do, or the deadline has passed. True: the condition holds. After false the
+// thread may sleep, so before the deadline false is returned only when no work is left that no thread would be woken for. After
+// the deadline the thread does not sleep, and work may be left.
 bool Completion::work_until(Condition& condition, Deadline deadline) {
     for (;;) {
         const LookResult seen = condition.look();
         if (seen == LookResult::all) return true;
-        // Who only looks for ends of commands is told of progress by work() itself.
+        // Conditions on commands never answer `progress`: work() itself calls note_progress() for them.
         if (seen == LookResult::progress) member_.waiter().note_progress();
         if (deadline.is_past() || !progress_.work(Caller::waiter)) {
             return condition.look() == LookResult::all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion of commands: threads wait here for the prefix of a handle, work while they wait, and learn of failures. A thread
-// that waits is listed in the process's door, so that other processes ring it and not the service thread. Any thread.
+// that waits is counted in the process's door, so that other processes ring it and not the service thread. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ public:
                ServiceSleep& service_sleep) noexcept;
 
     // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
-    // prefix that was not yet reported. A wait with a timeout may last longer by the piece of a copy that its thread is
-    // moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
+    // prefix that was not yet reported. A wait with a timeout may end late: its thread first finishes the piece of a
+    // copy that it is moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
@@ -37,7 +37,7 @@ public:
     // Whether the command of a handle, and no other, has ended. Makes no progress.
     [[nodiscard]] bool has_ended(Handle handle);
 
-    // Waits until a condition has come, and works meanwhile as one who waits for commands does. timeout_ns as of wait().
+    // Waits until a condition holds; the thread works meanwhile as one that waits for commands does. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 
     // Counts the failures of a handle's prefix as reported; returns how many there were.
@@ -46,8 +46,8 @@ public:
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);
 
-    // Waits until the oldest outstanding command has ended, whatever its end: a failure stays to be reported to whoever
-    // waits for it. The lock of Commands is held before and after, not meanwhile.
+    // Waits until the oldest outstanding command has ended, well or not: a failure is kept, and reported to whoever waits for
+    // that command. The caller holds the lock of Commands; it is released while this waits.
     void wait_for_oldest(std::unique_lock<std::mutex>& lock);
 
 private:

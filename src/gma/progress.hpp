@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who does the work of a process, and who is woken for it. Every thread in the library works: one that waits, one that issues,
-// and the service thread note deaths, run jobs, and turn the mailbox and the link. One thread at a time turns them, the
-// driver; the others go on without it. Whoever did something tells the threads that wait. Knows the carriers; no carrier
-// knows it. Any thread.
-// Order: the driver's role, then the lock of Commands; nobody asks for the role with the lock. Functions marked "with the lock"
-// are called with that lock, all others without. Only the constructor throws: what the others do takes no memory
-// (docs/architecture.md).
+// Decides which thread of a process works on its commands, and which sleeping thread is woken when there is work. A thread that
+// waits, one that issues a command, and the service thread do the same work as far as Manner allows: they note deaths, run jobs
+// (commands that this process runs itself), and turn the mailbox and the link. To turn one is to call its turn(), which sends
+// and receives once. Only one thread at a time may do that, the driver (gma/driver_role.hpp); a thread that finds the role taken
+// goes on without it. A thread that has done something wakes the threads that wait. This class calls JobRunner, MailboxCarrier
+// and RemoteCarrier; none of them calls it. Any thread.
+// Lock order: the driver's role first, then the mutex of Commands; no thread asks for the role while it holds the mutex.
+// Functions marked "with the lock" are called with the mutex held, all others without it. Only the constructor throws: the
+// other functions allocate no memory (docs/architecture.md).
 #pragma once
 
 #include <atomic>
@@ -24,21 +26,23 @@
 
 namespace acp::gma {
 
-// What a thread calls as: as one that waits (it is counted in the door), as one that only issues or looks and then
-// returns to the program, or as the service thread. Any of them may be the driver.
+// The role in which a thread calls. waiter: it waits, and is counted in the door meanwhile where Manner says so. passer_by: it
+// issues a command or looks once, and then returns to the program. service: the service thread. Each of them may become the
+// driver.
 enum class Caller { waiter, passer_by, service };
 
 class Progress {
 public:
-    // What threads of the program may do; the service thread may do everything. Who may turn may run.
+    // What threads of the program may do themselves; the service thread may do everything. may_program_turn implies
+    // may_program_run.
     struct Manner {
         // They run jobs (ACP_BYPASS=on).
         bool may_program_run = true;
-        // They turn the mailbox and the link, and are counted in the door while they wait (besides, ACP_INTRANODE is not udp and
-        // ACP_MAILBOX is mpsc). False: only send_collected() and help() do so, and nobody is counted.
+        // They turn the mailbox and the link, and are counted in the door while they wait (ACP_BYPASS=on, ACP_INTRANODE is not
+        // udp, and ACP_MAILBOX is mpsc). False: they turn only in send_collected() and help(), and are not counted.
         bool may_program_turn = true;
 
-        // As the link's LinkTraits say.
+        // Copied from the link's LinkTraits.
         bool is_link_turned_here = false;
         node::LookCost look_cost = node::LookCost::cheap;
     };
@@ -58,14 +62,15 @@ public:
     // Whether jobs wait to be run. With the lock.
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
-    // Looks once at everything and does what can be done. A passer-by runs no long job, and wakes another thread for what it
-    // leaves. True when something was done, or when another thread wanted the driver's role meanwhile: the threads that wait
-    // have been told, and a caller that waits calls again.
+    // Does once whatever can be done now: notes deaths, runs jobs, turns. A passer-by runs no long job, and wakes another thread
+    // for what it leaves undone. True when something was done, or when another thread asked for the driver's role meanwhile: then
+    // this call has woken the threads that wait, and a caller that waits must call again before it sleeps.
     bool work(Caller caller);
 
     // Runs the oldest jobs that can share a system call, or a piece of a long one. has_jobs() must be true. With the lock, which
-    // is released while they run. True when commands became ready, or were passed on to another carrier: nobody was woken
-    // for them, so a caller that does not go on to work() calls wake_worker() without the lock. Nor was anybody told.
+    // is released while they run. True when commands became ready, or were passed on to another carrier: no thread was woken
+    // for them, so a caller that does not call work() next must call wake_worker(), without the lock. The threads that wait were
+    // not woken either: the caller calls tell_waiters().
     bool run_some(std::unique_lock<std::mutex>& lock, Caller caller) {
         jobs_.note_runner(caller == Caller::service);
         jobs_.run_some(lock);
@@ -73,40 +78,42 @@ public:
     }
 
     // Takes the driver's role, and turns the mailbox and the link once. Does nothing if there is nothing to do, or if another
-    // thread has the role. True when something was done, or when another thread wanted the role meanwhile: the caller then
+    // thread has the role. True when something was done, or when another thread asked for the role meanwhile: the caller then
     // calls tell_waiters().
     bool turn(Caller caller);
 
-    // run_some() if there are jobs; of a passer-by, only if they are short. True when some were run: the caller then calls
-    // tell_waiters().
+    // Calls run_some() if there are jobs; for a passer-by only if the next one is short. True when some were run: the caller then
+    // calls tell_waiters().
     bool run_jobs(Caller caller);
 
-    // After RemoteCarrier::collect(): hands over what was collected, and takes in what has ended. Where another thread is the
-    // driver, the next turn does that, for which a thread is woken.
-    //   is_ahead  after collect_ahead(): it is one command, and nothing is taken in
+    // Called after RemoteCarrier::collect(): hands the collected commands to the link, and takes in the ends of others. If another
+    // thread is the driver the next turn does both, and this call wakes a thread for it.
+    //   is_ahead  called after collect_ahead(): there is one command, and no ends are taken in
     void send_collected(bool is_ahead = false);
 
-    // Gives a ready command to the carrier of its route, which there is. With the lock; then the caller turns, or wakes a
+    // Gives a ready command to the carrier of its route, which is not Route::none. With the lock; then the caller turns, or wakes a
     // thread that does (wake_worker(), leave_rest()).
     void give(std::uint64_t number, Route route);
 
-    // Tells the link whether the end of a command is to ring the service thread. With the lock, after commands were queued, handed
-    // to the link, or ended by it. Not needed after run_some() or turn_mailbox(): where these make a command ready for the
-    // link, it had waited for its order, so the service thread was wished for already.
+    // Tells the link whether the gateway must ring the service thread when a command ends. With the lock, after commands were
+    // queued, handed to the link, or ended by it. Not needed after run_some() or turn_mailbox(): a command that these make ready
+    // for the link was waiting for its order before, and while any command waits the link has been told to ring.
     void update_service_wish();
 
-    // There is something to do, which was stored before: wakes the threads that wait, if any are counted, else the service
-    // thread, unless it naps and the program is expected back before it wakes. With the lock or without.
+    // Wakes a thread for work that was stored before this call: the threads that wait, if any are counted in the door; else the
+    // service thread, unless it naps and the program is expected to be back and do the work before the nap ends. With the lock
+    // or without.
     void wake_worker();
 
-    // Something was done, which was stored before: wakes the threads that wait, which look whether their command has ended.
+    // Wakes the threads that wait, so that each looks whether its command has ended. Called after the end was stored.
     void tell_waiters(Caller caller);
 
-    // Turns once for a thread that waits in a barrier, and tells the threads that wait. True as of turn().
+    // Turns once on behalf of a thread that waits in a barrier, and wakes the threads that wait. Returns what turn() does.
     bool help();
 
-    // Three questions about work that is left. They differ in what counts. Mail and ends ring by themselves, so only who was
-    // perhaps rung for them asks for them. What waits in the forwarder for room is called by whoever makes room (local/port.hpp).
+    // Three functions ask whether work is left; they differ in what counts. Whoever sends mail (a message to this process) or
+    // ends a far command rings a bell, so only a thread that may have been rung for it must look for it. What waits in the
+    // forwarder for room at another process is rung for by whoever makes room (local/port.hpp).
     //
     //   asked by                                        jobs, commands   mail, ends of      what waits in
     //                                                   not handed over  far commands       the forwarder
@@ -118,7 +125,7 @@ public:
     void leave_rest();
 
     // Whether a thread that is no longer counted in the door, and was perhaps rung meanwhile, leaves work that the service
-    // thread must do. The service thread asks likewise, before it doubts those that are counted.
+    // thread must do. The service thread asks likewise, before it doubts the counted threads (Attendance::doubt_idle).
     [[nodiscard]] bool is_work_left() const;
 
     // Whether the service thread may sleep: nothing is left, or threads that are counted do it. Called by it after it announced
@@ -130,7 +137,7 @@ public:
         return deaths_seen_.load(std::memory_order_relaxed) == 0;
     }
 
-    // Whether a thread is the driver at this moment: a guess.
+    // Whether a thread is the driver; the answer may be out of date at once.
     [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
 
     // Counts the threads of this process that wait.
@@ -155,8 +162,8 @@ private:
     ServiceSleep& service_sleep_;
     Manner manner_;
     Attendance attendance_;
-    // Its holder turns the mailbox and the link. It is not cancelled meanwhile: the API's calls see to that (api/boundary.hpp),
-    // and turn() and send_collected() where Issuer's short ways come here.
+    // Its holder turns the mailbox and the link, and must not be cancelled (pthread_cancel) meanwhile. Most calls of the API hold
+    // cancellation off as a whole (api/boundary.hpp); turn() and send_collected() do so for the calls that do not.
     DriverRole<> driver_;
     // The value of ControlBlock::deaths up to which this process has acted. Writer: the driver.
     std::atomic<std::uint32_t> deaths_seen_{0};

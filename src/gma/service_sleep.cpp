@@ -24,7 +24,7 @@ void ServiceSleep::wake() {
         port_.wake_service();
         return;
     }
-    // seq_cst: what we wake it for comes before; partner: sleep_on_link, which sets, then looks
+    // seq_cst: the caller has stored its work before; partner: sleep_on_link(), which sets is_asleep_ and then looks for work
     if (is_asleep_.exchange(false, std::memory_order_seq_cst)) armed_->signal();
 }
 
@@ -46,7 +46,8 @@ bool ServiceSleep::wait(const std::function<bool()>& is_idle,
     return is_needed;
 }
 
-// Whether other threads see to the gateway until the next nap is over: they have turned it since the last one.
+// Whether the service thread leaves the gateway to other threads for another nap: it does if they have turned the gateway since
+// the last one.
 bool ServiceSleep::is_trusted(bool is_turned_now) noexcept {
     const bool is_trusted = is_stood_in_for(is_turned_now);
     turns_seen_ = turns_.load(std::memory_order_relaxed);
@@ -58,9 +59,11 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
                                  bool is_turned_now) {
     const bool is_trusting = is_trusted(is_turned_now);
     is_trusting_.store(is_trusting, std::memory_order_relaxed);
-    // First: whoever leaves, or gives us something to do, sees that we sleep. seq_cst; partners: wake(), leave()
+    // Announce the sleep first: a thread that leaves the library, or stores work for us, then sees it. seq_cst: this store comes
+    // before the looks below; partners: wake(), leave()
     is_asleep_.store(true, std::memory_order_seq_cst);
-    // Before the link is asked: who makes it due earlier meanwhile sees this and wakes us. seq_cst: as above
+    // Announce a sleep without an end before asking the link for its deadline: a thread that makes the deadline earlier meanwhile
+    // finds it before ~0 and wakes us. seq_cst: as above; partner: wake_in_time()
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
     nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns_) : nap_min_ns / 2;
     const std::int64_t due_ns = is_trusting ? nap_ns_ : link_->timeout_ns();
@@ -70,7 +73,7 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
         until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(sleep_ns),
                         std::memory_order_seq_cst);
     }
-    // Others do the work for longer than a nap: no datagram need be noted for this thread.
+    // Other threads have done the work for more than one nap: the kernel need not note datagrams for this thread.
     settle(is_trusting && nap_ns_ > nap_min_ns);
     const bool has_fired = is_idle() && armed_->wait(sleep_ns);
     is_asleep_.store(false, std::memory_order_relaxed);
@@ -81,9 +84,9 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
            !presence_.is_anybody_there();
 }
 
-// Arms the descriptors of a sleeper whom nobody stands in for, and disarms those of one whom somebody does. is_armed_ is
-// written before the call: the sleeper, which writes it after it fired, then has the last word.
-//   may_forget  whether the descriptors are not likely to be armed soon
+// Disarms the sockets if a thread stands in for the service thread, else arms them. Lock: the role settling_. is_armed_ is stored
+// before the sockets are armed: they may fire at once, and the service thread's store of false must come last.
+//   may_forget  the sockets will probably not be armed soon, so the kernel may forget them
 void ServiceSleep::settle(bool may_forget) {
     while (true) {
         DriverRole<>::Hold hold(settling_);
@@ -107,7 +110,8 @@ void ServiceSleep::enter(Stay::Kind kind) {
         !is_armed_.load(std::memory_order_relaxed)) {
         return;
     }
-    // It looks soon whether we turn the gateway. Else the first datagram shall wake it, so that it does from then on.
+    // If the service thread wakes soon, it sees then whether this thread turns the gateway: disarm the sockets now. Else leave them
+    // armed: the first datagram wakes it, and from then on it takes naps and sees that too.
     const std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
     if (until_ns < os::now_ns() + near_ns) {
         is_trusting_.store(true, std::memory_order_seq_cst);
@@ -118,7 +122,8 @@ void ServiceSleep::enter(Stay::Kind kind) {
 void ServiceSleep::leave(bool is_for_long) {
     if (link_ == nullptr) return;
     const bool is_left = presence_.leave(is_for_long, os::ticks);
-    // seq_cst: the thread was counted out before; partner: sleep_on_link, which announces, then asks who is there
+    // seq_cst: Presence::leave() has counted the thread out before; partner: sleep_on_link(), which announces the sleep, then asks
+    // whether a thread is there
     if (is_left && is_asleep_.load(std::memory_order_seq_cst)) {
         settle();
         wake_in_time();
@@ -147,13 +152,14 @@ void ServiceSleep::note_turn(bool has_moved) {
         return;
     }
     turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    // Not armed: until it is, what is due earlier than the end of the nap is for whoever is there.
+    // While the sockets are not armed the threads in the library meet the gateway's deadlines themselves.
     if (has_moved && is_armed_.load(std::memory_order_relaxed)) wake_in_time();
 }
 
-// Wakes the service thread when the gateway must be turned before it would do so.
+// Wakes the service thread if the gateway's next deadline is earlier than the end of its sleep.
 void ServiceSleep::wake_in_time() {
-    // A read-modify-write that changes nothing: what the turn stored comes before the look. Partner: sleep_on_link
+    // A seq_cst read-modify-write that changes nothing orders what the turn stored before this look. Partner: the exchange in
+    // sleep_on_link()
     const std::uint64_t until_ns = until_ns_.fetch_add(0, std::memory_order_seq_cst);
     const std::int64_t due_ns = link_->timeout_ns();
     if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) wake();

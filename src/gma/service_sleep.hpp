@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the service thread of a process sleeps, how others wake it, and for how long they stand in for it. Where the node's
-// gateway is elsewhere, it sleeps in its port and hears of mail. Where the gateway is in this process, it sleeps on the
-// gateway's descriptors, which are armed unless other threads of the process turn the gateway: then each datagram would
-// wake it to find the work done. The last of those threads arms them when it leaves the library or goes to sleep, unless
-// it is expected back at once (gma/presence.hpp); then a nap shows whether it came. A thread that is in the library stands
-// in for the service thread only as long as it turns the gateway from one nap to the next.
-// Nothing is lost: each side stores what it has to say, then looks at what the other said (seq_cst), and whoever changes
-// something settles the descriptors' state, one thread at a time (gma/driver_role.hpp).
-// wait() by the service thread, note_turn() by the holder of the driver's role, the others by any thread.
+// How the service thread of a process sleeps, how others wake it, and for how long threads of the program do its work ("stand in
+// for it").
+// Gateway in another process: the service thread sleeps in its port, and mail wakes it.
+// Gateway in this process: it sleeps on the gateway's sockets (os/armed_wait.hpp). They are armed, so that a datagram wakes it,
+// only while no thread of the program turns the gateway: else each datagram would wake it to find the work done. The last
+// such thread arms them when it leaves the library or goes to sleep. If the program is expected back at once
+// (gma/presence.hpp) it does not; then the service thread naps, and sees after the nap whether the program came back. A
+// thread in the library stands in for the service thread only as long as turns are counted from one nap to the next.
+// Invariant: no wakeup is lost. Each side stores its own state, then loads the other's, both seq_cst; and whoever changes a state
+// calls settle(), which arms or disarms the sockets to match, one thread at a time (gma/driver_role.hpp).
+// Threads: wait(), note_work() and is_stood_in_for() the service thread; note_turn() the holder of the driver's role; the others
+// any thread.
 // Tests: tests/unit/gma/service_sleep_test.cpp, gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
@@ -47,22 +50,24 @@ public:
         }
     }
 
-    // nap: the program issues commands, and does what is left when it comes back; see wake_unless_back_soon(). watchful: soon
-    // after that. Only a deep sleep lasts until somebody wakes the service thread.
+    // How the service thread sleeps. nap: the program issues commands, and does the work that is left when it comes back; see
+    // wake_unless_back_soon(). watchful: in the time after the last nap, in sleeps that still end by themselves. deep: until
+    // somebody wakes it.
     enum class Depth : std::uint8_t { awake, nap, watchful, deep };
 
-    // Whether the service thread sleeps, and looks by itself soon.
+    // Whether the service thread is in a sleep that soon ends by itself.
     [[nodiscard]] bool is_short() const noexcept {
         const Depth depth = depth_.load(std::memory_order_seq_cst);
         return depth == Depth::nap || depth == Depth::watchful;
     }
 
-    // While others turn the gateway a nap is twice as long each time, for each costs them 10 us of their core.
+    // The first nap while other threads turn the gateway. Each further one is twice as long, up to nap_max_ns, for the end of
+    // each takes 10 us of CPU from those threads.
     static constexpr std::int64_t nap_min_ns = 250'000;
 
     // Sleeps until woken, until mail or a datagram comes, or the timeout.
     //   is_idle  asked after the sleep was announced; false: there is no sleep
-    //   depth    as the caller has chosen timeout_ns
+    //   depth    for which the caller has chosen timeout_ns
     //   is_turned_now  whether another thread is turning the gateway at this moment
     // True when the service thread must look at everything; false: other threads do.
     bool wait(const std::function<bool()>& is_idle,
@@ -70,25 +75,25 @@ public:
               Depth depth,
               bool is_turned_now);
 
-    // Where the gateway is in this process: whether other threads have turned it since the last sleep, or are at it: a turn
-    // that sends much is long.
+    // Where the gateway is in this process: whether other threads have turned it since the last sleep began, or one is inside a
+    // turn now, which is long where much is sent.
     [[nodiscard]] bool is_stood_in_for(bool is_turned_now) const noexcept {
         return is_turned_now || turns_seen_ != turns_.load(std::memory_order_relaxed);
     }
 
-    // After a turn of the gateway by another thread, which holds the driver's role: wakes the service thread when the
-    // gateway must be turned before that would do so.   has_moved  whether the turn moved
-    // content: only then the next deadline is compared
+    // After another thread, which holds the driver's role, has turned the gateway: wakes the service thread if the gateway's next
+    // deadline is earlier than the end of its sleep.
+    //   has_moved  whether the turn did something: only then the deadline can be earlier than before, and is compared
     void note_turn(bool has_moved);
 
-    // The service thread has done something, in a sleep that ended or since.
+    // The service thread has done some work.
     void note_work();
 
-    // Who is there to turn the gateway.
+    // Which threads of the program are in the library, where they can turn the gateway.
     [[nodiscard]] const Presence& presence() const noexcept { return presence_; }
 
-    // A thread of the program that is in the library, from its construction to its end or until it goes to sleep. Where the
-    // gateway is elsewhere nobody asks who is there.
+    // Counts a thread of the program as being in the library, from the construction of this object to its destruction or rest().
+    // Without effect where the gateway is in another process.
     class Stay {
     public:
         // moment: it turns the gateway once. busy: the same, and it has been in the library many times since the last
@@ -115,10 +120,11 @@ public:
     };
 
 private:
-    // To forget the descriptors and to arm them again costs as much as the kernel takes to note the datagrams of so many.
+    // After so many pieces of work without a sleep the service thread makes the kernel forget the sockets: to forget them and to
+    // arm them again costs as much as the kernel takes to note the datagrams of so many pieces.
     static constexpr std::uint32_t works_to_forget = 32;
-    static constexpr std::uint64_t near_ns =
-        2'000'000;  // a sleep that ends so soon is as good as a nap
+    // A thread that enters the library is trusted at once, as in a nap, if the service thread's sleep ends so soon.
+    static constexpr std::uint64_t near_ns = 2'000'000;
 
     void enter(Stay::Kind kind);
     void leave(bool is_for_long);
@@ -138,14 +144,17 @@ private:
     std::atomic<Depth> depth_{Depth::awake};
     // Where the gateway is in this process:
     std::atomic<bool> is_asleep_{false};
-    std::atomic<bool> is_trusting_{false};  // whoever is there stands in for the service thread
-    DriverRole<> settling_;
-    std::atomic<bool> is_armed_{false};    // true: it is, or it has fired and the sleeper wakes up
-    std::atomic<std::uint32_t> turns_{0};  // by other threads; one writer at a time
-    std::uint32_t turns_seen_ = 0;
-    std::uint32_t works_ = 0;  // of the service thread, since its last sleep
+    // True: threads in the library stand in for the service thread.
+    std::atomic<bool> is_trusting_{false};
+    DriverRole<> settling_;  // held by the thread that arms, disarms or forgets the sockets
+    // Whether the sockets are armed; still true after they have fired, until the service thread has woken.
+    std::atomic<bool> is_armed_{false};
+    std::atomic<std::uint32_t> turns_{0};  // turns by other threads; writer: the driver
+    std::uint32_t turns_seen_ = 0;  // the service thread's own: turns_ when its last sleep began
+    std::uint32_t works_ = 0;       // pieces of work of the service thread since its last sleep
     std::int64_t nap_ns_ = nap_min_ns / 2;
-    std::atomic<std::uint64_t> until_ns_{0};  // when it turns the gateway again at the latest
+    // When the service thread wakes by itself and turns the gateway; ~0: it does not, or does not know yet.
+    std::atomic<std::uint64_t> until_ns_{0};
 };
 
 }  // namespace acp::gma

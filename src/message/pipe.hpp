@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipe beside a ring: a few slots in which the sender lays the pieces of long messages, where both ends have the slots mapped. A piece
-// takes a record of one line in the ring, which says where the piece lies; so a slot is handed over by that record's header, given back by
-// the credit that covers the record. Waiting, lost words and deaths are the ring's business: the slots have no words between the ends.
-// As in the ring the receiver stores a zero into each line that it has read (sync/lines.hpp). Knows no heap. For the thread that uses the ring's end.
+// The pipe beside a ring (message/ring.hpp): a few slots of memory, mapped by both ends, into which the sender copies the pieces of long
+// messages. For each piece it sends a record of one line in the ring, which says where the piece lies. The record's header hands the slot to
+// the receiver, and the credit that covers the record gives it back. So the slots have no words of synchronisation of their own: waiting, lost words
+// and deaths are handled by the ring. The receiver stores a zero into each line that it has read (sync/lines.hpp), as in the ring. Knows no
+// heap. For the thread that uses the ring's end.
 // Tests: tests/unit/message/pipe_test.cpp.
 #pragma once
 
@@ -17,11 +18,11 @@ namespace acp::message {
 
 // What the record of a piece says.
 struct PipePiece {
-    std::uint64_t place = 0;          // of the piece: its distance from a place that both ends know
-    std::uint64_t bytes = 0;          // of the piece
+    std::uint64_t place = 0;  // where the piece lies, in bytes from an address that both ends know
+    std::uint64_t bytes = 0;  // of the piece
     std::uint64_t message_bytes = 0;  // of the message that it belongs to
 
-    // Of a record with a piece.
+    // Reads a record that belongs to a piece.
     [[nodiscard]] static PipePiece read(const ReceivedRecord& record) noexcept {
         PipePiece piece;
         std::memcpy(&piece, record.data, sizeof piece);
@@ -32,11 +33,11 @@ struct PipePiece {
 // Memory of the slots.
 struct PipeRoom {
     char* data = nullptr;          // aligned to lines; nullptr: there is none
-    std::uint64_t place = 0;       // of data: see PipePiece
+    std::uint64_t place = 0;       // where data lies, as in PipePiece
     std::uint64_t slot_bytes = 0;  // whole lines
 };
 
-// Whoever receives calls sync::take_lines(), then RingReceiver::release() and tell_released().
+// The sender's side. The receiver needs no class: it calls sync::take_lines(), then RingReceiver::release() and tell_released().
 template <typename Path>
 class PipeSender {
 public:
@@ -55,14 +56,14 @@ public:
 
     [[nodiscard]] bool is_open() const noexcept { return room_.data != nullptr; }
 
-    // The best length of the pieces of a message: so short that both ends copy at the same time, and not so short that they wait for
-    // each other's words.
+    // The best length of the pieces of a message: short enough that both ends copy at the same time, long enough that they do not spend
+    // their time on waiting for each other's records and credits.
     [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t message_bytes) const noexcept {
         const std::uint64_t part = lines_for((message_bytes + slots - 1) / slots) * line_bytes;
         return std::min(std::max(part, piece_bytes_min), room_.slot_bytes);
     }
 
-    // The next slot, for a piece of at most piece_bytes(). Another record of the ring, or another reserve(), forgets it.
+    // The next slot, for a piece of at most piece_bytes(). Sending another record of the ring, or another reserve(), discards it.
     // nullptr: the receiver still reads it, or the ring is full.
     [[nodiscard]] char* reserve() noexcept {
         if (!ring_.is_released(behind_[slot()])) return nullptr;
@@ -92,7 +93,7 @@ private:
     PipeRoom room_;
     std::uint64_t pieces_ = 0;                   // sent
     char* record_ = nullptr;                     // of the piece that is reserved
-    std::array<std::uint64_t, slots> behind_{};  // the line behind the record of each slot's piece
+    std::array<std::uint64_t, slots> behind_{};  // of each slot: the line after its last record
 };
 
 }  // namespace acp::message

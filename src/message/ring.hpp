@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A one-way ring of records from one sender to one receiver, who may be processes of one node or of two. Whole records arrive in order
-// and once each, whatever one of the two dies of, and whatever is written over the words by which they speak to each other. Knows
-// no channel, no clock, no futex and no network. Each end belongs to one thread at a time.
+// A one-way ring of records from one sender to one receiver, two processes of one node or of two. Contract: whole records arrive in order
+// and exactly once, even if a process is killed at any instruction, and even if the words between the ends (headers, journal, credits,
+// requests) are overwritten. Knows no channel, no clock, no futex and no network. Each end belongs to one thread at a time.
 // Tests: tests/unit/message/ring_test.cpp, ring_corruption_test.cpp, ring_kill_test.cpp, ring_concurrency_test.cpp.
 //
 // RECORDS. A record starts at a line of 64 bytes: a header word, and the payload behind it, so that a message of up to 56 bytes is one
@@ -20,27 +20,28 @@
 // The receiver stores zeros where headers may come to lie, so a header's place is 0 before the header comes. (Besides, this leaves the
 // line with the receiver's cache in the state that makes the sender's next write cheap.)
 //
-// WHEN WORDS ARE LOST OR OVERWRITTEN. Only the words between the ends can go wrong; what each end knows it keeps in its own memory.
+// WHEN WORDS ARE LOST OR OVERWRITTEN. Only the words between the ends can be damaged; each end keeps what it knows in memory of its own.
 //   header          the journal has it: recover() puts it back
-//   and journal     recover() stores a request; the sender has all its headers and stores them again (serve())
-//   a credit        the other one says the same; both: recover() stores them again
+//   header, journal recover() stores a request; the sender has all its headers and stores this one again (serve())
+//   one credit word the other one says the same
+//   both of them    recover() stores them again
 //   a request       the next recover() stores another
 // A receiver that waits calls recover() when nothing has come for 0.25 ms, again before it sleeps, and when it was woken and found nothing.
 // Having waited 5 ms for one record it calls Path::ring() once, for a sender that sleeps has not seen the request. A sender calls
-// serve() while it waits for whatever. What is written over a payload is not noticed.
+// serve() whenever it waits. Damage to a payload is not noticed.
 //
 // WHEN AN END DIES OR STOPS. A sender that dies before its store to the journal has sent nothing; after it, the record is whole and the
 // receiver gets it, by recover() if the header is missing. The receiver takes what is there, calls recover(), and takes once more; then it
 // opens a ring anew under another key (RingReceiver::open), and another sender begins. If a receiver dies, what it had not released is
 // lost with it; another one opens the ring anew, and the sender too begins anew. A stopped end delays the other one and nobody else.
-// A key is used once per ring, and a sender is gone before its successor has the key.
+// A ring never uses a key twice, and a sender is gone before the next one gets its key.
 //
 // A PATH brings what one end stores to where the other one looks. On a node it is MappedPath. Between nodes every line of this file stays
 // as it is; the memory of records lies at the receiver, that of credits at the sender, and a path turns each call into a put:
 //   Word& word(offset)             a word of the part that lies at home
 //   char* room(offset)             where the sender may compose a payload: the target itself, else a copy of the ring at home
 //   void place(offset, bytes...)   a put of at least a byte; no effect where source is the target
-//   void store(offset, word)       a put of 8 bytes, after all before it. A path may leave out stores to the journal: a lost header then
+//   void store(offset, word)       a put of 8 bytes, ordered after all earlier ones. A path may leave out stores to the journal: a lost header then
 //                                  costs a request and its answer
 //   bool publish(offset, word)     for a header the signal of a put with signal: an addition to a word that is 0, in the datagram of
 //                                  the payload. For credits a put. On a node: the store, then a look whether the other end sleeps;
@@ -52,7 +53,7 @@
 //   bool may_send()                whether another record may be sent without waiting for what is under way
 //   bool is_cut_off()              whether something that was sent has failed, since the other node is lost
 //   void probe()                   sends a word that means nothing, if nothing is under way, so that is_cut_off() learns of a loss
-//   void settle()                  waits until nothing is
+//   void settle()                  waits until nothing that was sent is under way
 //
 // SLEEPING is the caller's, on a bell (sync/bell.hpp) that may serve many rings: announce(), the barrier that MappedPath::Fence names, one
 // more look, futex wait.
@@ -87,7 +88,7 @@ public:
     RingSender& operator=(const RingSender&) = delete;
     ~RingSender() = default;
 
-    // Room for a payload, aligned to 8 bytes, which becomes a record by commit(). Another reserve() or a send() forgets it.
+    // Room for a payload, aligned to 8 bytes, which becomes a record by commit(). Another reserve() or a send() discards it.
     //   bytes  0 .. payload_bytes_max()
     // nullptr: the ring is full.
     [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
@@ -96,13 +97,13 @@ public:
 
     // Sends the first bytes of what was last reserved. true: the caller must wake the receiver.
     //   bytes  at most those reserved
-    //   tag    0 .. tag_max: whatever the caller wants to say of it
+    //   tag    0 .. tag_max: the receiver gets it with the record; the ring gives it no meaning
     [[nodiscard]] bool commit(std::uint64_t bytes, std::uint8_t tag = 0) noexcept {
         const std::uint64_t offset = shape_.payload_offset(next_, wraps_);
         return finish(path_.room(offset), bytes, tag);
     }
 
-    // Sends a copy.
+    // Sends a record with a copy of `source`.
     //   bytes  0 .. payload_bytes_max()
     [[nodiscard]] SendAttempt send(const void* source,
                                    std::uint64_t bytes,
@@ -111,7 +112,7 @@ public:
         return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
     }
 
-    // The line behind what was sent.
+    // The line after the last record that was sent: where the next one starts.
     [[nodiscard]] std::uint64_t next() const noexcept { return next_; }
 
     // Whether the receiver has released all lines before this one, and has told so (RingReceiver::tell_released).
@@ -129,7 +130,8 @@ public:
         const std::uint64_t word = request.load(std::memory_order_relaxed);
         if (word == 0) [[likely]]
             return;
-        // What is on its way is late and not lost. Its header alone must not come before it; the request waits.
+        // A put that is under way is late, not lost, and its header must not arrive before its payload. So the request stays
+        // until the puts have ended.
         if (!path_.is_idle()) return;
         // A request that comes between the load and this store is lost; the receiver repeats it.
         request.store(0, std::memory_order_relaxed);
@@ -142,12 +144,12 @@ public:
     }
 
 private:
-    // By the difference, since released_ begins below 0.
+    // Compares by the signed difference, since released_ begins below 0: at minus the lines of the ring, modulo 2^64.
     [[nodiscard]] bool is_known_released(std::uint64_t line) const noexcept {
         return static_cast<std::int64_t>(released_ - line) >= 0;
     }
 
-    // Whether a record has room, and whether it must wrap.
+    // Whether there is room for a record. Sets wraps_: whether its payload must lie at the ring's start.
     bool has_room(std::uint64_t bytes) noexcept {
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
         wraps_ = shape_.must_wrap(next_, bytes);
@@ -182,7 +184,7 @@ private:
     Path path_;
     RingShape shape_;
     RingKey key_;
-    bool wraps_ = false;      // the record that was last given room
+    bool wraps_ = false;      // of the record that was last asked room for
     std::uint64_t next_ = 0;  // line of the next record
     // Lines before this one were released, as far as this end knows.
     std::uint64_t released_ = std::uint64_t{0} - shape_.lines();
@@ -200,9 +202,9 @@ struct ReceivedRecord {
 template <typename Path>
 class RingReceiver {
 public:
-    // Call open() before anything else, unless the ring's memory was zero but for the two credits, of line 0 under this key: then it is
-    // open already.
-    // Throws what a copy of the path throws.
+    // Call open() before anything else. Not needed where the ring's memory is zero except for both credit words, which hold the credit of
+    // line 0 under this key: then the ring is open already.
+    // Throws what copying the path throws.
     RingReceiver(const Path& path, RingShape shape, RingKey key)
         : path_(path), shape_(shape), key_(key) {}
 
@@ -210,7 +212,7 @@ public:
     RingReceiver& operator=(const RingReceiver&) = delete;
     ~RingReceiver() = default;
 
-    // Begins anew, with an empty ring under a key: of the ring's memory nothing counts any longer. true: the caller must wake the sender.
+    // Starts over with an empty ring under another key; what the ring's memory holds is ignored. true: the caller must wake the sender.
     [[nodiscard]] bool open(RingKey key) noexcept {
         key_ = key;
         line_ = 0;
@@ -241,10 +243,10 @@ public:
         ACP_ASSERT(is_held_);
         is_held_ = false;
         if (!held_.wraps && held_.bytes <= line_bytes - header_bytes) [[likely]] {
-            // A case of its own: the processor guesses this branch and looks at the next line while the header of this one is on its way.
+            // Records of one line have a branch of their own: the CPU predicts it, and loads the next line before it has this line's header.
             clear(line_, 1);
             ++line_;
-            // In a burst the lines that come next are with the sender's cache; else they are here already, and this costs nothing.
+            // In a burst the next lines are in the sender's cache; else they are in this one already, and the prefetch costs nothing.
             __builtin_prefetch(path_.room(shape_.header_offset(line_ + prefetch_lines)));
         } else {
             clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));
@@ -254,7 +256,8 @@ public:
         return line_ - told_ >= shape_.credit_lines() && tell_credit();
     }
 
-    // Tells the sender of all that was released. Else it is told a quarter of the ring at a time. true: the caller must wake the sender.
+    // Tells the sender now of all lines that were released; release() tells it only after each quarter of the ring. true: the caller must
+    // wake the sender.
     [[nodiscard]] bool tell_released() noexcept { return tell_credit(); }
 
     [[nodiscard]] bool has_told_all() const noexcept { return told_ == line_; }
@@ -264,8 +267,8 @@ public:
 
     [[nodiscard]] Path& path() noexcept { return path_; }
 
-    // Mends what may be wrong with the words between the ends, when a record is waited for and does not come. Harmless when none was sent.
-    // Afterwards look for a record again.
+    // Repairs damaged words between the ends. Called when a record is waited for and does not come; harmless when none was sent. The caller
+    // looks for a record again afterwards.
     void recover() noexcept {
         auto& place = path_.word(shape_.header_offset(line_));
         // acquire: as in receive()
@@ -274,9 +277,9 @@ public:
         const std::uint64_t noted =
             path_.word(shape_.journal_offset(line_)).load(std::memory_order_acquire);
         if (fits(noted)) {
-            // relaxed: receive() of this thread reads it. The sender may be about to store the same header, and may do so only after
-            // release(). Then a word stays where there should be 0: it fits nothing, and a later header is stored over it, or, from afar,
-            // added to it, which makes another word that fits nothing, and the journal has the right one.
+            // relaxed: receive() of this thread reads it. The sender may be about to store the same header, perhaps only after release().
+            // Then a stale word stays where 0 should be. It fits no line. A later header of a sender on this node is stored over it; one
+            // from another node is added to it, and the sum fits no line either: then the journal has the right header.
             place.store(noted, std::memory_order_relaxed);
             return;
         }
@@ -284,22 +287,22 @@ public:
         tell_again();
     }
 
-    // Stores the credits again: for a sender that may have lost both while nothing is missing here.
+    // Stores both credits again, for a sender that may have lost them while this end misses nothing.
     void tell_again() noexcept {
         path_.store(shape_.credit_offset(0), key_.credit(told_));
         path_.store(shape_.credit_offset(1), key_.credit(told_));
     }
 
-    // Whether a credit at home is not the one that was told. Where the sender has the ring's memory mapped.
+    // Whether a credit word here differs from the credit that was told. For a ring whose sender has this memory mapped.
     [[nodiscard]] bool is_credit_damaged() const noexcept {
         const std::uint64_t credit = key_.credit(told_);
-        // relaxed: no other end writes them
+        // relaxed: the sender does not write them
         return path_.word(shape_.credit_offset(0)).load(std::memory_order_relaxed) != credit ||
                path_.word(shape_.credit_offset(1)).load(std::memory_order_relaxed) != credit;
     }
 
 private:
-    // So far ahead that a line has come from another core when it is looked at.
+    // Far enough ahead that the line has arrived from the other core's cache by the time it is read.
     static constexpr std::uint64_t prefetch_lines = 12;
 
     // Whether a word is the header of a record that starts at this line and can lie there.
@@ -310,10 +313,10 @@ private:
                (head.wraps || !shape_.must_wrap(line_, head.bytes));
     }
 
-    // Stores zeros where headers may come to lie.
+    // Stores 0 into the first word of each line: a later header may be put there.
     void clear(std::uint64_t line, std::uint64_t count) noexcept {
         const std::uint64_t first = shape_.header_offset(line);
-        // relaxed: the credit that follows orders them
+        // relaxed: the store of the credit (tell_credit) releases them to the sender
         for (std::uint64_t i = 0; i < count; ++i)
             path_.word(first + i * line_bytes).store(0, std::memory_order_relaxed);
     }
@@ -330,7 +333,7 @@ private:
     RecordHead held_;  // what the last receive() gave
     bool is_held_ = false;
     std::uint64_t line_ = 0;  // of the oldest record that is not released
-    std::uint64_t told_ = 0;  // lines before this one were told to be released
+    std::uint64_t told_ = 0;  // the sender was told that lines before this one were released
 };
 
 }  // namespace acp::message

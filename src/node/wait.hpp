@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one way to wait: look for a while, then sleep. How long a thread looks, and whether it spins or yields meanwhile,
-// stands in a table (node/wait_policy.hpp). A yield that took long shows a thread that computes on this CPU, and
-// whether yields still pay is kept account of (node/yield_credit.hpp). A thread looks on as long as what it looks at
-// makes progress.
-// Waits that proved useless lately go to sleep at once, but for one in eight. Nobody sleeps longer than
-// liveness_check_ns without looking whether the others live. Knows nothing of what is waited for: `ready`
-// looks (and may work), `sleep` announces, looks again, and sleeps. Any thread; one Waiter per process.
+// The one way to wait: poll for a while, then sleep. How long a thread polls, and whether it spins or yields between two looks,
+// stands in a table (node/wait_policy.hpp). A yield that takes long means that another thread computes on this CPU;
+// node/yield_credit.hpp keeps account of whether yields still pay. A thread polls on as long as note_progress() is called.
+// After 8 waits in a row that found nothing by polling, waits sleep at once, except one in eight, which polls to learn whether
+// that pays again. A sleeper wakes at least every liveness_check_ns to look for dead processes (liveness_check_watched_ns
+// where an agent watches). Knows nothing of what is waited for: `ready` looks (and may work), `sleep` announces the sleep,
+// looks again, and sleeps. Any thread; one Waiter per process.
 // Figures and reasons: ADR 0004. Tests: tests/unit/node/wait_test.cpp.
 #pragma once
 
@@ -28,8 +28,8 @@ namespace acp::node {
 enum class Outcome { ready, timeout, interrupted };
 
 inline constexpr std::int64_t for_ever = -1;
-inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // without a watcher
-inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // the agent wakes us
+inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // without an agent
+inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // with one
 
 // The load of the machine that a node is on.   threads_per_rank  as in WaitLoad
 [[nodiscard]] WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcept;
@@ -44,14 +44,15 @@ public:
                     std::uint32_t threads_per_rank = 1,
                     LookCost look_cost = LookCost::cheap) noexcept;
 
-    // What a look costs from now on. While no thread waits.
+    // Sets what a look costs from now on. Called while no thread waits.
     void set_look_cost(LookCost look_cost) noexcept;
 
     // Waits until ready() is true.
     //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself
     //   timeout_ns         >= 0, or for_ever
-    //   gate               a signal handler ends the wait, and is noticed while this thread polls too; nullptr: not.
-    //                      It is left as the wait left it. sleep() opens it around the sleep (sleep_on_bell).
+    //   gate               a signal handler that runs meanwhile ends the wait, also while this thread polls; nullptr: it does
+    //                      not. sleep() opens the gate around the sleep (sleep_on_bell). It may be shut when this returns: the
+    //                      caller opens it.
     template <typename Ready, typename Sleep>
     Outcome wait(Ready&& ready,
                  Sleep&& sleep,
@@ -79,8 +80,8 @@ public:
         return sleep_until(ready, sleep, start_ns, timeout_ns, gate != nullptr);
     }
 
-    // What is looked at made progress, though perhaps not what is waited for: more may come soon, so polls go on, and
-    // the next wait begins with one.
+    // Something came, though perhaps not what is waited for; more may come soon. So the polls of this process begin their time
+    // anew, and the next wait polls before it sleeps.
     void note_progress() noexcept {
         progress_.store(os::ticks(), std::memory_order_relaxed);
         useless_.store(0, std::memory_order_relaxed);
@@ -88,8 +89,9 @@ public:
 
 private:
     static constexpr std::uint32_t useless_max = 8;
-    static constexpr std::uint64_t lone_yield_ns = 800;  // the call alone 0.4 us, a switch 1.5 us
-    static constexpr int looks_min = 3;                  // between two yields
+    // A yield that was shorter ran no other thread: the call alone takes 0.4 us, with a switch 1.5 us.
+    static constexpr std::uint64_t lone_yield_ns = 800;
+    static constexpr int looks_min = 3;  // between two yields
     static constexpr int looks_max = 64;
 
     [[nodiscard]] int first_looks(std::int64_t timeout_ns) const noexcept {
@@ -99,7 +101,7 @@ private:
 
     [[nodiscard]] bool is_look_dear() const noexcept { return policy_.look_cost == LookCost::dear; }
 
-    // A look that takes a system call leaves the CPU enough to others.
+    // No pause after a look that makes a system call: during that the core's other hardware thread had time enough.
     void relax() const noexcept {
         if (!is_look_dear()) os::relax();
     }
@@ -136,7 +138,7 @@ private:
         return false;
     }
 
-    // Whether nothing has moved for so long.
+    // Whether `bound` ticks have passed since `start` and since the last note_progress().
     [[nodiscard]] bool is_over(std::uint64_t start,
                                std::uint64_t bound,
                                std::uint64_t now) const noexcept {
@@ -168,7 +170,7 @@ private:
                     credit_.note_good(segment_->control());
                     return true;
                 }
-                // It was handed on: the answer is far, and who is to give it may share this core.
+                // This look moved something on: the answer takes a while, and its sender may need this CPU. So yield again.
                 if (is_look_dear() && progress_.load(std::memory_order_relaxed) != progress) break;
                 relax();
             }
@@ -218,7 +220,7 @@ private:
     const Segment* segment_ = nullptr;
     std::uint32_t threads_per_rank_ = 1;
     WaitPolicy policy_;
-    // Of the policy, in ticks of os::ticks().
+    // Times of the policy, in ticks of os::ticks().
     std::uint64_t poll_ticks_ = 0;
     std::uint64_t stay_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
@@ -257,7 +259,7 @@ inline void ring_bell_after_rmw(sync::Bell<>& bell) noexcept {
     }
 }
 
-// Rings the bell of a process's service thread, which in udp mode sleeps on its socket instead. As
+// Wakes the service thread of a process: rings its bell, and wakes its socket, on which it sleeps in udp mode. Memory order: as
 // ring_bell_after_rmw.
 void wake_service(const Segment& segment, std::uint32_t slot) noexcept;
 

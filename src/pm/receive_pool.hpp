@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's side of a pool: it takes messages out of the rings of whoever holds a lease, in the order sent by each and without favour among
-// them, mends what was overwritten, and takes leases back from those who have been silent longest, where others want one. Knows no network and no
+// The receiver's side of the pool of rings of one process. A sender that wants to use a ring takes a lease of it (sync/lease.hpp). This class
+// takes messages out of the rings, in the order in which each sender sent them and fairly among senders; repairs words that were
+// overwritten; and, when a sender finds no free lease, revokes the leases of those that have been silent longest. Knows no network and no
 // clock. One thread at a time, the receiver's.
 //
-// WHERE IT LOOKS. It looks unasked at the rings that it watches, at most `watched_max`, and at those whose senders call: after each record
-// a sender reads is_watched, and where that is 0 sets its bit in the desk's calls. When the receiver ends a watch, it stores 0, has a barrier
-// on all CPUs, and looks once more.
+// WHERE IT LOOKS. The receiver polls the rings that it watches, at most `watched_max`. The sender of any other ring must call: after each record
+// it loads is_watched, and if that is 0 it sets the ring's bit in the desk's `calls`. To end a watch the receiver stores 0, executes a barrier on
+// all CPUs, and looks at the ring once more: so a record is found whose sender still loaded 1.
 //
 // WHAT tend() DOES, every 0.25 ms while calls are made, and before a sleep:
-//   more was written than read      the call was lost: it looks; the header was lost: RingReceiver::recover()
-//   the ring is empty               the sender is told of all that was released
-//   a credit is not what was told   it is stored again; a sender on another node, where it cannot be looked at, asks for it
-//   a lease's state is nonsense     it is put back where the holder is known by its first record, else the lease is revoked
-//   the holder is dead              what is there was received: the lease is free
-//   somebody wants a lease          those silent longest are revoked, a quarter of all
+//   a record is missing             looks at the ring, in case the call was lost; RingReceiver::recover(), in case the header was
+//   the ring is empty               tells the sender of all that was released
+//   a credit was overwritten        stores it again; a sender on another node, whose credit is there, asks for it
+//   a lease's state was overwritten restores it if the holder is known by its first record (Hello), else revokes the lease
+//   the holder is dead              makes the lease free after all records were received
+//   a sender wants a lease          revokes those silent longest, a quarter of all
 // Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
 #pragma once
 
@@ -35,12 +36,13 @@
 namespace acp::pm {
 
 // A Host is what a pool needs to know of the processes around it:
-//   fence()                    of leases and rings: by whom
-//   barrier()                  orders what was stored before what is read after, against all threads that have no fence of their own
-//   process()                  whose pool it is
-//   meet(path, hello, index)   sets the path of a ring to the sender of a first record; false: that is not possible now
-//   writes(process, place)     whether the note of who writes for a process says that it writes there; nobody: any note at all
-//   is_gone(process)           it will never write again
+//   fence()                    which side executes the fence of leases and rings (WriteLease::Fence)
+//   barrier()                  a full barrier on all CPUs: serves the threads that execute no fence of their own
+//   process()                  the process whose pool it is
+//   meet(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
+//   writes(process, place)     whether the note of the writer for a process (sync/lease.hpp) says that it writes there; process nobody: any
+//                              writer's note
+//   is_gone(process)           whether the process will never write again
 //   wake(process)              wakes the threads of a process of this node that sleep on its bell
 //   Atomic  the template of words in shared memory
 template <typename Host, template <class> class Atomic = std::atomic>
@@ -73,7 +75,7 @@ public:
         std::uint32_t source = 0;  // the process that sent it
     };
 
-    // The next message, where it lies, until release(). While one is held there is no other.
+    // The next message, in place; it stays until release(), which comes before the next receive().
     [[nodiscard]] Message receive() noexcept {
         for (;;) {
             const message::ReceivedRecord record = find();
@@ -83,23 +85,24 @@ public:
                 is_held_ = true;
                 return {record.data, record.bytes, from.holder};
             }
-            if (!meet(from, record)) return {};  // until it can be met
+            if (!meet(from, record)) return {};  // the next call tries again
             end_record(from);
         }
     }
 
-    // Gives the place of the message of receive() back.
+    // Releases the message of the last receive(): its place may be used again.
     void release() noexcept {
         is_held_ = false;
         end_record(inlet(current_));
     }
 
-    // Whether there is work for receive(): before a sleep, after a barrier.
+    // Whether a sender has called. Asked before a sleep, after the barrier that follows its announcement.
     [[nodiscard]] bool has_call() const noexcept {
         // relaxed: the barrier orders it
         return desk().calls.load(std::memory_order_relaxed) != 0;
     }
 
+    // Does what the table above says.
     void tend(std::uint64_t now_ns) noexcept {
         now_ns_ = now_ns;
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
@@ -110,7 +113,8 @@ public:
         revoke_chosen();
     }
 
-    // Before the pool is used anew: what was sent before is dropped. Rings into which somebody writes stay shut until they may be taken back.
+    // Drops what was sent so far, before the pool is used anew. A ring into which a sender writes at this moment stays unusable until tend()
+    // can revoke its lease.
     void drop_all() noexcept {
         looked_ = 0;
         is_held_ = false;
@@ -122,7 +126,7 @@ public:
         revoke_chosen();
     }
 
-    // The process that holds a lease; nobody: none, or it is not known yet.
+    // The process that holds a lease; nobody: none, or its first record has not come yet.
     [[nodiscard]] std::uint32_t holder_of(std::uint32_t index) const noexcept {
         return (*inlets_)[index]->holder;
     }
@@ -132,18 +136,20 @@ public:
         return (*inlets_)[index]->ring.released();
     }
 
-    // Beside the block.
+    // Memory of the receiver alone, beside the shared block.
     [[nodiscard]] static constexpr std::uint64_t private_bytes() noexcept {
         return sizeof(ReceivePool) + leases * (sizeof(Inlet) + sizeof(void*));
     }
 
 private:
-    static constexpr std::uint32_t burst_max =
-        16;  // messages of one ring before others are looked at
-    static constexpr std::uint64_t idle_looks_max =
-        1024;  // after which a watch may end for another one
+    // Messages of one ring before others are looked at.
+    static constexpr std::uint32_t burst_max = 16;
+    // Looks without a record after which another ring may be watched instead.
+    static constexpr std::uint64_t idle_looks_max = 1024;
     static constexpr std::uint32_t revoked_at_once = leases / 4;
+    // After so long a missing record's sender is woken, in case it sleeps.
     static constexpr std::uint64_t wake_after_ns = 5'000'000;
+    // For so long a missing record from another node counts as late, not lost.
     static constexpr std::uint64_t late_ns = 1'000'000;
 
     struct Inlet {
@@ -154,10 +160,10 @@ private:
         std::uint32_t generation = 0;
         std::uint32_t holder = nobody;  // as its first record said
         bool is_watched = false;
-        bool is_dropped = false;             // its records are nobody's any more
+        bool is_dropped = false;             // by drop_all(): the lease is to be revoked
         std::uint64_t last_look = 0;         // number of the look that found something
         std::uint64_t missing_since_ns = 0;  // 0: nothing is missing
-        std::uint64_t missing_line = 0;      // what is
+        std::uint64_t missing_line = 0;      // where the missing record begins
     };
 
     [[nodiscard]] sync::LeaseDesk<Atomic>& desk() const noexcept {
@@ -180,7 +186,7 @@ private:
 
     // --- Looking ---
 
-    // A record of the ring that gave the last one, as long as others have not waited for long; then of the next ones in turn.
+    // The next record: up to burst_max in a row from the same ring, then from the rings after it in turn.
     [[nodiscard]] message::ReceivedRecord find() noexcept {
         if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
             const message::ReceivedRecord record = inlet(current_).ring.receive();
@@ -214,7 +220,7 @@ private:
         Inlet& of = inlet(index);
         const message::ReceivedRecord record = of.ring.receive();
         if (record.data == nullptr) {
-            // Whoever is not watched calls after the next record.
+            // The sender of a ring that is not watched calls after its next record.
             if (!of.is_watched) looked_ &= ~bit_of(index);
             return {};
         }
@@ -226,7 +232,8 @@ private:
         return record;
     }
 
-    // Watches a ring, in place of one that was silent for long if there are so many.
+    // Begins to watch a ring. If watched_max are watched already it replaces one that was silent for idle_looks_max; if there is no such
+    // ring, nothing is done.
     void watch(std::uint32_t index) noexcept {
         if (watched_ == watched_max) {
             std::uint32_t silent = leases;
@@ -242,7 +249,7 @@ private:
         line(index).is_watched.store(1, std::memory_order_relaxed);
     }
 
-    // Its bit stays in looked_, so that it is looked at once more, after the barrier.
+    // Sets the ring's bit in looked_ after the barrier, so that it is looked at once more.
     void end_watch(std::uint32_t index) noexcept {
         if (!std::exchange(inlet(index).is_watched, false)) return;
         --watched_;
@@ -268,12 +275,12 @@ private:
 
     void tend(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        // Whoever reads it sees what is watched, whatever was written over it.
+        // Stored each time, in case it was overwritten.
         line(index).is_watched.store(of.is_watched ? 1 : 0, std::memory_order_relaxed);
         const sync::LeaseState state = lease(index).state();
         if (!is_true(of, state)) return mend(index, state);
         if (state.kind() == sync::LeaseKind::free) {
-            // Nobody holds it, so nobody else tells the count again.
+            // Its count of written lines must be 0. If it was overwritten no holder will store it again: revoke, which resets it.
             if (!lease(index).is_used_up(0)) chosen_ |= bit_of(index);
             return;
         }
@@ -295,13 +302,14 @@ private:
         if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
     }
 
-    // Whether a state can be that of an inlet's lease.
+    // Whether a state can be the true one of an inlet's lease; false: it was overwritten.
     [[nodiscard]] static bool is_true(const Inlet& of, sync::LeaseState state) noexcept {
         if (!state.is_sound() || state.generation() != of.generation) return false;
         return of.holder == nobody || holder_in(state) == of.holder;
     }
 
-    // A state that is nonsense: of a lease that is held, or was taken meanwhile by somebody who has not said who it is.
+    // Repairs a lease whose state was overwritten. If the holder is known the state is restored. If not, a sender may have taken the lease
+    // whose first record has not come yet: the lease is revoked.
     void mend(std::uint32_t index, sync::LeaseState nonsense) noexcept {
         const Inlet& of = inlet(index);
         if (of.holder != nobody && !of.is_dropped)
@@ -310,7 +318,7 @@ private:
         look_for_missing(index);
     }
 
-    // Records that were written and did not come.
+    // Notices records that were written and did not come, and recovers them.
     void look_for_missing(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         if (lease(index).is_used_up(of.ring.released())) {
@@ -323,7 +331,7 @@ private:
             of.missing_since_ns = now_ns_;
             of.missing_line = of.ring.released();
         }
-        // What datagrams bring comes in any order, and is often late and seldom lost.
+        // From another node words come in any order, often late and seldom lost: wait before recovering.
         if (of.ring.path().is_far() && now_ns_ - of.missing_since_ns < late_ns) return;
         of.ring.recover();
         if (now_ns_ - of.missing_since_ns < wake_after_ns || of.holder == nobody) return;
@@ -331,11 +339,11 @@ private:
         host_.wake(of.holder);  // a sender that sleeps has not seen what recover() asks for
     }
 
-    // Of an empty ring.
+    // For an empty ring: tells its sender what was released, if it asks for that or was not told all, or if its credit was overwritten.
     void tell(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         auto& asks = line(index).asks;
-        // relaxed: whoever asks asks again
+        // relaxed: a sender that is not answered asks again
         const bool is_asked = asks.load(std::memory_order_relaxed) != 0;
         if (is_asked) asks.store(0, std::memory_order_relaxed);
         if (is_asked || !of.ring.has_told_all()) {
@@ -345,7 +353,8 @@ private:
         }
     }
 
-    // Of a holder that is gone, in whose ring was nothing. What it had sent whole is there, if need be by the journal.
+    // The holder is gone and its ring looked empty. recover() brings a whole record whose header was lost, by the journal; if there is none
+    // the lease becomes free.
     void end_of_holder(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         of.ring.recover();
@@ -358,7 +367,7 @@ private:
 
     // --- Leases ---
 
-    // Nobody holds the lease.
+    // Makes a lease free that has no holder any more. Its ring starts over under a new key.
     void make_free(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         end_watch(index);
@@ -372,13 +381,13 @@ private:
         lease(index).make_free(of.generation);
     }
 
-    // The holders that have been silent longest, whose rings look empty.
+    // Chooses leases to revoke: rings that look empty, those silent longest first. Chooses none if a lease is free.
     void choose_silent() noexcept {
         std::array<std::uint32_t, leases> silent{};
         std::uint32_t count = 0;
         for (std::uint32_t i = 0; i < leases; ++i) {
             const sync::LeaseState state = lease(i).state();
-            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return;  // there is one
+            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return;
             if (lease(i).is_used_up(inlet(i).ring.released())) silent[count++] = i;
         }
         std::sort(silent.begin(), silent.begin() + count, [this](std::uint32_t a, std::uint32_t b) {
@@ -388,7 +397,7 @@ private:
             chosen_ |= bit_of(silent[i]);
     }
 
-    // Takes back what can be taken back of the leases in chosen_; one barrier serves all.
+    // Revokes those of the leases in chosen_ that can be revoked now; one barrier serves all.
     void revoke_chosen() noexcept {
         std::uint64_t begun = 0;
         for (std::uint64_t rest = std::exchange(chosen_, 0); rest != 0; rest &= rest - 1) {
@@ -414,12 +423,13 @@ private:
             of.holder != nobody ? of.holder : holder_in(lease(index).state());
         if (!writes(holder, index) && (of.is_dropped || has_nothing_left(index)))
             return make_free(index);
-        // Of one whose holder is not known tend() tries again.
+        // Where the holder is not known the lease stays in revoking, and tend() tries again.
         if (holder != nobody && !of.is_dropped)
             lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Nobody writes. Of a holder that is not known nothing was received; where its counts were overwritten, the ring tells that nothing was sent.
+    // Whether all that was sent under a lease was received; nobody writes any more. If the holder is not known, no record of it was received:
+    // then, if the count was overwritten, recover() tells whether one was sent.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         if (lease(index).is_used_up(of.ring.released())) return true;
@@ -428,7 +438,7 @@ private:
         return !of.ring.has_record();
     }
 
-    // Whoever it is, where the holder is not known.
+    // Whether the holder writes into the ring now; if the holder is nobody (not known): whether any process does.
     [[nodiscard]] bool writes(std::uint32_t holder, std::uint32_t index) const noexcept {
         return host_.writes(holder, place_of(host_.process(), index));
     }
@@ -437,7 +447,7 @@ private:
         return is_held_ && index == current_;
     }
 
-    // What a lease's state says of its holder; nobody: it was overwritten.
+    // The holder by a lease's state; nobody: the state says 0, or was overwritten.
     [[nodiscard]] static std::uint32_t holder_in(sync::LeaseState state) noexcept {
         return state.holder() - 1;
     }
@@ -445,13 +455,13 @@ private:
     Host& host_;
     char* memory_;
     std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
-    std::uint64_t looked_ = 0;   // a bit for each ring that is watched, or called
-    std::uint64_t chosen_ = 0;   // leases that are to be taken back
+    std::uint64_t looked_ = 0;   // a bit for each ring that is watched, or whose sender called
+    std::uint64_t chosen_ = 0;   // a bit for each lease that is to be revoked
     std::uint32_t current_ = 0;  // the ring that gave the last record
-    std::uint32_t burst_ = 0;    // how many it gave
-    bool is_held_ = false;       // a message of it, by whoever called receive()
+    std::uint32_t burst_ = 0;    // how many records it gave in a row
+    bool is_held_ = false;       // a message of that ring is between receive() and release()
     std::uint32_t watched_ = 0;  // how many rings are watched
-    std::uint64_t looks_ = 0;    // at all of them
+    std::uint64_t looks_ = 0;    // how often all of them were looked at
     std::uint64_t now_ns_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frees records and arrays that were taken out of use, once nobody names them (hazard pointers). They wait in a list of the
-// participant that took them out of use, linked through their first words, so the list has no end and needs no memory; survivors
-// take over the list of a dead one. Nobody waits for a stopped thread: what it names stays, everything else is freed.
+// Frees records and arrays that were retired (taken out of use), once no participant names them in a hazard word (hazard pointers).
+// Until then they are in the list of the participant that retired them. It is linked through the blocks' own first words, so it has
+// no limit and takes no memory; survivors take over the list of a dead participant. No thread waits for a stopped one: only the
+// blocks that the stopped one names stay allocated.
 // Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/table/kill_test.cpp, concurrency_test.cpp.
 #pragma once
 
@@ -19,13 +20,14 @@ template <template <class> class Atomic>
 class Reclaimer {
 public:
     static constexpr std::uint32_t usual_batch = 512;
-    // Bytes that wait to be freed, but for those that are named.
+    // The most bytes that wait to be freed without a scan; blocks that the last scan found named do not count.
     static constexpr std::uint64_t bytes_most = 256 << 10;
 
     //   ground  outlives this
     explicit Reclaimer(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // Takes a block that is linked no more out of use; somebody else may have done so. The caller names it, or made it.
+    // Retires a block that is no longer linked, unless another thread has done so. The caller names the block in a hazard word, or has
+    // made it, so it is not freed meanwhile.
     void retire(BlockNumber block) {
         const std::uint64_t bytes = bytes_of(block);
         if (!claim_and_list(block)) return;
@@ -38,8 +40,8 @@ public:
         }
     }
 
-    // Puts another word into the slot of an entry and takes the entry's record, which the caller names, out of use. false: the slot
-    // has changed.
+    // Replaces the word in the slot of an entry, and retires the entry's record, which the caller names in a hazard word. false: the slot
+    // did not hold `word` any more.
     bool unlink(Atomic<std::uint64_t>& slot, std::uint64_t word, std::uint64_t instead) {
         auto& unlinking = ground_.shown().unlinking;
         unlinking.store(slot::record_in(word), std::memory_order_release);
@@ -51,8 +53,8 @@ public:
         return is_done;
     }
 
-    // Frees what nobody names, of a long array some buckets of its chains. Where there is no memory to note what is named, or no
-    // barrier, that is done another time: false.
+    // Frees all retired blocks of this participant that nobody names; of a long array only the chains of some buckets at a time. false:
+    // the kernel refused the barrier, or there was no memory for the list of named blocks. Then a later scan does it.
     bool scan() noexcept {
         const auto order_all = ground_.blocks().order_all();
         if (order_all != nullptr && !order_all()) return false;  // partner: Ground::name
@@ -64,12 +66,13 @@ public:
         return true;
     }
 
-    // Whether a long array waits that a scan has begun to free. Who inserts scans on, since nobody who only inserts retires records.
+    // Whether a scan has freed a long array in part. An insertion then calls scan() again, since a thread that only inserts retires no
+    // records, and so would never come to scan().
     [[nodiscard]] bool has_begun() const noexcept {
         return ground_.shown().retired_bytes.load(std::memory_order_relaxed) > bytes_most;
     }
 
-    // Takes over the list of a dead participant, again if somebody was killed doing it.
+    // Takes over the list of a dead participant. Called again if the process that did so was killed at it.
     void adopt(std::uint32_t dead) {
         auto& own = ground_.shown();
         auto& from = ground_.participants()[dead];
@@ -94,8 +97,8 @@ public:
         from.retired_count.store(0, std::memory_order_relaxed);
     }
 
-    // Frees what a dead participant had unlinked to free it. Before its other words are dealt with, which may lead to the block.
-    // false: as table/freeing.hpp.
+    // Finishes what a dead participant had begun by unlink_and_free(). Called before the participant's other words are dealt with, which
+    // tell whether the block is still linked. false: as table/freeing.hpp.
     [[nodiscard]] bool finish_freeing(std::uint32_t dead) {
         auto& from = ground_.participants()[dead];
         const std::uint64_t linked_by = from.chain.load(std::memory_order_relaxed);
@@ -113,7 +116,8 @@ public:
         return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);
     }
 
-    // Claims for a dead participant's list what that one was taking out of use, where nobody else has.
+    // Finishes retire() of a block for a dead participant: a block that the participant had claimed goes into its own list, one that
+    // nobody has claimed into the caller's.
     void finish_retiring(std::uint32_t dead, BlockNumber block) {
         auto& from = ground_.participants()[dead];
         auto& first = first_word(block);
@@ -129,13 +133,13 @@ public:
     }
 
 private:
-    // Where scan() is in the list.
+    // Where a scan is in the list of retired blocks.
     struct Keeper {
         const Ground<Atomic>& ground;
         Participant<Atomic>& own;
         BlockNumber last = 0;  // the last block that stays
 
-        // Takes out the block behind `last`.
+        // Takes the block after `last` out of the list, which then goes on with `next`.
         void take_out(BlockNumber next) noexcept {
             if (last == 0) {
                 own.retired.store(next, std::memory_order_release);
@@ -169,7 +173,7 @@ private:
         std::uint64_t word = first.load(std::memory_order_acquire);
         if (claim::claimer_in(word) != 0) return false;
         const BlockNumber before = own.retired.load(std::memory_order_relaxed);
-        // acq_rel: of several who find a block unlinked one lists it
+        // acq_rel: of several threads that find the block unlinked, exactly one lists it
         if (!first.compare_exchange_strong(word, claim::by(ground_.own(), before, word),
                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
             return false;
@@ -188,7 +192,7 @@ private:
         return false;
     }
 
-    // A participant that was killed while it adopted: its list and the adopted one may already be joined.
+    // Repairs the lists of a participant that was killed in adopt(): its list and the adopted one may be joined already.
     void finish_adoption(std::uint32_t dead) noexcept {
         auto& half = ground_.participants()[dead];
         const std::uint64_t adopted = half.adopting.load(std::memory_order_acquire);
@@ -204,7 +208,7 @@ private:
         half.adopting.store(0, std::memory_order_release);
     }
 
-    // What participants name, in rising order. Throws std::bad_alloc.
+    // The blocks that participants name in hazard words, or have made and not linked yet; sorted. Throws std::bad_alloc.
     [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
         std::vector<BlockNumber> named;
         const auto note = [&named](BlockNumber block) {
@@ -212,7 +216,7 @@ private:
         };
         for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
             const auto& other = ground_.participants()[i];
-            // seq_cst: after the change that made a block unreachable; partner: Ground::name
+            // seq_cst: these loads come after the store that made a block unreachable; partner: Ground::name
             for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));
             note(made::block_in(other.record_made.load(std::memory_order_seq_cst)));
         }
@@ -244,11 +248,11 @@ private:
         own.retired_bytes.store(begun_bytes, std::memory_order_relaxed);
     }
 
-    // Frees buckets of chains, some at a time. Whether none is left.
+    // Frees the chains of the next 4096 buckets of a retired array. True when none is left.
     bool free_chains(BucketArray<Atomic>& array) {
         constexpr std::uint64_t at_a_time = 4096;
-        static_assert(BucketArray<Atomic>::bytes(at_a_time) >
-                      bytes_most);  // else has_begun() knows not
+        // has_begun() tells by its bytes that an array of more buckets is freed in part.
+        static_assert(BucketArray<Atomic>::bytes(at_a_time) > bytes_most);
         std::uint64_t index = array.freed.load(std::memory_order_relaxed);
         const std::uint64_t end = std::min(array.buckets, index + at_a_time);
         for (; index < end; ++index) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A hash table in shared memory, under all associative containers: keys and values of any length, found, inserted, replaced and
-// erased by any thread of any process of a node at once. One object is one thread's way to all tables of one heap; a table is named
-// by the block it begins with.
+// erased by any thread of any process of a node at once. One object serves one thread, for all tables of one heap; a table is named
+// by the block that it begins with.
 //
 // Contract:
 // - Each operation on a key takes effect at one moment between its call and its return (it is linearizable). A find sees a whole
 //   value. A value of 8 bytes is replaced in place, and is added to and compared atomically.
-// - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
-//   write nothing that others read, but for the one word in which they name what they read.
-// - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
-//   what it held, also what it was about to free (table/freeing.hpp), and ends the destruction of a table. A table that nobody has used
-//   yet goes with the process that made it (table/first_use.hpp).
-// - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
-// - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
+// - No thread waits for another one, not even on the same key: a thread that is stopped at any instruction hinders no other. Finds
+//   store nothing that others read, except the hazard word in which a thread names the block that it reads.
+// - A process may be killed at any instruction: there is never half an entry, and recover() finishes what it had begun. It frees the
+//   blocks that the process held, also one that it was about to free (table/freeing.hpp), and completes the destruction of a table. A
+//   table that nobody has used yet is destroyed when the process that made it dies (table/first_use.hpp).
+// - A table that may grow does so while it is used: each insertion moves a few buckets, and no insertion waits for another one.
+// - Where there is no memory an insertion answers no_room, and the table stays as it was. A table that cannot grow for that reason gets
+//   longer chains.
 //
 // A find is table/finder.hpp and search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are
 // freed when nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
@@ -39,9 +40,9 @@ namespace acp::table {
 struct TableShape {
     std::uint64_t slots = 1;  // buckets at first, 1 .. 2^32
     bool may_grow = true;
-    bool has_many = false;             // entries of one key: they are inserted by PutMode::add
-    std::uint64_t id = 0;              // to whom it belongs
-    std::uint64_t maker = no_process;  // to whose process it is lent until it is used
+    bool has_many = false;             // several entries may have one key (PutMode::add)
+    std::uint64_t id = 0;              // the identity by which is_table() knows it
+    std::uint64_t maker = no_process;  // the process it dies with, until its first use
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -107,7 +108,7 @@ public:
     [[nodiscard]] bool is_directory(BlockNumber block) const {
         auto& mark = ground_.directory(block).mark;
         if (offset_of(block) % line_bytes != 0) return false;
-        // In the order in which one follows the other: others use it too, and end the first use.
+        // Looks in the order in which the mark changes, since another thread may end the first use in between.
         return is_there(ground_.blocks(), mark, block, DirectoryStart<Atomic>::mark_in_first_use) ||
                mark.load(std::memory_order_acquire) == DirectoryStart<Atomic>::mark_of_directories;
     }
@@ -119,19 +120,19 @@ public:
     // As destroy(), of a directory and the block that goes with it.
     bool destroy_directory(BlockNumber block);
 
-    // Destroys a table or a directory that nobody has used. false: it is none, of this maker.
+    // Destroys a table or a directory that nobody has used. false: there is no such one of this maker.
     //   begun()  is called once nobody else can use or destroy it
     template <typename Begun>
     bool destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun);
 
-    // The caller has stored where the table made last is.
+    // The caller has stored where the table made last is: recover() no longer frees it.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
-    // Finds alone.
+    // The part of this class that only finds.
     [[nodiscard]] Finder<Atomic> finder() const noexcept { return Finder<Atomic>(ground_); }
 
-    // Whether a table of this identity begins there; it is in use from then on. Of a block that holds something else the answer is as good
-    // as a guess of 64 bits.
+    // Whether a table of this identity begins there; this counts as its first use. Wrong only for a block that holds something else and by
+    // chance has the table's mark of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
     [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const {
         return offset_of(table) % line_bytes == 0 &&
@@ -139,7 +140,7 @@ public:
                         Head<Atomic>::mark_of(table, id));
     }
 
-    // Gives a table to somebody else. Nobody uses it meanwhile. false: no table of the identity `from` is there.
+    // Changes the identity of a table. No other thread may use the table meanwhile. false: no table of the identity `from` is there.
     bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const {
         if (!is_table(table, from)) return false;
         auto& head = ground_.head(table);
@@ -150,8 +151,8 @@ public:
                                                  std::memory_order_relaxed);
     }
 
-    // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none of this identity, or
-    // somebody else destroys it.
+    // Frees a table and its entries. No thread may use it any more, and dead processes that did must have been recovered. false: no table of
+    // this identity is there, or another thread destroys it.
     bool destroy(BlockNumber table, std::uint64_t id);
 
     // As Finder's.
@@ -191,7 +192,7 @@ public:
         });
     }
 
-    // The same of the entry of a record, if it still is there.   hash  of its key
+    // The same for the entry with this record, if it is still there.   hash  of its key
     Effect erase_record(BlockNumber table, std::uint64_t hash, BlockNumber record) {
         return erase_if(table, hash, [record](BlockNumber found) { return found == record; });
     }
@@ -223,7 +224,7 @@ public:
         }
     }
 
-    // Visits entries behind a place, at the most those of one bucket: TableWalk::step.
+    // Visits entries that follow a place, at most those of one bucket: TableWalk::step.
     template <typename Visit>
     bool walk(BlockNumber table,
               WalkPlace& after,
@@ -294,27 +295,27 @@ public:
         });
     }
 
-    // How many entries there are, while nobody inserts or erases; a process that was killed in an operation may have left it wrong
-    // by one.
+    // How many entries there are, while no thread inserts or erases. Each process that was killed in an operation may have made it
+    // wrong by one.
     [[nodiscard]] std::uint64_t entries(BlockNumber table) const noexcept {
         return Growth<Atomic>::entries_in(ground_.head(table));
     }
 
-    // Buckets of the table now; growing: of the larger array.
+    // How many buckets the table has; while it grows, those of the larger array.
     [[nodiscard]] std::uint64_t buckets(BlockNumber table) const noexcept {
         const auto& head = ground_.head(table);
         return head.buckets(Root::unpacked(head.root.load(std::memory_order_acquire)).to);
     }
 
-    // Frees what the calling thread took out of use and nobody reads.
+    // Frees the blocks that the calling thread has retired and that nobody reads.
     void reclaim() {
         Reclaimer<Atomic> reclaimer(ground_);
         while (reclaimer.scan() && reclaimer.has_begun()) {
         }
     }
 
-    // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
-    // meanwhile. false: a process that lives is at it, or there was no memory.
+    // Finishes what a dead participant was doing, and frees what it held. Any live process may call it; if that is killed meanwhile
+    // another one calls it again. false: another live process is recovering that participant, or there was no memory.
     //   is_dead(number)  whether the process of a participant is dead
     template <typename IsDead>
     bool recover(std::uint32_t dead, const IsDead& is_dead);

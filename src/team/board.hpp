@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the members of a team on one node show each other: each has a block of shared memory in which it publishes, and all others of the node
-// read it there. A call on a team is a number of rounds, the same on all members of the node; in a round some of them publish, each at
-// most once, and some of these are read by others. Knows no waiting: a member asks until what it needs is there.
+// The memory through which the members of a team on one node exchange data. Each member owns a block of shared memory and publishes payloads
+// in it; the other members of the node read them there. A collective call is a sequence of rounds, the same for all members of the node. In a
+// round a member publishes at most once, and other members read what they need of that. Knows no waiting: the caller asks has_room() or
+// is_published() until it is true.
 //
-// Of what is published each part has one reader or several. A single reader leaves a zero in each line, for the owner's sake (sync/lines.hpp).
+// A line of a payload has one reader or several. A single reader stores a zero into each line that it has read, which makes the owner's next
+// write to it cheaper (sync/lines.hpp).
 //
-// A block has room for `depth` rounds. So a member may publish in a round when all members of the node have finished the round `depth` before
-// it: nobody reads any more what it overwrites.
+// Invariant: a block has room for board_depth rounds, and a member publishes in a round only when all members of the node have finished the
+// round board_depth before it. So nobody reads any more what it overwrites.
 //
-// A member that dies or is stopped has published or not, finished or not; nothing that it leaves blocks the words of others.
+// There is no lock that a dead or stopped member could hold: it has published or not, and finished or not, and others can use their words.
 // For the one thread that is in a call on the team. Tests: tests/unit/team/board_test.cpp.
 #pragma once
 
@@ -29,37 +31,38 @@
 namespace acp::team {
 
 inline constexpr std::uint32_t board_depth = 8;
-inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the most that is published in a round
+inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the longest payload of a round
 inline constexpr std::uint64_t trouble_text_bytes = 440;
 inline constexpr std::uint32_t board_places_max = 1024;  // members on a node
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 using RoundNumber = std::uint64_t;
 
-// One round of one member: a cache line, so that what is short comes with its flag. Written by the block's owner, read by those of its node.
+// What one member publishes in one round: a cache line, so that a short payload comes with the number that says it is there. Writer: the
+// block's owner; readers: the members of its node.
 struct alignas(64) BoardLine {
     static constexpr std::uint64_t inline_bytes_max = 40;
 
-    std::atomic<RoundNumber> round{0};  // the one that is published here; written last
+    std::atomic<RoundNumber> round{0};  // the last one published here; stored after the rest
     Signature signature;
     std::array<std::byte, inline_bytes_max> bytes{};  // the payload, if it fits
 };
 
 static_assert(sizeof(BoardLine) == 64);
 
-// Why a team is broken, as another member tells it. Written by any member, by Board::tell or put_signal, of which mostly one does; read by
-// the owner.
+// The reason why the team is broken, told by another member. Writers: any other member, by Board::tell or, from another node, by the numbered
+// operation put_signal; mostly just one of them writes. Reader: the block's owner.
 struct alignas(64) Trouble {
-    std::atomic<std::uint64_t> code{0};           // of base::Code; written last; 0: none
+    std::atomic<std::uint64_t> code{0};           // a base::Code, stored after the text; 0: none
     std::array<char, trouble_text_bytes> text{};  // ends with 0
 };
 
-// The block of a member. Its chunks follow. All zero at the start.
+// The block of a member. A chunk for each round follows, for payloads that do not fit into a line. All zero at the start.
 struct BoardBlock {
     std::array<BoardLine, board_depth> lines;
-    alignas(64) std::atomic<RoundNumber> finished{
-        0};  // by the owner: it reads nothing any more of this round and those before
-    // A bit for each place whose member has freed the team, set by that one.
+    // The owner reads nothing any more that was published in this round or earlier ones. Writer: the owner.
+    alignas(64) std::atomic<RoundNumber> finished{0};
+    // A bit for each place: its member has freed the team, and touches this block no more. Writer: that member.
     alignas(64) std::array<std::atomic<std::uint64_t>, board_places_max / 64> departed{};
     Trouble trouble;
 };
@@ -68,8 +71,9 @@ static_assert(sizeof(BoardBlock) == 64 * (board_depth + 1) + board_places_max / 
 
 inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * board_chunk_bytes;
 
-// Copies out of a block, what another member has published or a part of it.
-//   is_alone  nobody else reads the lines that it lies in
+// Copies a payload that another member has published, or a part of it, out of that member's block.
+//   shown     where it lies in the block (Board::published)
+//   is_alone  the caller is the only reader of these lines
 inline void copy_out(char* target, char* shown, std::uint64_t bytes, bool is_alone) noexcept {
     if (is_alone && bytes > BoardLine::inline_bytes_max) {
         sync::take_lines(target, shown, bytes, bytes);
@@ -80,10 +84,10 @@ inline void copy_out(char* target, char* shown, std::uint64_t bytes, bool is_alo
 
 class Board {
 public:
-    // Who has the fence between a word that is published and the look whether somebody sleeps until it is.
+    // Which thread executes the full fence between the store that publishes and the look whether a thread sleeps (sync/bell.hpp).
     enum class Fence : std::uint8_t {
-        by_sleeper,  // who goes to sleep has the CPUs of all pass a barrier (os::expedite)
-        by_each      // where the kernel refuses that
+        by_sleeper,  // a thread that goes to sleep executes a barrier on all CPUs (os::expedite)
+        by_each      // each publisher executes its own, where the kernel refuses that barrier
     };
 
     //   blocks  of the members of the node, by their place; outlive this
@@ -101,87 +105,88 @@ public:
     // Whether the caller may publish in a round.
     [[nodiscard]] bool has_room(RoundNumber round) noexcept {
         if (round <= known_finished_ + board_depth) return true;
-        RoundNumber least = round;  // where the caller is alone on its node
+        RoundNumber least = round;  // the result where the caller is alone on its node
         for (std::uint32_t place = 0; place < size(); ++place) {
             if (place == own_) continue;
-            // acquire: what the other one read, it read before; partner: finish()
+            // acquire: the other member's reads come before what the caller writes next; partner: finish()
             least = std::min(least, block(place).finished.load(std::memory_order_acquire));
         }
         known_finished_ = least;
         return round <= known_finished_ + board_depth;
     }
 
-    // All others have published in a round that is the first one of its call: they have finished those before.
+    // The caller has seen that all others have published in `round`, the first round of a call. So they have
+    // finished all earlier rounds, and has_room() need not look.
     void note_all_came(RoundNumber round) noexcept {
         known_finished_ = std::max(known_finished_, round - 1);
     }
 
-    // For people: the place of a member for which a caller without room waits, or nobody.
+    // For diagnostics: the place of a member that a caller without room waits for, or nobody.
     [[nodiscard]] std::uint32_t place_behind(RoundNumber round) const noexcept {
         return first_place([&](std::uint32_t place) {
             return block(place).finished.load(std::memory_order_relaxed) + board_depth < round;
         });
     }
 
-    // For people: the place of a member that has not published in a round in which all do, or nobody.
+    // For diagnostics: the place of a member that has not published yet in a round in which all do, or nobody.
     [[nodiscard]] std::uint32_t place_missing(RoundNumber round) const noexcept {
         return first_place([&](std::uint32_t place) {
             return line_of(place, round).round.load(std::memory_order_relaxed) < round;
         });
     }
 
-    // Where the caller puts what it publishes in a round for which it has room.
+    // Where the caller puts its payload before it calls publish(). It must have room in the round (has_room).
     [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) const noexcept {
         return payload(own_, round, bytes);
     }
 
-    // After this others must be rung.
+    // The caller must ring the other members of the node afterwards.
     void publish(RoundNumber round, const Signature& signature) noexcept {
         BoardLine& line = line_of(own_, round);
         line.signature = signature;
         store(line.round, round);
-        // The next one comes here from the others' caches while the caller waits for them.
+        // The line of the next round moves here from the others' caches while the caller waits for them.
         os::prefetch_for_write(&line_of(own_, round + 1));
     }
 
     // Whether a member has published in a round.
     [[nodiscard]] bool is_published(std::uint32_t place, RoundNumber round) const noexcept {
-        // acquire: what was published; partner: publish()
+        // acquire: the payload and the signature are visible; partner: publish()
         return line_of(place, round).round.load(std::memory_order_acquire) == round;
     }
 
-    // What a member has published, which stays until the caller has finished the round.
+    // The signature of the call in which a member has published. It stays there until the caller has finished the round.
     [[nodiscard]] const Signature& signature(std::uint32_t place,
                                              RoundNumber round) const noexcept {
         return line_of(place, round).signature;
     }
 
-    // Its only reader may store zeros there (sync/lines.hpp).
+    // The payload that a member has published; stays as signature() does. Its only reader may store zeros there (sync/lines.hpp).
     [[nodiscard]] char* published(std::uint32_t place,
                                   RoundNumber round,
                                   std::uint64_t bytes) const noexcept {
         return payload(place, round, bytes);
     }
 
-    // The caller reads nothing any more of this round and those before. After this others must be rung.
+    // The caller reads nothing any more of this round and earlier ones. It must ring the other members of the node afterwards.
     void finish(RoundNumber round) noexcept { store(block(own_).finished, round); }
 
-    // The caller touches the block of a member no more. After this that one must be rung.
+    // The caller no longer touches the block of a member. It must ring that member afterwards.
     void depart_from(std::uint32_t place) noexcept {
-        // seq_cst: before the look at the bell
+        // seq_cst: the store comes before the look at that member's bell; partner: Bell::announce()
         block(place).departed[own_ / 64].fetch_or(bit_of(own_), std::memory_order_seq_cst);
     }
 
     // The place of another member that may still touch the caller's block, or nobody.
     [[nodiscard]] std::uint32_t place_not_departed() const noexcept {
         return first_place([&](std::uint32_t place) {
-            // acquire: what that one did with the block; partner: depart_from()
+            // acquire: all that the other member did with the block comes before; partner: depart_from()
             const auto bits = block(own_).departed[place / 64].load(std::memory_order_acquire);
             return (bits & bit_of(place)) == 0;
         });
     }
 
-    // Tells another member of the node why the team is broken. Takes no memory. After this that one must be rung.
+    // Tells another member of the node why the team is broken. Allocates no memory. The caller must ring that member afterwards.
     void tell(std::uint32_t place, std::uint64_t code, std::string_view why) noexcept {
         Trouble& trouble = block(place).trouble;
         why.copy(trouble.text.data(), trouble.text.size() - 1);
@@ -192,7 +197,7 @@ public:
     [[nodiscard]] const Trouble& own_trouble() const noexcept { return block(own_).trouble; }
 
 private:
-    // The first place of another member that is as is_so says, or nobody.
+    // The first place of another member for which is_so(place) is true, or nobody.
     template <typename IsSo>
     [[nodiscard]] std::uint32_t first_place(const IsSo& is_so) const noexcept {
         for (std::uint32_t place = 0; place < size(); ++place) {
@@ -212,7 +217,8 @@ private:
             return;
         }
         word.store(value, std::memory_order_release);
-        // The processor is held by the sleeper's barrier, the compiler by this; partner: os::expedite() of the sleeper.
+        // The store must come before the look at the bells. This keeps the compiler from exchanging them; the barrier of a sleeper
+        // (os::expedite) keeps the CPU from it.
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
@@ -236,7 +242,7 @@ private:
     std::uint32_t own_;
     bool is_fence_by_each_;
     RoundNumber round_ = 0;
-    RoundNumber known_finished_ = 0;  // all others have finished it
+    RoundNumber known_finished_ = 0;  // the last round that all others are known to have finished
 };
 
 }  // namespace acp::team

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team as one of its members works with it: publishes and reads on its node, exchanges messages with members elsewhere, waits, and notices
-// that the team is broken. collectives.hpp makes calls of this. All that returns bool returns false when the team is broken, or
-// when the deadline of the call has passed (is_late()).
+// A team, as one of its members uses it: it publishes to and reads from the members on its node (team/board.hpp), exchanges messages with
+// members on other nodes, waits, and notices that the team is broken. collectives.hpp builds the collective calls on it. Functions that may
+// wait or fail return false when the team is broken, or when the deadline of the call has passed (is_late()).
 //
-// A member notices by itself that another one is dead; of everything else that breaks a team those who find it tell the others, by
-// a numbered operation on the Trouble of each.
+// Each member notices by itself that the process of another one has died. A member that finds any other reason why the team is broken tells
+// all others: it writes the reason into the Trouble of each, on other nodes by a numbered operation.
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp, tests/team.
 #pragma once
 
@@ -34,14 +34,14 @@ namespace acp::team {
 
 using memory::GlobalAddress;
 
-// What the teams of a process work with. One for each epoch.
+// The parts of the library that all teams of a process use. One object per epoch.
 struct TeamTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     message::ChannelTools channels;
     Telling& telling;
     bool is_checking = false;  // members compare each call before they make it
-    int looks = 1;  // how often a thread looks for what it waits for, before the full wait begins
+    int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
 };
 
 // What a thread waits for.
@@ -54,20 +54,20 @@ public:
 
     virtual bool has_come() noexcept = 0;
 
-    // The thread is about to sleep.
+    // Called after the thread has announced its sleep: looks also where has_come() does not, since that takes longer.
     virtual void look_thoroughly() noexcept {}
 
-    // For people: a member for which it waits, or nobody.
+    // For diagnostics: the rank of a member that it waits for, or nobody.
     [[nodiscard]] virtual std::uint32_t rank() const noexcept = 0;
 };
 
-// A meeting that may be interrupted by a deadline and gone on with.
+// How far a barrier has come: a deadline may interrupt the call, and the next call goes on from here.
 struct PendingSync {
     bool is_begun = false;
-    bool is_arrived = false;  // and the others can see it
+    bool is_arrived = false;  // the caller has published that it is in the barrier
     RoundNumber arrival = 0;
     RoundNumber release = 0;
-    std::uint32_t distance = 1;  // of the nodes that a leader exchanges messages with next
+    std::uint32_t distance = 1;  // the step of the dissemination: to the leader so many nodes on
     std::vector<FarMessage> messages;
 };
 
@@ -85,13 +85,13 @@ public:
 
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
-    // 0: none, in a team of one.
+    // The address of the caller's block; 0: none, in a team of one.
     [[nodiscard]] GlobalAddress own_board() const noexcept { return addresses_[members_.own()]; }
 
-    // The next of the teams that are made of this one: the same on all members.
+    // The id of the next team that is made from this one. All members get the same, since they make teams in the same order.
     [[nodiscard]] std::uint64_t next_child() noexcept { return number_of_child(id_, ++children_); }
 
-    // Begins a call.
+    // Begins a collective call. False: the team is broken.
     [[nodiscard]] bool begin_call(const Signature& signature,
                                   gma::Deadline deadline = {}) noexcept {
         signature_ = signature;
@@ -115,14 +115,14 @@ public:
         return base::Status::worded(code_, [this] { return why_; });
     }
 
-    // The team is broken from now on, on all members. Returns false.
+    // Makes the team broken, here and, by telling them, on all other members. Returns false.
     bool fail(const base::Status& why) noexcept;
 
-    // On this node.
+    // --- Members of this node: rounds on the board ---
 
     [[nodiscard]] RoundNumber begin_round() noexcept { return board_.begin_round(); }
 
-    // Where the caller puts `bytes` bytes that it is going to publish; nullptr: broken.
+    // Waits until the caller may publish in a round. Returns where to put the payload of `bytes` bytes; nullptr: broken or late.
     [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) {
         const auto has_room = [&] { return board_.has_room(round); };
         const auto behind = [&] { return rank_at(board_.place_behind(round)); };
@@ -134,12 +134,13 @@ public:
         ring_near();
     }
 
-    // What another member of the node has published, or the caller itself; nullptr: broken.
+    // Waits for the payload that a member of the node, perhaps the caller, publishes in a round. nullptr: broken or late.
     [[nodiscard]] char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
         return read(place, round, bytes, [&] { return rank_at(place); });
     }
 
-    // The same of the leader, who publishes when all have published in the round `arrival`.
+    // The same for the node's leader, which publishes in `release` after all have published in `arrival`. Diagnostics name the member that is
+    // missing in `arrival`.
     [[nodiscard]] char* read_release(RoundNumber arrival, RoundNumber release) {
         return read(0, release, 0, [&] {
             const std::uint32_t missing = board_.place_missing(arrival);
@@ -147,7 +148,7 @@ public:
         });
     }
 
-    // Copies that to `target`, see copy_out(). False: broken.
+    // As read(), and copies the payload to `target` by copy_out().
     bool read_to(
         std::uint32_t place, RoundNumber round, char* target, std::uint64_t bytes, bool is_alone) {
         char* const shown = read(place, round, bytes);
@@ -164,8 +165,8 @@ public:
         ring_near();
     }
 
-    // Between any two members. A message that was begun must live until settle() has returned true, or the team is broken. When the team
-    // breaks all of them end.
+    // --- Messages between any two members ---
+    // A message that was begun must live until settle() has returned true, or the team is broken: that ends all messages.
 
     bool begin_send(FarMessage& message,
                     std::uint32_t rank,
@@ -181,7 +182,7 @@ public:
         return begin_receive(message, rank, target, bytes, signature_);
     }
 
-    // The same under a signature for these two members.
+    // The same with a signature other than that of the call, on which these two members agree.
     bool begin_send(FarMessage& message,
                     std::uint32_t rank,
                     const void* source,
@@ -196,10 +197,11 @@ public:
     // Waits until all messages that were begun have ended.
     bool settle(std::span<FarMessage> messages);
 
-    // Leaves the team, in order, after all have met for that: what it has in heaps may be given back.
+    // Leaves the team, after all members have met in a barrier for that. True: no member touches the caller's block any more, and the team's
+    // memory in heaps may be freed.
     bool depart();
 
-    // Waits for what was sent to other nodes, and takes its failures, which are nobody's to be told.
+    // Waits until what was sent to other nodes has ended, and drops its failures: no call reports them.
     void settle_sent() noexcept { ends_.settle_sent(); }
 
     [[nodiscard]] Scratch& scratch() noexcept { return scratch_; }
@@ -222,7 +224,7 @@ private:
         return board_.published(place, round, bytes);
     }
 
-    // Waits until ready() is true.   who()  as of Expectation::rank
+    // Waits until ready() is true.   who()  returns what Expectation::rank() does
     template <typename Ready, typename Who>
     bool wait(const Ready& ready, const Who& who) {
         for (int i = 0; i < tools_.looks; ++i) {
@@ -287,8 +289,8 @@ private:
     Signature signature_;  // of the call that is being made
     gma::Deadline deadline_;
     bool is_late_ = false;
-    bool is_leaving_ = false;  // others may have given back the memory of their boards
-    bool is_untold_ = false;   // others are to be told why it is broken, if they do not see it
+    bool is_leaving_ = false;  // other members may have freed their blocks: none is told any more
+    bool is_untold_ = false;   // other members must still be told why the team is broken
     std::uint32_t deaths_seen_ = 0;
     base::Code code_ = base::Code::ok;  // why it is broken
     std::string why_;
