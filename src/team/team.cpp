@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fence.hpp"
 #include "data/ask.hpp"
 #include "gma/condition.hpp"
 #include "node/death.hpp"
@@ -59,7 +60,7 @@ public:
         if (is_announced_) {
             is_announced_ = false;
             // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
-            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+            if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
         has_come_ = has_come_ || expected_.has_come();
