@@ -51,7 +51,7 @@ help:
 	@echo "make asan, tsan    the groups of tests in CHECKED under one sanitizer"
 	@echo "make test-aarch64  unit tests and kept fuzz inputs for aarch64 under emulation"
 	@echo "make bench         every experiment, into $(report)"
-	@echo "make peers         ACP beside UCX and Open MPI over TCP, into $(report); its map beside redis and memcached"
+	@echo "make peers         ACP beside UCX and Open MPI over TCP, into $(report); its messages beside MPI, its map beside redis"
 	@echo "make report        the report page from what is in $(report)"
 	@echo "make soak          the long randomised tests, SOAK_ROUNDS times"
 	@echo "make leaks         kills ranks that work on containers, 20000 of them, and looks whether anything is left"
@@ -124,6 +124,7 @@ peers:
 	@cmake/setup.sh build peers
 	$(call build_preset,release)
 	@python3 bench/peers/peers.py $(bin) --json $(report)/peers.json
+	@python3 bench/peers/messages.py $(bin) --json $(report)/peers-messages.json
 	@python3 bench/peers/stores.py $(bin)
 
 report:

@@ -214,14 +214,18 @@ def row_of(case, library, value, better, rounds):
     return row
 
 
+def header(command):
+    """Where and when, as acpbench writes it."""
+    return {"machine": f"{os.cpu_count()} CPUs, {platform.machine()}", "kernel": platform.release(), "version": "",
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "command": command, "configuration": {}}
+
+
 def write_json(path, medians, rounds):
     rows = [row_of(case, library, medians[library][case], standing(medians, case), rounds)
             for case in CASES for library in LIBRARIES if case in medians[library]]
-    header = {"machine": f"{os.cpu_count()} CPUs, {platform.machine()}", "kernel": platform.release(), "version": "",
-              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-              "command": "bench/peers/peers.py", "configuration": {}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"header": header, "rows": rows}, indent=1) + "\n")
+    path.write_text(json.dumps({"header": header("bench/peers/peers.py"), "rows": rows}, indent=1) + "\n")
 
 
 def main():

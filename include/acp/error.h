@@ -11,21 +11,23 @@ extern "C" {
 
 enum {
     ACP_OK = 0,
-    ACP_ERR_ARGUMENT = 1,  /* an argument is outside its documented range */
-    ACP_ERR_ADDRESS = 2,   /* a global address is null, wild, or the access leaves its segment */
-    ACP_ERR_STALE = 3,     /* the address or key names memory that was unregistered */
+    ACP_ERR_ARGUMENT = 1, /* an argument is outside its documented range */
+    ACP_ERR_ADDRESS = 2,  /* a global address is null, wild, or the access leaves its segment */
+    ACP_ERR_STALE =
+        3, /* what is named is gone: memory unregistered; a container, channel, request, team or iterator freed or ended */
     ACP_ERR_ALIGNMENT = 4, /* an atomic's address is not a multiple of its width */
     ACP_ERR_ORDER = 5,     /* not run: it was ordered after a command that failed */
     ACP_ERR_PEER = 6,      /* a process needed for this is dead; the message names it */
     ACP_ERR_TIMEOUT = 7, /* acp_wait's time is over (by how much: see there); the command goes on */
-    ACP_ERR_INTERRUPTED = 8,  /* a signal handler ran during acp_wait; the command goes on */
-    ACP_ERR_MEMORY = 9,       /* memory is short: the message says requested, free and limit */
-    ACP_ERR_LIMIT = 10,       /* a stated maximum of ACP or of the system is reached */
-    ACP_ERR_STATE = 11,       /* before acp_init, after acp_finalize, or a second acp_init */
-    ACP_ERR_FORKED = 12,      /* in a forked child, which may only exec or _exit */
-    ACP_ERR_CONFIG = 13,      /* a configuration value does not parse or does not fit */
-    ACP_ERR_SYSTEM = 14,      /* a system call failed; the message names it and its errno */
-    ACP_ERR_MISMATCH = 15,    /* the job's processes use different builds of ACP */
+    ACP_ERR_INTERRUPTED = 8, /* a signal handler ran during acp_wait; the command goes on */
+    ACP_ERR_MEMORY = 9,      /* memory is short: the message says requested, free and limit */
+    ACP_ERR_LIMIT = 10,      /* a stated maximum of ACP or of the system is reached */
+    ACP_ERR_STATE = 11,      /* before acp_init, after acp_finalize, or a second acp_init */
+    ACP_ERR_FORKED = 12,     /* in a forked child, which may only exec or _exit */
+    ACP_ERR_CONFIG = 13,     /* a configuration value does not parse or does not fit */
+    ACP_ERR_SYSTEM = 14,     /* a system call failed; the message names it and its errno */
+    ACP_ERR_MISMATCH =
+        15, /* members of a team or ranks have called different things, or use different builds of ACP */
     ACP_ERR_UNSUPPORTED = 16, /* not possible on this machine or with this configuration */
     ACP_ERR_TRUNCATED = 17    /* a message was longer than the buffer for it; the rest is lost */
 };

@@ -92,8 +92,8 @@ ACP_API int acp_retrieve_map(
 /* Erases the entry of a key. Returns 1: erased; 0: there was none; -1. */
 ACP_API int acp_remove_map(acp_map_t map, const void* key, size_t key_size);
 
-/* Erases the entry that an iterator found, if it is still there. Returns an iterator to the next one; acp_errno() is
- * ACP_ERR_STALE where it had been erased before. */
+/* Erases the entry that an iterator found. Returns an iterator to the next one. ACP_ERR_STALE where it had been erased before:
+ * acp_increment_map_it goes on from the old iterator then. */
 ACP_API acp_map_it_t acp_erase_map(acp_map_it_t it);
 
 /* Many keys at once: each as by the call on one (retrieve, insert_if_absent, insert_or_assign, remove, fetch_add), in any

@@ -73,8 +73,8 @@ ACP_API int acp_read_multimap_it(acp_multimap_it_t it, void* value, size_t* valu
 /* Erases all entries of a key. Returns how many, or -1. */
 ACP_API int64_t acp_remove_multimap(acp_multimap_t map, const void* key, size_t key_size);
 
-/* Erases the entry that an iterator found, if it is still there. Returns an iterator to the next one; acp_errno() is
- * ACP_ERR_STALE where it had been erased before. */
+/* Erases the entry that an iterator found. Returns an iterator to the next one. ACP_ERR_STALE where it had been erased before:
+ * acp_increment_multimap_it goes on from the old iterator then. */
 ACP_API acp_multimap_it_t acp_erase_multimap(acp_multimap_it_t it);
 
 /* How many entries there are: exact while nobody inserts or erases. (size_t)-1 on failure. _local: those stored on the

@@ -73,8 +73,8 @@ ACP_API int acp_remove_multiset(acp_multiset_t set, const void* key, size_t key_
 /* Erases a key, whatever its count. Returns 1; 0: it was not there; -1. */
 ACP_API int acp_remove_all_multiset(acp_multiset_t set, const void* key, size_t key_size);
 
-/* Erases the entry that an iterator found, if it is still there. Returns an iterator to the next one; acp_errno() is
- * ACP_ERR_STALE where it had been erased before. */
+/* Erases the entry that an iterator found. Returns an iterator to the next one. ACP_ERR_STALE where it had been erased before:
+ * acp_increment_multiset_it goes on from the old iterator then. */
 ACP_API acp_multiset_it_t acp_erase_multiset(acp_multiset_it_t it);
 
 /* Many keys at once: acp_add_multiset with entries[i].number, and acp_retrieve_multiset; entries[i].number becomes the count,

@@ -64,8 +64,8 @@ ACP_API int acp_contains_set(acp_set_t set, const void* key, size_t key_size);
 /* Erases a key. Returns 1: erased; 0: it was not there; -1. */
 ACP_API int acp_remove_set(acp_set_t set, const void* key, size_t key_size);
 
-/* Erases the entry that an iterator found, if it is still there. Returns an iterator to the next one; acp_errno() is
- * ACP_ERR_STALE where it had been erased before. */
+/* Erases the entry that an iterator found. Returns an iterator to the next one. ACP_ERR_STALE where it had been erased before:
+ * acp_increment_set_it goes on from the old iterator then. */
 ACP_API acp_set_it_t acp_erase_set(acp_set_it_t it);
 
 /* Many keys at once: each as by the call on one (contains, insert_if_absent, remove), in any order; values are not looked at.

@@ -72,12 +72,13 @@ Position placed(BlockNumber list, const Position& at) noexcept {
 }
 
 Ran run_make(OperationContext& context, Arguments arguments, Result result) noexcept {
-    if (!arguments.empty()) return {Code::argument, 0};
+    std::uint64_t maker = NodeHeap::nobody;
+    if (!take(arguments, maker) || !arguments.empty()) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     BlockNumber made = 0;
     (void)opened.lists().with_room([&] {
-        made = opened.lists()->make();
+        made = opened.lists()->make(maker);
         return made != 0 ? ListEffect::done : ListEffect::no_room;
     });
     opened.lists()->keep();
@@ -421,7 +422,8 @@ ListRead read_element(NodeLists& lists,
 const std::array<local::NumberedOperation, list_operation_count>& list_operations() noexcept {
     constexpr std::uint32_t most = memory::invoke_bytes_max;
     static constexpr std::array<local::NumberedOperation, list_operation_count> rows{{
-        {list_make_number, "making a list", 0, sizeof(memory::GlobalAddress), list_calls::run_make},
+        {list_make_number, "making a list", sizeof(std::uint64_t), sizeof(memory::GlobalAddress),
+         list_calls::run_make},
         {list_destroy_number, "destroying a list", sizeof(memory::GlobalAddress), 0,
          list_calls::run_destroy, list_calls::places_of_list},
         {list_insert_number, "an insertion into a list", most, sizeof(ListPlaced),

@@ -30,7 +30,8 @@ inline constexpr std::uint32_t list_clear_number = 40;
 // The most bytes of an element that stand in its node.
 inline constexpr std::uint32_t list_inline_max = 960;
 
-// make: no arguments. Its result is the address of the list, by which all others name it; 0: there is no room.
+// make: its argument is the process of the caller, a uint64, or NodeHeap::nobody: as list::SharedLists::make. Its result is the address
+// of the list, by which all others name it; 0: there is no room.
 // destroy: its argument is the address of a list. Errors, as of all that follows: stale (no list is there, or it was destroyed).
 
 // insert: the element's bytes follow, those of an ApartPayload where they are apart. Its result is a ListPlaced.

@@ -15,6 +15,7 @@
 #include "allocator/node_lists.hpp"
 #include "allocator/node_sequences.hpp"
 #include "allocator/node_tables.hpp"
+#include "allocator/unused_containers.hpp"
 
 namespace acp::allocator {
 
@@ -45,6 +46,12 @@ char* sequence_users_of(const node::Segment& segment, std::uint32_t owner) noexc
 
 char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::heap_blocks);
+}
+
+// Whether a participant has nothing to recover, and nobody began to.
+template <typename Participant>
+bool is_idle(const Participant& participant) noexcept {
+    return participant.is_unused() && participant.recoverer.load(std::memory_order_acquire) == 0;
 }
 
 // Makes whole pages zero by giving them back, and the rest by writing.
@@ -140,28 +147,56 @@ heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint
     return block;
 }
 
+// As table/freeing.hpp, by the participant of the tables that has the cache's number.
+template <typename Unlink>
+void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink) {
+    HeapBlocks blocks(*this, cache);
+    table::unlink_and_free<std::atomic>(blocks, users_[cache.number()].freeing, cache.number(),
+                                        table::number_of(block), table::Spare::second_word, unlink);
+}
+
+// The gateway, which frees blocks on behalf of others, is not killed alone.
+bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process) {
+    if (process != segment_.shape().first_process + user_) {
+        return end_loan(block, process) &&
+               free(thread, block, BlockOwner::container) == heap::Freed::done;
+    }
+    const Lease lease(*this, thread);
+    return loans_.end_own(block, static_cast<std::uint32_t>(process),
+                          [&](heap::Offset lent, const auto& unlink, heap::Lent, std::uint32_t) {
+                              free_shown(lease.cache(), lent, unlink);
+                          });
+}
+
 // Frees what was lent to processes that are gone. Whether there was any.
 bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     bool is_any = false;
-    loans_.end_all([this](std::uint32_t process) { return is_process_gone(process); },
-                   [&](heap::Offset block) {
-                       (void)heap_.free(cache, block);
-                       is_any = true;
-                   });
+    (void)loans_.end_all(
+        cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
+        [this](std::uint32_t process) { return is_process_gone(process); },
+        [&](heap::Offset block, const auto& unlink, heap::Lent what, std::uint32_t process) {
+            is_any = true;
+            if (what == heap::Lent::bytes) return free_shown(cache, block, unlink);
+            UnusedContainers(*this, cache).destroy(block, process, unlink);
+        });
     return is_any;
+}
+
+std::optional<std::uint32_t> NodeHeap::participant_making(table::BlockNumber block) const noexcept {
+    for (std::uint32_t i = 0; i < users_.count; ++i) {
+        if (users_[i].has_made(block) || list_users_[i].has_made(block) ||
+            sequence_users_[i].has_made(block)) {
+            return i;
+        }
+    }
+    return std::nullopt;
 }
 
 // acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
 // block in another heap of the node.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
-    const table::BlockNumber number = table::number_of(block);
-    for (std::uint32_t i = 0; i < users_.count; ++i) {
-        if (users_[i].has_made(number) || list_users_[i].has_made(number) ||
-            sequence_users_[i].has_made(number)) {
-            return true;
-        }
-    }
-    const std::uint64_t apart = apart_address(process(), number);
+    if (participant_making(table::number_of(block))) return true;
+    const std::uint64_t apart = apart_address(process(), table::number_of(block));
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const list::ListParticipants<std::atomic> users{list_users_of(segment_, slot),
                                                         list_users_.count};
@@ -206,35 +241,64 @@ bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
     base::fence(std::memory_order_seq_cst);
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
-        const std::uint64_t taker = caches_.taker_of(number);
-        if (taker != 0 && !is_of_gone(static_cast<heap::CacheNumber>(taker - 1))) return false;
+        const std::uint32_t taker = caches_.taker_of(number).number;
+        if (taker != 0 && !is_of_gone(taker - 1)) return false;
     }
-    return recover_caches(cache, dead) && recover_taken_over(cache, slot);
+    const bool is_recovered = recover_left(cache, slot);
+    const bool is_let_go = recover_taken_over(cache, slot);
+    return recover_caches(cache, dead) && is_recovered && is_let_go;
 }
 
-// Finishes what a process that is gone did with caches of processes that live.
-bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) {
+// Recovers once more what a process that is gone was recovering when it ended: what that was may be noted as recovered by now, for another
+// one had come first, but until then nobody knows whether the blocks that the process was about to free are free.
+bool NodeHeap::recover_left(heap::ThreadCache& cache, std::uint32_t slot) {
     bool is_done = true;
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
-        const std::uint64_t taker = caches_.taker_of(number);
-        if (taker == 0 || !heap::caches_of(slot).contain(static_cast<heap::CacheNumber>(taker - 1)))
-            continue;
-        if (is_of_gone(number)) continue;  // recovered with its own process
-        if (caches_.take_over(number, cache.number(), taker) == nullptr) {
+        const auto is_by_slot = [slot](const std::atomic<std::uint64_t>& recoverer) {
+            const std::uint64_t who = recoverer.load(std::memory_order_acquire);
+            return who != 0 &&
+                   heap::caches_of(slot).contain(static_cast<heap::CacheNumber>(who - 1));
+        };
+        const bool is_left = is_by_slot(users_[number].recoverer) ||
+                             is_by_slot(list_users_[number].recoverer) ||
+                             is_by_slot(sequence_users_[number].recoverer);
+        if (is_left && is_of_gone(number))
+            is_done = recover_participants(cache, {number, 1}) && is_done;
+    }
+    return is_done;
+}
+
+// Finishes what a process that is gone did with caches of processes that live. One that somebody else has taken over from it may still come
+// back to it.
+bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) {
+    const auto is_of_slot = [slot](std::uint32_t taker) {
+        return taker != 0 && heap::caches_of(slot).contain(taker - 1);
+    };
+    bool is_done = true;
+    for (heap::CacheNumber number = 0; number < users_.count; ++number) {
+        const heap::CacheTaker taker = caches_.taker_of(number);
+        if ((!is_of_slot(taker.number) && !is_of_slot(taker.before)) || is_of_gone(number))
+            continue;  // what is of a process that is gone is recovered with that one
+        if (!is_of_slot(taker.number) ||
+            caches_.take_over(number, cache.number(), taker) == nullptr) {
             is_done = false;
             continue;
         }
         base::fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
         const bool is_recovered = is_of_gone(number) || recover_caches(cache, {number, 1});
-        caches_.let_go(number, is_recovered ? 0 : taker);
+        caches_.let_go(number, is_recovered ? heap::CacheTaker{} : taker);
         is_done = is_done && is_recovered;
     }
     return is_done;
 }
 
 bool NodeHeap::recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead) {
-    return recover_blocks(cache, dead) && recover_tables(cache, dead) &&
-           recover_lists(cache, dead) && recover_sequences(cache, dead);
+    return recover_blocks(cache, dead) && recover_participants(cache, dead);
+}
+
+bool NodeHeap::recover_participants(heap::ThreadCache& cache, heap::CacheNumbers dead) {
+    return recover_tables(cache, dead) && recover_lists(cache, dead) &&
+           recover_sequences(cache, dead);
 }
 
 // Whether nothing is left of these participants in the tables of this heap.
@@ -243,7 +307,7 @@ bool NodeHeap::recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead)
     table::HashTable<> tables(blocks, users_, cache.number());
     bool is_done = true;
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
-        if (users_[number].is_unused()) continue;
+        if (is_idle(users_[number])) continue;
         is_done = tables.recover(number, [this](std::uint32_t other) {
             return is_of_gone(other);
         }) && is_done;
@@ -257,7 +321,7 @@ bool NodeHeap::recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead) 
     list::SharedLists<> lists(blocks, list_users_, cache.number());
     bool is_done = true;
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
-        if (list_users_[number].is_unused()) continue;
+        if (is_idle(list_users_[number])) continue;
         // A block that it had made in another heap is freed once, by this list: that heap looks first whether the list knows of it.
         const std::uint64_t apart = list_users_[number].made_apart.load(std::memory_order_acquire);
         if (apart != 0 && process_of_apart(apart) != process()) {
@@ -280,7 +344,7 @@ bool NodeHeap::recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers de
     sequence::Sequence<> sequences(blocks, others, sequence_users_, cache.number());
     bool is_done = true;
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
-        if (sequence_users_[number].is_unused()) continue;
+        if (is_idle(sequence_users_[number])) continue;
         is_done = sequences.recover(number) && is_done;
     }
     return is_done;
@@ -314,103 +378,6 @@ void NodeHeap::find_room(heap::ThreadCache& cache) {
     (void)recover(cache);
     reclaim(cache);
     reclaim_of_idle(cache);
-}
-
-table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
-                                        std::uint64_t bytes,
-                                        std::uint64_t alignment) {
-    const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
-    if (block == heap::no_block) [[unlikely]]
-        return 0;
-    heap_.prepare(block, BlockOwner::container);
-    place.store(table::made::of(table::number_of(block)), std::memory_order_release);
-    heap_.heap_.keep(cache_);
-    return table::number_of(block);
-}
-
-void HeapBlocks::free(table::BlockNumber block) {
-    (void)heap_.heap_.free(cache_, table::offset_of(block));
-}
-
-void HeapBlocks::note_signed(table::BlockNumber block) {
-    heap_.note_signed(table::offset_of(block));
-}
-
-bool HeapBlocks::is_kept(table::BlockNumber block) {
-    return heap_.heap_.is_kept(table::offset_of(block));
-}
-
-void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
-    heap_.clear_blocks(table::offset_of(block), bytes);
-}
-
-ListBlocks::ListBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
-    : list::ListMemory<std::atomic>(heap.blocks_, heap.limit_bytes()),
-      heap_(heap),
-      cache_(cache),
-      blocks_(heap, cache) {}
-
-bool ListBlocks::free_apart(std::uint64_t address) {
-    const table::BlockNumber block = block_of_apart(address);
-    if (process_of_apart(address) == heap_.process()) {
-        blocks_.free(block);
-        return true;
-    }
-    return heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
-        (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block),
-                        BlockOwner::container);
-    });
-}
-
-std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
-    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
-        heap.note_signed(table::offset_of(block_of_apart(address)) % heap.limit_bytes());
-    });
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(
-        const_cast<char*>(find_apart(address, table::signed_bytes)));
-}
-
-bool ListBlocks::is_apart_kept(std::uint64_t address) {
-    bool is_kept = false;
-    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
-        is_kept = heap.heap_.is_kept(table::offset_of(block_of_apart(address)));
-    });
-    return is_kept;
-}
-
-char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
-                                 std::uint32_t process,
-                                 std::uint64_t bytes) {
-    char* memory = nullptr;
-    const auto take = [&](NodeHeap& heap, heap::ThreadCache& cache) {
-        heap::Offset block = heap.heap_.allocate(cache, bytes, alignment_least);
-        if (block == heap::no_block)
-            block = heap.allocate_from_what_waits(cache, bytes, alignment_least);
-        if (block == heap::no_block) return;
-        heap.prepare(block, BlockOwner::container);
-        place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
-        heap.heap_.keep(cache);
-        memory = heap.blocks_ + block;
-    };
-    if (process == heap_.process()) {
-        take(heap_, cache_);
-        return memory;
-    }
-    (void)heap_.with_heap_of(process, [&](NodeHeap& heap) {
-        const NodeHeap::Lease lease(heap, cache_.number() % heap::caches_per_process);
-        take(heap, lease.cache());
-    });
-    return memory;
-}
-
-const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
-    const char* memory = nullptr;
-    const heap::Offset offset = table::offset_of(block_of_apart(address));
-    if (address == 0 || offset >= heap_.limit_bytes() || bytes > heap_.limit_bytes() - offset)
-        return nullptr;
-    (void)heap_.with_heap_of(process_of_apart(address),
-                             [&](NodeHeap& heap) { memory = heap.blocks_ + offset; });
-    return memory;
 }
 
 heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,

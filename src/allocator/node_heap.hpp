@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,12 +90,25 @@ public:
                loans_.lend(block, static_cast<std::uint32_t>(process));
     }
 
+    // Lends a container to its maker, and ends that: as table::Blocks says.
+    [[nodiscard]] bool lend_container(heap::Offset container, std::uint64_t maker) noexcept {
+        return maker < segment_.shape().procs &&
+               loans_.lend(container, static_cast<std::uint32_t>(maker), heap::Lent::container);
+    }
+
+    [[nodiscard]] bool end_by_use(heap::Offset container, std::uint32_t maker) noexcept {
+        return loans_.end_by_use(container, maker);
+    }
+
     // Ends a loan, so that the block is the caller's. false: it is not lent to the process, or not any more.
     [[nodiscard]] bool end_loan(heap::Offset block, std::uint64_t process) noexcept {
         if (process == nobody) return true;
         return process < segment_.shape().procs &&
                loans_.end(block, static_cast<std::uint32_t>(process));
     }
+
+    // Frees a lent block. false: as end_loan().
+    [[nodiscard]] bool free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process);
 
     // A lent block while an operation uses it: nobody frees it meanwhile.
     class Borrowed {
@@ -191,6 +205,10 @@ public:
         return is_of_gone(number);
     }
 
+    // The participant that has made a block and not told of it yet.
+    [[nodiscard]] std::optional<std::uint32_t> participant_making(
+        table::BlockNumber block) const noexcept;
+
     // Finishes what processes that are gone left undone, in the heap and its containers.
     bool recover(heap::ThreadCache& cache);
 
@@ -215,6 +233,7 @@ public:
 
 private:
     friend class HeapBlocks;
+    friend class NodeFinder;
     friend class ListBlocks;
 
     // Before a new block is kept. What a container wrote into it when it freed it is there no more (table/freeing.hpp). Every block has
@@ -247,9 +266,13 @@ private:
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);
+    template <typename Unlink>
+    void free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink);
     bool recover_loans(heap::ThreadCache& cache);
     bool recover_process(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_caches(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_participants(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    bool recover_left(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
     void tidy(std::uint32_t thread);

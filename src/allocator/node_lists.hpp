@@ -43,6 +43,14 @@ public:
 
     void note_signed(table::BlockNumber block) override { blocks_.note_signed(block); }
 
+    [[nodiscard]] bool lend(table::BlockNumber container, std::uint64_t maker) override {
+        return blocks_.lend(container, maker);
+    }
+
+    [[nodiscard]] bool end_by_use(table::BlockNumber container, std::uint32_t maker) override {
+        return blocks_.end_by_use(container, maker);
+    }
+
     [[nodiscard]] bool is_kept(table::BlockNumber block) override { return blocks_.is_kept(block); }
 
     void clear(table::BlockNumber block, std::uint64_t bytes) override {

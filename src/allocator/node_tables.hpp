@@ -25,12 +25,39 @@ public:
                                 std::uint64_t alignment) override;
     void free(table::BlockNumber block) override;
     void note_signed(table::BlockNumber block) override;
+    [[nodiscard]] bool lend(table::BlockNumber container, std::uint64_t maker) override;
+    [[nodiscard]] bool end_by_use(table::BlockNumber container, std::uint32_t maker) override;
+    [[nodiscard]] bool is_lent(table::BlockNumber block) override;
     [[nodiscard]] bool is_kept(table::BlockNumber block) override;
     void clear(table::BlockNumber block, std::uint64_t bytes) override;
 
 private:
     NodeHeap& heap_;
     heap::ThreadCache& cache_;
+};
+
+// What only finds there.
+class NodeFinder {
+public:
+    //   as NodeTables
+    NodeFinder(NodeHeap& heap, std::uint32_t thread) noexcept
+        : heap_(heap),
+          lease_(heap, thread),
+          finder_({heap.blocks_, heap.participants()[lease_.cache().number()],
+                   heap.heap_.order_all() != nullptr}) {}
+
+    ~NodeFinder() = default;
+    NodeFinder(const NodeFinder&) = delete;
+    NodeFinder& operator=(const NodeFinder&) = delete;
+
+    [[nodiscard]] const table::Finder<>* operator->() const noexcept { return &finder_; }
+
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+private:
+    NodeHeap& heap_;
+    NodeHeap::Lease lease_;
+    table::Finder<> finder_;
 };
 
 class NodeTables {
@@ -53,6 +80,12 @@ public:
     bool destroy(table::BlockNumber table, std::uint64_t id) {
         (void)heap_.recover(lease_.cache());
         return tables_.destroy(table, id);
+    }
+
+    // As destroy(), of a directory.
+    bool destroy_directory(table::BlockNumber directory) {
+        (void)heap_.recover(lease_.cache());
+        return tables_.destroy_directory(directory);
     }
 
     // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call() returns what has an Effect

@@ -146,9 +146,9 @@ Ran run_take_back(OperationContext& context, Arguments arguments, Result /*resul
     if (!has_heap(context)) return {Code::unsupported, 0};
     NodeHeap heap = heap_of(context);
     const heap::Offset block = offset_in_heap(context.space(), context.process(), lent.address);
-    if (block == heap::no_block || !heap.end_loan(block, lent.process)) return {Code::stale, 0};
-    const heap::Freed freed = heap.free(context.thread(), block, BlockOwner::container);
-    return {freed == heap::Freed::done ? Code::ok : Code::stale, 0};
+    const bool is_freed =
+        block != heap::no_block && heap.free_lent(context.thread(), block, lent.process);
+    return {is_freed ? Code::ok : Code::stale, 0};
 }
 
 std::string places_of_free(Arguments arguments) {

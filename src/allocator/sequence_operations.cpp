@@ -111,7 +111,8 @@ Ran run_make(OperationContext& context, Arguments arguments, Result result) noex
     Opened opened(context);
     BlockNumber made = 0;
     (void)opened.sequences().with_room([&] {
-        made = opened.sequences()->make(request.kind, request.bytes, request.capacity);
+        made =
+            opened.sequences()->make(request.kind, request.bytes, request.capacity, request.maker);
         return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
     });
     opened.sequences()->keep();

@@ -28,6 +28,7 @@ struct SequenceMake {
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
     std::uint64_t bytes = 0;  // of the content, zero
     std::uint64_t capacity = 0;
+    std::uint64_t maker = NodeHeap::nobody;  // the caller: as sequence::Sequence::make
 };
 
 // destroy: its argument is a SequenceName. Errors, as of all that follows: stale (no sequence of the kind is there), address (the

@@ -36,8 +36,8 @@ Ran run_make(OperationContext& context,
     OpenedTables opened(context);
     BlockNumber made = 0;
     (void)opened.tables().with_room([&] {
-        made = opened.tables()->make(
-            {request.slots, request.may_grow != 0, request.has_many != 0, request.id});
+        made = opened.tables()->make({request.slots, request.may_grow != 0, request.has_many != 0,
+                                      request.id, request.maker});
         return made != 0 ? Effect::done : Effect::no_room;
     });
     opened.tables()->keep();

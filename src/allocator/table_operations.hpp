@@ -28,6 +28,7 @@ struct TableRequest {
     std::uint64_t may_grow = 1;  // 0 or 1
     std::uint64_t has_many = 0;  // 0 or 1: entries of one key
     std::uint64_t id = 0;
+    std::uint64_t maker = NodeHeap::nobody;  // the caller: as table::TableShape
 };
 
 inline constexpr std::uint64_t table_slots_max = std::uint64_t{1} << 32;

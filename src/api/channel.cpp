@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/boundary.hpp"
+#include "api/ends.hpp"
 #include "api/library.hpp"
 #include "base/format.hpp"
 #include "gma/commands.hpp"
@@ -17,7 +18,10 @@ namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
 using api::Gravity;
+using api::handle_of;
 using api::library;
+using api::number_of;
+using api::process_of;
 using base::Code;
 using base::Result;
 using base::Status;
@@ -28,17 +32,6 @@ using node::AwaitedCall;
 
 constexpr auto no_bytes = static_cast<size_t>(-1);
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
-
-template <typename Pointer>
-std::uint64_t number_of(Pointer handle) noexcept {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
-}
-
-template <typename Pointer>
-Pointer handle_of(std::uint64_t number) noexcept {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
-    return reinterpret_cast<Pointer>(static_cast<std::uintptr_t>(number));
-}
 
 // "acp_send_ch(channel 0x100000001) by rank 0 on host"
 Status named(const char* call, const char* what, std::uint64_t number, Status failure) {
@@ -125,15 +118,6 @@ size_t run_blocking(const char* call, acp_ch_t ch, RequestKind kind, const void*
     });
 }
 
-Result<std::uint32_t> process_of(const char* end, int rank) {
-    const std::uint32_t procs = library().member->procs();
-    if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
-        return Status(Code::argument, std::string(end) + " " + std::to_string(rank) +
-                                          " is not one of ranks 0 to " + std::to_string(procs - 1));
-    }
-    return library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
-}
-
 }  // namespace
 
 extern "C" {
@@ -200,8 +184,9 @@ int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
 }
 
 int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns) {
-    return api::run<Gravity::reported>(
-        "acp_wait_ch_timeout", int{ACP_ERR_STATE}, [&]() -> Result<int> {
+    constexpr int refused = -1;
+    const int ended_with =
+        api::run<Gravity::reported>("acp_wait_ch_timeout", int{refused}, [&]() -> Result<int> {
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns,
                                                   AwaitedCall::wait_ch_timeout);
@@ -214,6 +199,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             }
             return static_cast<int>(code);
         });
+    return ended_with == refused ? acp_errno() : ended_with;
 }
 
 int acp_test_ch(acp_request_t request, size_t* size) {

@@ -73,11 +73,13 @@ template <typename Handle>
     return it.*HashedTypes<Handle>::container;
 }
 
-// What tells an iterator that a call has made from one whose container, rank or entry was changed since.
+// What tells an iterator that a call has made from one whose container, rank or entry was changed since, or of which all is zero.
 template <typename It>
 [[nodiscard]] std::uint64_t stamp_of(acp_ga_t container, const It& it) noexcept {
-    const std::uint64_t mixed =
-        (container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1) * 0x9e3779b97f4a7c15;
+    constexpr std::uint64_t of_zeros = 0x6a09e667f3bcc908;
+    const std::uint64_t parts =
+        container ^ it.elem << 17 ^ static_cast<std::uint64_t>(it.rank) << 1 ^ of_zeros;
+    const std::uint64_t mixed = parts * 0x9e3779b97f4a7c15;
     return (mixed ^ mixed >> 29 ^ it.elem) * 0xbf58476d1ce4e5b9;
 }
 
@@ -236,18 +238,18 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
 
 // Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
 // made calls before, and no cancellation is held off, for nothing in it can be cancelled.
-template <typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
                                                           const Run& run) noexcept {
     return may_run_at_once(key, value_size) &&
-           hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, run);
+           hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, run);
 }
 
 // The same of a call whose result is an iterator: of a map or a set.
-template <typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
@@ -258,7 +260,8 @@ template <typename Handle, typename Run>
                   HashedTypes<Handle>::kind == ContainerKind::set);
     EntryPlace place;
     if (!may_run_at_once(key, value_size) ||
-        !hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, place, run)) {
+        !hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, place,
+                                            run)) {
         return false;
     }
     set_iterator(it, handle, place, data::Scope::all);

@@ -207,9 +207,10 @@ template <typename Found, typename Handle>
                                         std::span<const std::byte> key,
                                         Found& found) noexcept {
     data::EntryResult at_once;
-    if (run_at_once(handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
-            return data::TableCalls::find_in(here, place, key, {});
-        })) [[likely]] {
+    if (run_at_once<data::TableCalls::Finding>(
+            handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
+                return data::TableCalls::find_in(here, place, key, {});
+            })) [[likely]] {
         found.success = at_once.effect == table::Effect::done ? 1 : 0;
     } else {
         found = find_long<Found>(call, handle, key);
@@ -247,13 +248,11 @@ It erase(const char* call, const It& it) noexcept {
                 return base::Status(base::Code::argument, "the iterator is at no entry");
             auto erased = hashed.erase_record(name, place_of(it));
             if (!erased.is_ok()) return std::move(erased).failure();
+            if (erased.value().effect != table::Effect::done)
+                return base::Status(base::Code::stale, "the entry was erased before");
             const Scope scope = it.is_local != 0 ? Scope::local : Scope::all;
             auto next = data::HashedWalk(hashed).next(name, place_of(it), scope);
             if (!next.is_ok()) return std::move(next).failure();
-            if (erased.value().effect != table::Effect::done) {
-                tell({base::Code::stale, std::string(call) + ": the entry was erased before"},
-                     false);
-            }
             return iterator_at(handle, next.value(), scope);
         });
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acp_put, acp_get and acp_put_signal: the inline path first, then the long way.
-#include <array>
-#include <cstring>
-#include <span>
-
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
 #include "gma/inline_access.hpp"
+#include "message/signalled_put.hpp"
 
 #include <acp/access.h>
-
-#include "operations/put_signal.hpp"
 
 namespace {
 
@@ -36,15 +31,27 @@ template <typename Issue>
     return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
+template <bool is_get>
 [[gnu::noinline]] acp_handle_t pointer_long(acp_ga_t address,
-                                            const gma::LocalEnds::End& end,
+                                            char* pointer,
+                                            std::size_t bytes,
                                             acp_handle_t order) noexcept {
-    const auto call = end.is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
-    return issue_long(end.is_get ? "acp_get" : "acp_put", order, [&](gma::Gma& gma) {
-        const gma::PointerCopy copy{address, end, call};
+    return issue_long(is_get ? "acp_get" : "acp_put", order, [=](gma::Gma& gma) {
+        const gma::PointerCopy copy{address,
+                                    {pointer, bytes, is_get},
+                                    is_get ? memory::IssuedBy::get : memory::IssuedBy::put};
         if (api::is_checking()) api::check_overlap(gma.space(), copy);
         return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
     });
+}
+
+// pointer_long() of what the inline path has declined: the line names the address.
+template <bool is_get>
+[[gnu::noinline]] acp_handle_t pointer_declined(const memory::HazardLine& line,
+                                                char* pointer,
+                                                std::size_t bytes,
+                                                acp_handle_t order) noexcept {
+    return pointer_long<is_get>(line.target.load(std::memory_order_relaxed), pointer, bytes, order);
 }
 
 template <bool is_get>
@@ -52,53 +59,19 @@ template <bool is_get>
                                                        char* pointer,
                                                        std::size_t bytes,
                                                        acp_handle_t order) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr && pointer != nullptr)
-        [[likely]] {
-        const gma::Handle handle = gma::pointer_inline<plain, is_get>(
-            api::fast_path, *line, address, pointer, bytes, static_cast<gma::Handle>(order));
-        if (handle != 0) [[likely]] {
-            return static_cast<acp_handle_t>(handle);
-        }
+    memory::HazardLine* const line = api::inline_line;
+    if (line == nullptr || pointer == nullptr) [[unlikely]] {
+        return pointer_long<is_get>(address, pointer, bytes, order);
     }
-    return pointer_long(address, {pointer, bytes, is_get}, order);
+    return static_cast<acp_handle_t>(gma::pointer_inline<plain, is_get>(
+        api::fast_path, *line, address, pointer, bytes, static_cast<gma::Handle>(order), [=] {
+            return static_cast<gma::Handle>(pointer_declined<is_get>(*line, pointer, bytes, order));
+        }));
 }
 
 // A put is only read from.
 char* as_end(const void* source) noexcept {
     return static_cast<char*>(const_cast<void*>(source));
-}
-
-// One message to another node, where the bytes are few and can be taken now.
-gma::Handle issue_as_operation(gma::Gma& gma,
-                               const gma::PointerCopy& put,
-                               const gma::Signal& signal,
-                               gma::Handle order) {
-    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
-    const operations::PutSignal head{put.address, signal.word, signal.value};
-    std::memcpy(arguments.data(), &head, sizeof head);
-    if (put.end.bytes != 0) {
-        local::move_bytes(reinterpret_cast<char*>(arguments.data() + sizeof head), put.end.memory,
-                          put.end.bytes);
-    }
-    gma::Invocation call;
-    call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
-    call.operation = operations::put_signal_add_number;
-    call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
-    return gma.issue_invoke(call, order);
-}
-
-gma::Handle issue_signalled(gma::Gma& gma,
-                            const gma::PointerCopy& put,
-                            const gma::Signal& signal,
-                            gma::Handle order) {
-    const bool is_operation =
-        put.end.bytes <= operations::put_signal_bytes_max &&
-        (put.end.memory != nullptr || put.end.bytes == 0) &&
-        gma.can_invoke(operations::put_signal_add_number,
-                       sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
-        gma.is_satisfied(order);
-    return is_operation ? issue_as_operation(gma, put, signal, order)
-                        : gma.issue_signalled(put, signal, order);
 }
 
 // The add behind a put that the inline path has run.
@@ -116,7 +89,7 @@ gma::Handle issue_signalled(gma::Gma& gma,
             api::check_overlap(gma.space(), put);
             api::check_signal(gma.space(), put, signal);
         }
-        return issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
+        return message::issue_signalled(gma, put, signal, static_cast<gma::Handle>(order));
     });
 }
 
@@ -124,11 +97,17 @@ gma::Handle issue_signalled(gma::Gma& gma,
 
 extern "C" {
 
-acp_handle_t acp_put(acp_ga_t target, const void* source, size_t size, acp_handle_t order) {
+[[gnu::aligned(64)]] acp_handle_t acp_put(acp_ga_t target,
+                                          const void* source,
+                                          size_t size,
+                                          acp_handle_t order) {
     return run_pointer<false>(target, as_end(source), size, order);
 }
 
-acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_handle_t order) {
+[[gnu::aligned(64)]] acp_handle_t acp_get(void* target,
+                                          acp_ga_t source,
+                                          size_t size,
+                                          acp_handle_t order) {
     return run_pointer<true>(source, static_cast<char*>(target), size, order);
 }
 
@@ -141,7 +120,8 @@ acp_handle_t acp_put_signal(acp_ga_t target,
     if (memory::HazardLine* line = api::inline_line; line != nullptr && source != nullptr)
         [[likely]] {
         if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, as_end(source), size,
-                                              static_cast<gma::Handle>(order)) != 0) {
+                                              static_cast<gma::Handle>(order),
+                                              [] { return gma::handle_null; }) != 0) {
             std::uint64_t old = 0;
             const gma::Handle handle =
                 gma::fetch_inline<plain, std::uint64_t, memory::Operation::add>(

@@ -156,7 +156,7 @@ acp_ga_t create_sequence(const char* name,
 }
 
 int destroy_sequence(const SequenceCall& call) noexcept {
-    const bool is_ok = run<Gravity::failure_ends>(call.name, false, [&]() -> Status {
+    const bool is_ok = run<Gravity::misuse_ends>(call.name, false, [&]() -> Status {
         return named(call, "", library().sequences->destroy(sequence_of(call, call.address)));
     });
     return is_ok ? 0 : -1;

@@ -163,7 +163,8 @@ int acp_sync_team(acp_team_t team) {
 
 int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns) {
     constexpr const char* call = "acp_sync_team_timeout";
-    return api::run<Gravity::reported>(call, int{ACP_ERR_STATE}, [&]() -> Result<int> {
+    constexpr int refused = -1;
+    const int ended_with = api::run<Gravity::reported>(call, int{refused}, [&]() -> Result<int> {
         auto status = library().teams->run(
             number_of(team), {CollectiveCall::sync, 0},
             [](team::Team& met) { return team::synchronize(met); }, gma::Deadline(timeout_ns));
@@ -171,6 +172,7 @@ int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns) {
         if (code != Code::ok) api::keep(api::in_call(call, std::move(status)));
         return static_cast<int>(code);
     });
+    return ended_with == refused ? acp_errno() : ended_with;
 }
 
 }  // extern "C"

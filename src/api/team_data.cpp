@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/team.h>: what members of a team send each other.
+#include <array>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "api/team_calls.hpp"
@@ -15,11 +17,25 @@ using team::CollectiveCall;
 using team::Combiner;
 using team::Signature;
 
+constexpr std::array<const char*, 7> type_names{
+    "", "ACP_INT32", "ACP_UINT32", "ACP_INT64", "ACP_UINT64", "ACP_FLOAT", "ACP_DOUBLE"};
+constexpr std::array<const char*, 7> operation_names{"",        "ACP_SUM", "ACP_MIN", "ACP_MAX",
+                                                     "ACP_AND", "ACP_OR",  "ACP_XOR"};
+
+bool is_one_of(const std::array<const char*, 7>& names, int number) noexcept {
+    return number > 0 && static_cast<std::size_t>(number) < names.size();
+}
+
 Result<Combiner> combiner_of(int type, int operation) {
     const auto found = Combiner::of(type, operation);
     if (found.has_value()) return *found;
-    return Status(Code::argument, "there is no operation " + std::to_string(operation) +
-                                      " on the type " + std::to_string(type));
+    if (!is_one_of(type_names, type))
+        return Status(Code::argument, "there is no type " + std::to_string(type));
+    if (!is_one_of(operation_names, operation))
+        return Status(Code::argument, "there is no operation " + std::to_string(operation));
+    return Status(Code::argument,
+                  std::string(operation_names[static_cast<std::size_t>(operation)]) +
+                      " combines integers only, not " + type_names[static_cast<std::size_t>(type)]);
 }
 
 Result<Combiner> combiner_by(acp_combine_t combine, void* context, std::uint64_t size) {

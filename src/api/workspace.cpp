@@ -145,7 +145,7 @@ acp_wsd_t acp_create_ws(size_t size) {
 
 int acp_destroy_ws(acp_wsd_t workspace) {
     constexpr const char* call = "acp_destroy_ws";
-    const bool is_ok = api::run<Gravity::failure_ends>(call, false, [&]() -> base::Status {
+    const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
         auto status = library().workspaces->destroy(workspace_of(workspace));
         return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
     });

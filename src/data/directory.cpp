@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -21,8 +23,9 @@ using base::Status;
 
 namespace {
 
-// What no container has: more tables than a job may have ranks.
-constexpr std::uint64_t tables_max = std::uint64_t{1} << 24;
+using allocator::tables_max;
+
+constexpr std::uint64_t mark_in_first_use = table::DirectoryStart<std::atomic>::mark_in_first_use;
 
 std::string place_of(const ContainerName& name) {
     return std::string("the ") + name_of(name.kind) + " at " + base::hex(name.directory);
@@ -48,7 +51,7 @@ Directories::Directories(gma::Gma& gma, Allocator& allocator) : gma_(gma), alloc
 
 Directories::~Directories() = default;
 
-Status Directories::read(const ContainerName& name, Directory& directory) {
+Status Directories::read(const ContainerName& name, Directory& directory, Use& use) {
     if (name.directory == 0) {
         return {Code::argument, std::string("the ") + name_of(name.kind) + " is null"};
     }
@@ -57,8 +60,10 @@ Status Directories::read(const ContainerName& name, Directory& directory) {
         if (status.code() != Code::address) return status;
         return std::move(status).within(place_of(name));
     }
-    if (head.mark != DirectoryHead::mark_of_directories || head.tables == 0 ||
-        head.tables > tables_max || head.slots == 0 ||
+    const bool is_unused = table::unused::is_of(head.mark ^ mark_in_first_use);
+    use = is_unused ? Use::not_yet : head.mark == mark_in_first_use ? Use::begun : Use::whole;
+    const bool is_one = use != Use::whole || head.mark == DirectoryHead::mark_of_directories;
+    if (!is_one || head.tables == 0 || head.tables > tables_max || head.slots == 0 ||
         head.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
         return {Code::stale, place_of(name) + " was destroyed, or never made"};
     }
@@ -66,24 +71,108 @@ Status Directories::read(const ContainerName& name, Directory& directory) {
         return {Code::stale, place_of(name) + " was destroyed; another container is there now"};
     }
     if (head.kind != static_cast<std::uint32_t>(name.kind)) {
-        return {Code::argument, place_of(name) + " is none: it is a " +
-                                    name_of(static_cast<ContainerKind>(head.kind))};
+        const auto there = static_cast<ContainerKind>(head.kind);
+        return {Code::argument, "a " + std::string(name_of(there)) + " is at global address " +
+                                    base::hex(name.directory) + ", no " + name_of(name.kind)};
     }
     directory.tables.resize(head.tables);
     return get(gma_, directory.tables.data(), head.list, head.tables * sizeof(GlobalAddress));
 }
 
+Status Directories::ask_of_directory(std::uint32_t operation,
+                                     const ContainerName& name,
+                                     const Directory& directory) {
+    const allocator::DirectoryName named{name.directory, directory.head.id};
+    return ask(gma_, {static_cast<std::uint32_t>(gma_.space().layout().process(name.directory)),
+                      operation,
+                      std::as_bytes(std::span(&named, 1)),
+                      {},
+                      nullptr});
+}
+
+// The first failure.
+Status Directories::ask_of_tables(std::uint32_t operation, const Directory& directory) {
+    Asks asks(gma_);
+    std::vector<std::uint64_t> results(directory.tables.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const GlobalAddress table = directory.tables[i];
+        if (table == 0) continue;
+        const allocator::TableName name{table, directory.head.id};
+        asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)), operation,
+                  std::as_bytes(std::span(&name, 1)),
+                  std::as_writable_bytes(std::span(&results[i], 1)), nullptr});
+    }
+    return asks.wait();
+}
+
+// From now on the container does not go with its maker. Should that be gone already, some of its tables may be too.
+Status Directories::begin_use(const ContainerName& name, const Directory& directory) {
+    auto status = ask_of_directory(allocator::directory_use_number, name, directory);
+    return status.code() == Code::stale
+               ? Status(
+                     Code::stale,
+                     place_of(name) + " is gone with the rank that made it, before anybody used it")
+               : std::move(status);
+}
+
+// Any call on a table is its first use.
+Status Directories::end_first_use(const ContainerName& name, const Directory& directory) {
+    auto status = ask_of_tables(allocator::table_entries_number, directory);
+    if (status.code() == Code::stale) (void)destroy(name);
+    if (!status.is_ok()) return status;
+    auto mark = gma_.fetch<std::uint64_t, memory::Operation::compare_swap>(
+        name.directory + offsetof(DirectoryHead, mark),
+        {DirectoryHead::mark_of_directories, mark_in_first_use});
+    return mark.is_ok() ? Status() : std::move(mark).failure();
+}
+
 Result<Directory> Directories::fetch(const ContainerName& name) {
+    for (;;) {
+        Directory directory;
+        Use use = Use::whole;
+        auto status = read(name, directory, use);
+        if (status.is_ok() && use == Use::whole) {
+            keep(name.directory, directory);
+            return directory;
+        }
+        if (status.is_ok()) {
+            status =
+                use == Use::not_yet ? begin_use(name, directory) : end_first_use(name, directory);
+        }
+        if (!status.is_ok()) return status;
+    }
+}
+
+void Directories::destroy_tables(const Directory& directory) noexcept {
+    try {
+        (void)ask_of_tables(allocator::table_destroy_number, directory);
+    } catch (const std::bad_alloc&) {
+        // Without memory for the calls the tables stay until the heaps are emptied.
+    }
+}
+
+Status Directories::destroy(const ContainerName& name) {
     Directory directory;
-    if (auto status = read(name, directory); !status.is_ok()) return status;
-    keep(name.directory, directory);
-    return directory;
+    Use use = Use::whole;
+    auto status = read(name, directory, use);
+    if (status.is_ok() && use == Use::not_yet) status = begin_use(name, directory);
+    if (!status.is_ok()) return status;
+    forget(name.directory);
+    destroy_tables(directory);
+    status = ask_of_directory(allocator::directory_destroy_number, name, directory);
+    if (status.code() != Code::stale) return status;
+    return {Code::stale, place_of(name) + " was destroyed by another call"};
 }
 
 void Directories::keep(GlobalAddress address, const Directory& directory) {
     open_heaps(directory);
     const std::lock_guard lock(lock_);
-    Copy& copy = copies_[index_of(address)];
+    if (made_ == nullptr) {
+        made_ = std::make_unique<Copy[]>(kept_max);
+        // release: whoever sees them sees them empty; partner: find()
+        copies_.store(made_.get(), std::memory_order_release);
+    }
+    Copy& copy = made_[index_of(address)];
     KnownTable* room = nullptr;
     if (directory.tables.size() > copy.room_of_tables) {
         const std::uint64_t words = std::bit_ceil(directory.tables.size());
@@ -96,7 +185,8 @@ void Directories::keep(GlobalAddress address, const Directory& directory) {
 
 void Directories::forget(GlobalAddress directory) noexcept {
     const std::lock_guard lock(lock_);
-    Copy& copy = copies_[index_of(directory)];
+    if (made_ == nullptr) return;
+    Copy& copy = made_[index_of(directory)];
     if (relaxed(copy.directory) == directory) copy.directory.store(0, std::memory_order_relaxed);
 }
 
@@ -123,7 +213,9 @@ TablePlace Directories::place_in(const Directory& directory,
     const DirectoryHead& head = directory.head;
     TablePlace place;
     place.id = head.id;
-    place.hash = hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
+    place.function = static_cast<hash::HashFunction>(head.hash);
+    place.seed = head.seed;
+    place.hash = hash_of_key(place.function, place.seed, key);
     place.index = table_of(place.hash, head.slots, head.tables);
     place.slots = head.slots;
     place.tables = head.tables;

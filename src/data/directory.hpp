@@ -7,7 +7,6 @@
 // Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -20,6 +19,8 @@
 #include "data/allocator.hpp"
 #include "gma/gma.hpp"
 #include "hash/hash_function.hpp"
+
+#include "allocator/directory_operations.hpp"
 
 namespace acp::data {
 
@@ -37,21 +38,7 @@ struct ContainerName {
 // "map", for messages.
 [[nodiscard]] const char* name_of(ContainerKind kind) noexcept;
 
-// What the directory holds. The addresses of the tables are a block of their own, so that containers can be swapped.
-struct DirectoryHead {
-    std::uint64_t mark = 0;  // mark_of_directories; 0: destroyed
-    std::uint64_t id = 0;    // of the container, and of its tables
-    std::uint32_t kind = 0;
-    std::uint32_t hash = 0;  // a hash::HashFunction
-    std::uint64_t seed = 0;
-    std::uint64_t slots = 0;  // of each table, at first
-    std::uint64_t tables = 0;
-    GlobalAddress list = 0;  // of so many addresses
-
-    static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
-};
-
-static_assert(sizeof(DirectoryHead) == 56);
+using allocator::DirectoryHead;
 
 // A directory as one process knows it.
 struct Directory {
@@ -83,6 +70,8 @@ struct TablePlace {
     // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
     allocator::NodeHeap* heap = nullptr;
     table::BlockNumber block = 0;
+    hash::HashFunction function = hash::HashFunction::crc64;  // of the container's keys
+    std::uint64_t seed = 0;
 };
 
 // The copies of one process.
@@ -100,13 +89,18 @@ public:
     [[nodiscard, gnu::always_inline]] bool find(const ContainerName& name,
                                                 std::span<const std::byte> key,
                                                 TablePlace& place) const noexcept {
-        const Copy& copy = copies_[index_of(name.directory)];
+        // acquire: pairs with the release in keep()
+        const Copy* const copies = copies_.load(std::memory_order_acquire);
+        if (copies == nullptr) [[unlikely]]
+            return false;
+        const Copy& copy = copies[index_of(name.directory)];
         // acquire: what belongs to this version; partner: keep()
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) [[unlikely]]
             return false;
-        const auto function = static_cast<hash::HashFunction>(relaxed(copy.hash));
-        place.hash = hash_of_key(function, relaxed(copy.seed), key);
+        place.function = static_cast<hash::HashFunction>(relaxed(copy.hash));
+        place.seed = relaxed(copy.seed);
+        place.hash = hash_of_key(place.function, place.seed, key);
         place.id = relaxed(copy.id);
         // acquire: whoever sees this count sees room for so many; partner: write()
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
@@ -124,7 +118,9 @@ public:
     [[nodiscard]] bool find_table(const ContainerName& name,
                                   std::uint64_t index,
                                   TablePlace& place) const noexcept {
-        const Copy& copy = copies_[index_of(name.directory)];
+        const Copy* const copies = copies_.load(std::memory_order_acquire);  // as in find()
+        if (copies == nullptr) return false;
+        const Copy& copy = copies[index_of(name.directory)];
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) return false;
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
@@ -134,10 +130,17 @@ public:
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
-    // Reads a directory and keeps a copy. Blocks where it is of another node.
+    // Reads a directory and keeps a copy; the container is in use from then on. Blocks where it is of another node.
     // Errors: address (no directory is there), stale (destroyed, or another container is there), argument (of another kind),
     // peer, memory.
     base::Result<Directory> fetch(const ContainerName& name);
+
+    // Destroys a container: first its tables, then its directory. Where the process is killed in between, the directory is still there, and
+    // whoever knows of the container destroys what is left of it. Of several that destroy it one succeeds. Errors: as of fetch().
+    base::Status destroy(const ContainerName& name);
+
+    // Destroys tables, those that are there.
+    void destroy_tables(const Directory& directory) noexcept;
 
     // Where a key, or the table of a number, is, by a directory that fetch() has read.
     [[nodiscard]] TablePlace place_in(const Directory& directory,
@@ -191,7 +194,16 @@ private:
         return static_cast<std::uint32_t>((directory * 0x9e3779b97f4a7c15) >> 56);
     }
 
-    base::Status read(const ContainerName& name, Directory& directory);
+    // How far a container is from its first use: none before the one after it has ended.
+    enum class Use : std::uint8_t { not_yet, begun, whole };
+
+    base::Status read(const ContainerName& name, Directory& directory, Use& use);
+    base::Status begin_use(const ContainerName& name, const Directory& directory);
+    base::Status end_first_use(const ContainerName& name, const Directory& directory);
+    base::Status ask_of_directory(std::uint32_t operation,
+                                  const ContainerName& name,
+                                  const Directory& directory);
+    base::Status ask_of_tables(std::uint32_t operation, const Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
     void open_heaps(const Directory& directory);
     //   room  nullptr, or where the tables of the copy are kept from now on
@@ -204,7 +216,11 @@ private:
     Allocator& allocator_;
     std::mutex lock_;
     std::vector<std::unique_ptr<KnownTable[]>> rooms_;  // of all copies, once used
-    std::array<Copy, kept_max> copies_;
+    // kept_max of them, made with the first that is kept: a program without containers does without 32 KiB
+    std::unique_ptr<Copy[]> made_;
+    std::atomic<Copy*> copies_{nullptr};  // those, or nullptr
 };
+
+static_assert(sizeof(Directories) <= 256, "every rank has it, also one without containers");
 
 }  // namespace acp::data

@@ -26,7 +26,7 @@ Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
     const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
                                           options.kind == ContainerKind::multimap ? 1U : 0U,
-                                          directory.head.id};
+                                          directory.head.id, gma_.space().process()};
     directory.tables.assign(options.processes.size(), 0);
     Status status;
     {
@@ -43,70 +43,42 @@ Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
         status = allocator_.no_room(options.processes[i],
                                     options.slots * sizeof(table::Bucket<std::atomic>));
     }
-    if (!status.is_ok()) drop_tables(directory);
+    if (!status.is_ok()) directories_.destroy_tables(directory);
     return status;
 }
 
-void Hashed::drop_tables(const Directory& directory) noexcept {
-    try {
-        Asks asks(gma_);
-        for (const GlobalAddress table : directory.tables) {
-            if (table == 0) continue;
-            const allocator::TableName name{table, directory.head.id};
-            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
-                      allocator::table_destroy_number,
-                      std::as_bytes(std::span(&name, 1)),
-                      {},
-                      nullptr});
-        }
-        (void)asks.wait();
-    } catch (const std::bad_alloc&) {
-        // Without memory for the calls the tables stay until the heaps are emptied.
-    }
-}
-
+// The directory and the tables are lent to this process until the first use: killed before it has told anybody of them, it leaves none.
 Result<ContainerName> Hashed::create(const HashedOptions& options) {
     Directory directory;
     DirectoryHead& head = directory.head;
-    head.mark = DirectoryHead::mark_of_directories;
     while (head.id == 0) os::fill_random(std::as_writable_bytes(std::span(&head.id, 1)));
     head.kind = static_cast<std::uint32_t>(options.kind);
     head.hash = static_cast<std::uint32_t>(options.hash);
     head.seed = options.seed;
     head.slots = options.slots;
     head.tables = options.processes.size();
-    const std::array<std::uint64_t, 2> sizes{sizeof head, head.tables * sizeof(GlobalAddress)};
-    std::array<GlobalAddress, 2> blocks{};
-    auto status = allocator_.allocate_many(options.directory_process, sizes, blocks,
-                                           allocator::BlockOwner::container);
+    const allocator::DirectoryMake request{head, gma_.space().process()};
+    ContainerName name{0, head.id, options.kind};
+    std::uint32_t told = 0;
+    auto status = allocator_.ask({options.directory_process, allocator::directory_make_number,
+                                  std::as_bytes(std::span(&request, 1)),
+                                  std::as_writable_bytes(std::span(&name.directory, 1)), &told});
     if (!status.is_ok()) return status;
-    head.list = blocks[1];
+    const std::uint64_t list_bytes = head.tables * sizeof(GlobalAddress);
+    if (name.directory == 0)
+        return allocator_.no_room(options.directory_process, sizeof head + list_bytes);
     status = make_tables(options, directory);
     if (status.is_ok()) {
-        status = data::put(gma_, head.list, directory.tables.data(), sizes[1]);
-        if (status.is_ok()) status = data::put(gma_, blocks[0], &head, sizeof head);
-        if (status.is_ok()) return ContainerName{blocks[0], head.id, options.kind};
-        drop_tables(directory);
+        status = data::put(gma_, name.directory + sizeof head, directory.tables.data(), list_bytes);
+        if (status.is_ok()) return name;
+        directories_.destroy_tables(directory);
     }
-    (void)allocator_.free_many(blocks, allocator::BlockOwner::container);
+    (void)directories_.destroy(name);
     return status;
 }
 
-// Whoever clears the mark destroys the container.
 Status Hashed::destroy(const ContainerName& name) {
-    auto directory = directories_.fetch(name);
-    if (!directory.is_ok()) return std::move(directory).failure();
-    auto mark = gma_.fetch<std::uint64_t, memory::Operation::compare_swap>(
-        name.directory, {0, DirectoryHead::mark_of_directories});
-    if (!mark.is_ok()) return std::move(mark).failure();
-    directories_.forget(name.directory);
-    if (mark.value() != DirectoryHead::mark_of_directories) {
-        return {Code::stale, std::string("the ") + name_of(name.kind) + " at " +
-                                 base::hex(name.directory) + " was destroyed by another call"};
-    }
-    drop_tables(directory.value());
-    const std::array<GlobalAddress, 2> blocks{directory.value().head.list, name.directory};
-    return allocator_.free_many(blocks, allocator::BlockOwner::container);
+    return directories_.destroy(name);
 }
 
 Status Hashed::place_anew(const ContainerName& name, Bytes key, TablePlace& place) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -47,8 +48,15 @@ public:
     //   gma, allocator  outlive this
     Hashed(gma::Gma& gma, Allocator& allocator);
 
-    // Errors: memory (no room in a heap), peer, unsupported (the job has no heaps); then nothing is left of it.
+    // Until its first use the container goes with this process, should that die. Errors: memory (no room in a heap), peer,
+    // unsupported (the job has no heaps); then nothing is left of it.
     base::Result<ContainerName> create(const HashedOptions& options);
+
+    // Uses a container, so that it stays whoever dies.
+    base::Status begin_use(const ContainerName& name) {
+        auto directory = directories_.fetch(name);
+        return directory.is_ok() ? base::Status() : std::move(directory).failure();
+    }
 
     // Of several that destroy a container one succeeds. Errors, as of all that follows: those of Directories::fetch, peer.
     base::Status destroy(const ContainerName& name);
@@ -69,11 +77,12 @@ public:
                                      EntryPlace* entry);
     base::Result<EntryResult> erase(const ContainerName& name, Bytes key);
 
-    // The same at once, if the table of the key is of this node and was used before: run(TableCalls::Here&, place) is one of
-    // TableCalls::find_in() and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    // The same at once, if the table of the key is of this node and was used before: run(Where&, place) is one of TableCalls::find_in()
+    // and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    //   Where TableCalls::Here, or Finding
     //   line  the calling thread's own
     //   key   less than 4 GiB, as all that is put
-    template <typename Run>
+    template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const ContainerName& name,
                                                        Bytes key,
@@ -81,12 +90,12 @@ public:
                                                        const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
-        return tables_.run_at_once(line, place, result,
-                                   [&](TableCalls::Here& here) { return run(here, place); });
+        return tables_.run_at_once<Where>(line, place, result,
+                                          [&](Where& here) { return run(here, place); });
     }
 
     // The same, of an entry of a map or a set, whose place is told: behind all where there is none.
-    template <typename Run>
+    template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const ContainerName& name,
                                                        Bytes key,
@@ -95,8 +104,8 @@ public:
                                                        const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
-        if (!tables_.run_at_once(line, place, result,
-                                 [&](TableCalls::Here& here) { return run(here, place); })) {
+        if (!tables_.run_at_once<Where>(line, place, result,
+                                        [&](Where& here) { return run(here, place); })) {
             return false;
         }
         entry = result.record != 0 ? place_by_key(place, key, result)
@@ -155,7 +164,6 @@ private:
     base::Result<TablePlace> place_of_entry(const ContainerName& name, const EntryPlace& entry);
     base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
     base::Status make_tables(const HashedOptions& options, Directory& directory);
-    void drop_tables(const Directory& directory) noexcept;
 
     gma::Gma& gma_;
     Allocator& allocator_;

@@ -381,9 +381,32 @@ Status HashedWalk::give_tables(const Directory& directory, std::uint64_t to) {
     return asks.wait();
 }
 
-Status HashedWalk::write(const ContainerName& name, const DirectoryHead& head) {
-    auto status = put(hashed_.tables().gma(), name.directory, &head, sizeof head);
+// Makes a directory lead to the tables of another one. Its own identity stays, and its list, if that has room for them.
+Status HashedWalk::lead_to(const ContainerName& name, DirectoryHead own, const Directory& other) {
+    gma::Gma& gma = hashed_.tables().gma();
+    Allocator& allocator = hashed_.tables().allocator();
+    const std::uint32_t process = hashed_.tables().process_of(name.directory);
+    const std::uint64_t tables = other.tables.size();
+    own.hash = other.head.hash;
+    own.seed = other.head.seed;
+    own.slots = other.head.slots;
+    own.tables = tables;
+    GlobalAddress before = 0;
+    if (tables > own.room) {
+        auto list =
+            allocator.allocate(process, tables * sizeof(GlobalAddress), allocator::alignment_least,
+                               allocator::BlockOwner::container);
+        if (!list.is_ok()) return std::move(list).failure();
+        before = own.more != 0 ? own.list : 0;
+        own.list = list.value();
+        own.more = table::link::to(table::number_of(own.list - allocator.start_of(process)));
+        own.room = tables;
+    }
+    auto status = put(gma, own.list, other.tables.data(), tables * sizeof(GlobalAddress));
+    if (status.is_ok()) status = put(gma, name.directory, &own, sizeof own);
     hashed_.directories().forget(name.directory);
+    if (before != 0 && status.is_ok())
+        status = allocator.free(before, allocator::BlockOwner::container);
     return status;
 }
 
@@ -393,16 +416,12 @@ Status HashedWalk::exchange(const ContainerName& one, const ContainerName& other
     if (!first.is_ok()) return std::move(first).failure();
     auto second = hashed_.directories().fetch(other);
     if (!second.is_ok()) return std::move(second).failure();
-    const std::uint64_t first_id = first.value().head.id;
-    const std::uint64_t second_id = second.value().head.id;
-    if (auto status = give_tables(first.value(), second_id); !status.is_ok()) return status;
-    if (auto status = give_tables(second.value(), first_id); !status.is_ok()) return status;
-    DirectoryHead of_one = second.value().head;
-    DirectoryHead of_other = first.value().head;
-    of_one.id = first_id;
-    of_other.id = second_id;
-    if (auto status = write(one, of_one); !status.is_ok()) return status;
-    return write(other, of_other);
+    const DirectoryHead of_first = first.value().head;
+    const DirectoryHead of_second = second.value().head;
+    if (auto status = give_tables(first.value(), of_second.id); !status.is_ok()) return status;
+    if (auto status = give_tables(second.value(), of_first.id); !status.is_ok()) return status;
+    if (auto status = lead_to(one, of_first, second.value()); !status.is_ok()) return status;
+    return lead_to(other, of_second, first.value());
 }
 
 }  // namespace acp::data

@@ -102,7 +102,7 @@ private:
                                   std::vector<std::byte>& key,
                                   std::vector<std::byte>& value);
     base::Status give_tables(const Directory& directory, std::uint64_t to);
-    base::Status write(const ContainerName& name, const DirectoryHead& head);
+    base::Status lead_to(const ContainerName& name, DirectoryHead own, const Directory& other);
 
     Hashed& hashed_;
 };

@@ -34,7 +34,9 @@ std::span<std::byte> room_at(void* to, std::uint64_t bytes) noexcept {
 
 Result<GlobalAddress> Lists::make(std::uint32_t process) {
     ListBuffer result;
-    auto told = asks_.ask(0, process, allocator::list_make_number, {}, result);
+    const std::uint64_t maker = space_.process();
+    auto told = asks_.ask(0, process, allocator::list_make_number, ListMessage().add(maker).bytes(),
+                          result);
     if (!told.is_ok()) return std::move(told).failure();
     const auto address = value_in<GlobalAddress>(result);
     if (address == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));

@@ -214,7 +214,7 @@ Result<GlobalAddress> Sequences::make(std::uint32_t process,
     if (!heap.is_ok()) return std::move(heap).failure();
     GlobalAddress address = 0;
     if (heap.value() == nullptr) {
-        const allocator::SequenceMake request{kind, bytes, capacity};
+        const allocator::SequenceMake request{kind, bytes, capacity, gma_.space().process()};
         std::uint32_t told = 0;
         auto status = allocator_.ask({process, allocator::sequence_make_number,
                                       std::as_bytes(std::span(&request, 1)),
@@ -225,7 +225,7 @@ Result<GlobalAddress> Sequences::make(std::uint32_t process,
         allocator::NodeSequences sequences(*heap.value(), gma_.hazards().index_of(lease.line()));
         table::BlockNumber made = 0;
         (void)sequences.with_room([&] {
-            made = sequences->make(kind, bytes, capacity);
+            made = sequences->make(kind, bytes, capacity, gma_.space().process());
             return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
         });
         sequences->keep();

@@ -26,6 +26,12 @@ inline constexpr std::uint32_t caches_per_process = 32;
     return {process * caches_per_process, caches_per_process};
 }
 
+// Who has taken over a cache, and from whom: a dead one, whose work may not be finished. Cache numbers + 1; 0: nobody.
+struct CacheTaker {
+    std::uint32_t number = 0;
+    std::uint32_t before = 0;
+};
+
 class CachePlaces {
 public:
     //   memory     bytes(processes), zero at first, aligned to 64
@@ -67,20 +73,21 @@ public:
 
     // Takes over a cache that no call uses, until let_go(). nullptr: a call uses it, or somebody else has taken it over.
     //   taker  the caller's own cache
-    //   dead   who had taken it over and is dead, number + 1; 0: nobody
+    //   dead   who had taken it over and is dead
     [[nodiscard]] ThreadCache* take_over(CacheNumber number,
                                          CacheNumber taker,
-                                         std::uint64_t dead = 0) const noexcept {
+                                         CacheTaker dead = {}) const noexcept {
         CachePlace& place = places_[number];
         if (place.is_in_use.load(std::memory_order_relaxed) != 0) return nullptr;
+        std::uint64_t expected = packed(dead);
         // seq_cst: then we look whether a call uses it; partner: mark_in_use(), then the look at the taker
-        if (!place.taker.compare_exchange_strong(dead, std::uint64_t{taker} + 1,
+        if (!place.taker.compare_exchange_strong(expected, packed({taker + 1U, dead.number}),
                                                  std::memory_order_seq_cst)) {
             return nullptr;
         }
         const bool is_ordered = order_all_ == nullptr || order_all_();
         if (!is_ordered || place.is_in_use.load(std::memory_order_seq_cst) != 0) {
-            place.taker.store(dead, std::memory_order_release);
+            place.taker.store(packed(dead), std::memory_order_release);
             return nullptr;
         }
         place.cache.set_number(number);
@@ -89,20 +96,24 @@ public:
 
     // Ends what take_over() began.
     //   dead  as there, where its work is not finished yet
-    void let_go(CacheNumber number, std::uint64_t dead = 0) const noexcept {
+    void let_go(CacheNumber number, CacheTaker dead = {}) const noexcept {
         // release: what was done to the cache; partner: borrow()
-        places_[number].taker.store(dead, std::memory_order_release);
+        places_[number].taker.store(packed(dead), std::memory_order_release);
     }
 
-    // Who has taken over a cache, number + 1; 0: nobody.
-    [[nodiscard]] std::uint64_t taker_of(CacheNumber number) const noexcept {
-        return places_[number].taker.load(std::memory_order_seq_cst);
+    [[nodiscard]] CacheTaker taker_of(CacheNumber number) const noexcept {
+        const std::uint64_t word = places_[number].taker.load(std::memory_order_seq_cst);
+        return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
     }
 
 private:
+    [[nodiscard]] static constexpr std::uint64_t packed(CacheTaker taker) noexcept {
+        return std::uint64_t{taker.before} << 32 | taker.number;
+    }
+
     struct alignas(64) CachePlace {
         std::atomic<std::uint32_t> is_in_use;  // writers: the threads of its process
-        std::atomic<std::uint64_t> taker;  // number + 1 of the cache whose user has taken it over
+        std::atomic<std::uint64_t> taker;      // a packed CacheTaker
         ThreadCache cache;
     };
 

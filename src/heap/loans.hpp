@@ -2,7 +2,10 @@
 // Blocks of a heap that are lent to a process: it was given the block for bytes on their way, and nobody else knows of it. A loan names
 // the block and the process; it ends when the block becomes a container's or is free again. Whoever finds the process gone ends
 // its loans and frees the blocks. A call on behalf of the process holds the loan while it uses the block, and nobody ends it meanwhile;
-// after the loan was ended for a process that was taken for dead, what that one still asks for is refused.
+// after the loan was ended for a process that was taken for dead, what that one still asks for is refused. A loan is taken off when its
+// block is about to be freed, so that who is killed at that leaves either the loan or a block of which it has told
+// (table/freeing.hpp).
+// A container that nobody has used yet is lent to the process that made it: its first use ends that loan, whoever uses it.
 // Written by the gateway of the heap's node on behalf of processes of other nodes, and by whoever finds one of these gone. Zero
 // bytes are no loans. Atomic: as heap/heap.hpp. Any thread; nobody waits.
 // Tests: tests/unit/heap/loans_test.cpp.
@@ -16,26 +19,31 @@
 
 namespace acp::heap {
 
+// What is lent: a block of bytes, or a container that nobody has used yet, by the block it begins with.
+enum class Lent : std::uint64_t { bytes, container };
+
 template <template <class> class Atomic = std::atomic>
 class Loans {
 public:
     //   memory  bytes(count), zero at first, aligned to 8
     //   count   the most loans at the same time
     Loans(char* memory, std::uint32_t count) noexcept
-        : words_(reinterpret_cast<Atomic<std::uint64_t>*>(memory)), count_(count) {}
+        : ender_(reinterpret_cast<Atomic<std::uint64_t>*>(memory)),
+          words_(ender_ + 1),
+          count_(count) {}
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint32_t count) noexcept {
-        return std::uint64_t{count} * sizeof(Atomic<std::uint64_t>);
+        return (std::uint64_t{count} + 1) * sizeof(Atomic<std::uint64_t>);
     }
 
     // false: there is no room for another loan.
     //   process  < processes_max
-    [[nodiscard]] bool lend(Offset block, std::uint32_t process) noexcept {
+    [[nodiscard]] bool lend(Offset block, std::uint32_t process, Lent what = Lent::bytes) noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t none = 0;
-            // release: partner is end_all(), which frees the block
+            // release: partner is end_all(), which has the block freed
             if (words_[i].load(std::memory_order_relaxed) == 0 &&
-                words_[i].compare_exchange_strong(none, packed(block, process),
+                words_[i].compare_exchange_strong(none, packed(block, process, what),
                                                   std::memory_order_release,
                                                   std::memory_order_relaxed)) {
                 return true;
@@ -62,31 +70,90 @@ public:
         (void)change(packed(block, process) | held, 0);
     }
 
-    // Ends the loans of processes that are gone.
+    // Frees a block that is lent to the calling process. false: as end().
+    //   free(block, unlink)  frees it, and calls unlink() just before
+    template <typename Free>
+    [[nodiscard]] bool end_own(Offset block, std::uint32_t process, const Free& free) {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            std::uint64_t loan = packed(block, process);
+            if (words_[i].load(std::memory_order_relaxed) != loan || !begin_to_end(i, loan))
+                continue;
+            end_at(i, free);
+            return true;
+        }
+        return false;
+    }
+
+    // Ends the loans of processes that are gone. false: another one that lives is at it.
+    //   own                  number of the caller among those that do so
+    //   is_dead(number)      whether such a one is dead
     //   is_gone(process)
-    //   free(block)       takes the block of each
-    template <typename IsGone, typename Free>
-    void end_all(const IsGone& is_gone, const Free& free) {
+    //   free(block, unlink, what, process)  as end_own(); may put it off, and does not call unlink() then
+    template <typename IsDead, typename IsGone, typename Free>
+    bool end_all(std::uint32_t own,
+                 const IsDead& is_dead,
+                 const IsGone& is_gone,
+                 const Free& free) {
+        std::uint64_t ender = ender_->load(std::memory_order_acquire);
+        if (ender != 0 && !is_dead(static_cast<std::uint32_t>(ender - 1))) return false;
+        // acq_rel: what the one before has done
+        if (!ender_->compare_exchange_strong(ender, std::uint64_t{own} + 1,
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+            return false;
+        }
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t loan = words_[i].load(std::memory_order_acquire);
             if (loan == 0 || (loan & held) != 0 || !is_gone(process_in(loan))) continue;
-            if (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
-                                                  std::memory_order_relaxed)) {
-                free(block_in(loan));
-            }
+            if ((loan & ending) != 0 || begin_to_end(i, loan)) end_at(i, free);
         }
+        ender_->store(0, std::memory_order_release);
+        return true;
     }
 
-    static constexpr std::uint32_t processes_max = (1U << 27) - 1;  // ranks of a job
+    // Ends the loan of a container, which is used from now on. false: it is being ended, for its process is gone.
+    [[nodiscard]] bool end_by_use(Offset block, std::uint32_t process) noexcept {
+        const std::uint64_t lent = packed(block, process, Lent::container);
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            std::uint64_t loan = words_[i].load(std::memory_order_acquire);
+            if ((loan & ~ending) != lent) continue;
+            // acq_rel: either this call ends it, or another one that uses it, or whoever finds the process gone
+            return loan == lent &&
+                   (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
+                                                      std::memory_order_acquire) ||
+                    loan != (lent | ending));
+        }
+        return true;
+    }
+
+    // Whether the block is lent to any process.
+    [[nodiscard]] bool has(Offset block) const noexcept {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            const std::uint64_t loan = words_[i].load(std::memory_order_acquire);
+            if (loan != 0 && block_in(loan) == block) return true;
+        }
+        return false;
+    }
+
+    static constexpr std::uint32_t processes_max = (1U << 25) - 1;  // ranks of a job
 
 private:
     static constexpr std::uint32_t number_bits = 36;  // of a block, in granules
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
     static constexpr std::uint64_t held = std::uint64_t{1} << 63;
+    // Its block is about to be freed: by the process, or should that be dead, by whoever ends all.
+    static constexpr std::uint64_t ending = std::uint64_t{1} << 62;
+    static constexpr std::uint32_t what_shift = 61;  // a Lent
 
     [[nodiscard]] static constexpr std::uint64_t packed(Offset block,
-                                                        std::uint32_t process) noexcept {
-        return (std::uint64_t{process} + 1) << number_bits | block / granule_bytes;
+                                                        std::uint32_t process,
+                                                        Lent what = Lent::bytes) noexcept {
+        return static_cast<std::uint64_t>(what) << what_shift |
+               (std::uint64_t{process} + 1) << number_bits | block / granule_bytes;
+    }
+
+    [[nodiscard]] static constexpr Lent what_in(std::uint64_t loan) noexcept {
+        return static_cast<Lent>(loan >> what_shift & 1);
     }
 
     [[nodiscard]] static constexpr Offset block_in(std::uint64_t loan) noexcept {
@@ -94,7 +161,21 @@ private:
     }
 
     [[nodiscard]] static constexpr std::uint32_t process_in(std::uint64_t loan) noexcept {
-        return static_cast<std::uint32_t>(((loan & ~held) >> number_bits) - 1);
+        return static_cast<std::uint32_t>((loan >> number_bits & processes_max) - 1);
+    }
+
+    [[nodiscard]] bool begin_to_end(std::uint32_t index, std::uint64_t loan) noexcept {
+        // acq_rel: of several who end a loan one frees the block
+        return words_[index].compare_exchange_strong(loan, loan | ending, std::memory_order_acq_rel,
+                                                     std::memory_order_relaxed);
+    }
+
+    template <typename Free>
+    void end_at(std::uint32_t index, const Free& free) {
+        const std::uint64_t loan = words_[index].load(std::memory_order_relaxed);
+        free(
+            block_in(loan), [&] { words_[index].store(0, std::memory_order_release); },
+            what_in(loan), process_in(loan));
     }
 
     bool change(std::uint64_t loan, std::uint64_t instead) noexcept {
@@ -107,6 +188,7 @@ private:
         return false;
     }
 
+    Atomic<std::uint64_t>* ender_;  // who ends the loans of processes that are gone: its number + 1
     Atomic<std::uint64_t>* words_;
     std::uint32_t count_;
 };

@@ -23,6 +23,7 @@ namespace acp::launch {
 //   timeout           end all ranks; report which were still running
 //   end               end all ranks soon: a rank of another node has failed
 //   leave             every node has sent done
+//   doings NUMBER     tell what the ranks do; the number goes into the answers, which may be late
 //   peers BYTES       followed by that many bytes: where all nodes listen (peer_table.hpp); the agent then starts the ranks
 // Agent to launcher:
 //   reached                   another machine has answered, and its agent waits for key and plan
@@ -30,9 +31,9 @@ namespace acp::launch {
 //   done                      all ranks of this node have ended and their output is passed on; only in a job of several nodes
 //   passed NUMBER             a signal was passed on to all ranks
 //   running RANKS             in answer to timeout, as rank_ranges() writes it
-//   doing NUMBERS             what one rank does (node/awaited.hpp), in answer to doings and timeout
+//   doing NUMBER WORDS        what one rank does (node/awaited.hpp), in answer to doings, with its number, and to timeout, with 0
 //   hang                      a rank has waited in one call for longer than ACP_HANG_TIMEOUT
-//   told                      the last `doing` line was sent, in answer to doings
+//   told NUMBER               the last `doing` line was sent, in answer to doings
 //   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED PROCESS
 //                             a rank failed; STATUS as waitpid reports it, STAGE the SlotState in which it ended,
 //                             UNJOINED the ranks that had ended before without acp_init; then own_end and

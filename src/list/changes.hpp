@@ -223,4 +223,26 @@ ListEffect SharedLists<Atomic>::destroy(BlockNumber list, const Left& left) {
     return ListEffect::done;
 }
 
+template <template <class> class Atomic>
+template <typename Begun>
+bool SharedLists<Atomic>::destroy_unused(BlockNumber list,
+                                         std::uint32_t maker,
+                                         const Begun& begun) {
+    if (!ground_.is_inside(list)) return false;
+    auto& taken = ground_.shown().taken;
+    taken.store(list, std::memory_order_release);
+    std::uint64_t word = mark::of_list(list) ^ table::unused::of(maker);
+    // acq_rel: what its maker wrote; partner: recover(), should this participant be killed
+    if (!ground_.head(list).ring.mark.compare_exchange_strong(
+            word, mark::of(mark::claimed, 0, mark::stamp_of(ground_.own())),
+            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        taken.store(0, std::memory_order_release);
+        return false;
+    }
+    begun();
+    reclaimer_.retire(ground_.own(), list);
+    (void)reclaimer_.scan(ground_.own());
+    return true;
+}
+
 }  // namespace acp::list

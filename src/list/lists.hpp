@@ -27,6 +27,7 @@
 #include "list/payload.hpp"
 #include "list/reclaimer.hpp"
 #include "list/turns.hpp"
+#include "table/first_use.hpp"
 
 namespace acp::list {
 
@@ -68,7 +69,8 @@ public:
     SharedLists& operator=(const SharedLists&) = delete;
 
     // Makes an empty list; it is freed if the process is killed before keep(). 0: there is no room.
-    [[nodiscard]] BlockNumber make() {
+    //   maker  to whose process it is lent until it is used (table/first_use.hpp)
+    [[nodiscard]] BlockNumber make(std::uint64_t maker = table::no_process) {
         auto& own = ground_.shown();
         const BlockNumber list =
             ground_.blocks().allocate(own.made, sizeof(ListHead<Atomic>), heap::granule_bytes);
@@ -79,22 +81,30 @@ public:
         head.ring.previous.store(link::to(list, first), std::memory_order_relaxed);
         head.count.store(count::of(0, first), std::memory_order_relaxed);
         head.turn.store(turn::idle(first), std::memory_order_relaxed);
-        head.ring.mark.store(mark::of_list(list), std::memory_order_release);
+        head.ring.mark.store(
+            table::first_mark<Atomic>(ground_.blocks(), list, mark::of_list(list), maker),
+            std::memory_order_release);
         return list;
     }
 
     // The caller has stored where its new list is.
     void keep() noexcept { ground_.shown().made.store(0, std::memory_order_release); }
 
-    [[nodiscard]] bool is_list(BlockNumber list) const noexcept {
+    [[nodiscard]] bool is_list(BlockNumber list) const {
         return ground_.is_inside(list) &&
-               ground_.head(list).ring.mark.load(std::memory_order_acquire) == mark::of_list(list);
+               table::is_there<Atomic>(ground_.blocks(), ground_.head(list).ring.mark, list,
+                                       mark::of_list(list));
     }
 
     // Takes all elements out, then the list itself. done, no_list. What stays of elements whose bytes are apart: as settle().
     //   left(address)  is called with each that cannot be freed from here
     template <typename Left>
     ListEffect destroy(BlockNumber list, const Left& left);
+
+    // Destroys a list that nobody has used. false: it is none, of this maker.
+    //   begun()  is called once nobody else can use or destroy it
+    template <typename Begun>
+    bool destroy_unused(BlockNumber list, std::uint32_t maker, const Begun& begun);
 
     // How many elements there are.
     [[nodiscard]] std::uint64_t size(BlockNumber list) const noexcept {

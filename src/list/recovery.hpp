@@ -48,6 +48,9 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
         forget_apart();
     const auto forget = [&] { shown.made.store(0, std::memory_order_release); };
     if (is_unseen) {
+        // The head of a list has its mark already.
+        if ((made & table::made::filled) == 0)
+            ground_.node(node).mark.store(0, std::memory_order_release);
         ground_.unlink_and_free(node, table::Spare::second_word, forget);
     } else {
         forget();

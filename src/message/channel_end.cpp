@@ -84,7 +84,9 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     deaths_heeded_ = 0;
     has_found_ = false;
     recovered_at_ns_ = 0;
+    is_known_ = false;
     partner_ring_ = 0;
+    if (is_partner_gone()) return Status::worded(Code::peer, [this] { return fate_of_partner(); });
     const bool is_from_afar = side == Side::receiver && !tools.gma.space().is_on_node(name.sender);
     const RingShape shape(
         is_from_afar ? std::min(far_ring_factor * tools.settings.record_bytes, ring_bytes_max)
@@ -99,8 +101,7 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     os::fill_random(std::as_writable_bytes(std::span(&introduction_.key, 1)).first(4));
     if (side == Side::receiver) open_own_ring();
     Status status = introduce();
-    is_introduced_ = status.is_ok();
-    if (!is_introduced_) drop();
+    if (!status.is_ok()) drop();
     return status;
 }
 
@@ -113,7 +114,7 @@ Status ChannelEnd::introduce() {
         Status status = open({});
         if (!status.is_ok()) return status;
     }
-    auto partner = tools_->pairing.meet(name_, side_, introduction_);
+    auto partner = tools_->pairing.meet(name_, side_, introduction_, is_known_);
     if (!partner.is_ok()) return std::move(partner).failure();
     if (!partner.value().has_value()) return {};
     has_found_ = true;
@@ -273,10 +274,9 @@ void ChannelEnd::drop() noexcept {
         pipe_.give_back();
         // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
         bool is_letter_awaited = false;
-        if (!has_met) {
+        if (!has_met && is_known_) {
             const auto withdrawn = tools_->pairing.withdraw(name_, side_);
-            is_letter_awaited =
-                is_introduced_ && !(withdrawn.is_ok() && withdrawn.value()) && !is_partner_gone();
+            is_letter_awaited = !(withdrawn.is_ok() && withdrawn.value()) && !is_partner_gone();
         }
         if (block_ != 0 && !is_letter_awaited && (side_ == Side::sender || !is_in_order))
             (void)tools_->allocator.free(block_);

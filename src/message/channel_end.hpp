@@ -129,9 +129,9 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool has_found_ = false;      // the partner was there first
-    bool is_introduced_ = false;  // the partner may know of this end
-    bool is_broken_ = false;      // the partner is dead or cut off
+    bool has_found_ = false;  // the partner was there first
+    bool is_known_ = false;   // others may know of this end: as Pairing::meet says
+    bool is_broken_ = false;  // the partner is dead or cut off
     std::uint32_t deaths_heeded_ = 0;
     std::uint64_t recovered_at_ns_ = 0;
     GlobalAddress block_ = 0;         // own one

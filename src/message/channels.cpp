@@ -107,13 +107,14 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
     NextNumber& next = next_number(sender, receiver);
     ChannelEnd* const end = ends_.take();
     if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
+    // Nobody finds the end before it is shown, so nobody waits for this lock while other nodes are asked.
     const std::unique_lock lock(end->mutex);
     const std::scoped_lock numbers(next.mutex);
     Status status = end->make(tools_, {sender, receiver, next.number},
                               sender == own ? Side::sender : Side::receiver);
     if (status.is_ok()) {
         ++next.number;
-        return end->slot.handle.load(std::memory_order_relaxed);
+        return ends_.show(*end);
     }
     ends_.give_back(*end);
     return status;
@@ -174,7 +175,7 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     }
     pending_.fetch_add(1, std::memory_order_relaxed);
     if (kind == RequestKind::free) end.begin_free();
-    const SlotHandle handle = request->slot.handle.load(std::memory_order_relaxed);
+    const SlotHandle handle = requests_.show(*request);
     (void)end.go_on();
     return handle;
 }

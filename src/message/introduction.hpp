@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two ends of a channel tell each other before they can speak through its ring.
+// What the two ends of a channel or a segmented buffer tell each other before they can speak.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@ namespace acp::message {
 
 using memory::GlobalAddress;
 
-// Of an end. The other one writes its own to `letter`.
+// Of an end. The other one writes its own to `letter`. Said of channels; of a segmented buffer, `ring` is where the destination's segments lie,
+// `record_bytes` the length of a segment and `key` how many there are (segbuf_end.cpp).
 struct Introduction {
     GlobalAddress letter = 0;  // of a Letter in the heap of the end's rank
     GlobalAddress ring =

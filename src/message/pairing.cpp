@@ -24,8 +24,14 @@ namespace {
 struct EntryKey {
     std::uint64_t number = 0;
     std::uint32_t sender = 0;
+    EndKind kind = EndKind::channel;
     Side side = Side::sender;
+
+    EntryKey(const ChannelName& name, Side of) noexcept
+        : number(name.number), sender(name.sender), kind(name.kind), side(of) {}
 };
+
+static_assert(sizeof(EntryKey) == 16, "all its bytes are the key");
 
 data::Bytes bytes_of(const EntryKey& key) noexcept {
     return std::as_bytes(std::span(&key, 1));
@@ -49,10 +55,12 @@ void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
 
 Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
                                                   Side side,
-                                                  const Introduction& own) {
+                                                  const Introduction& own,
+                                                  bool& is_known) {
     for (;;) {
         // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
         Status status = contained([&] { return add(name, side, own); });
+        is_known = status.is_ok();
         if (!status.is_ok()) return status;
         Introduction partner;
         auto meeting = contained([&] { return look_for_partner(name, side, own, partner); });
@@ -60,7 +68,11 @@ Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
         if (meeting.is_ok() && meeting.value() == Encounter::awaited)
             return std::optional<Introduction>();
         auto withdrawn = contained([&] { return withdraw(name, side); });
-        if (withdrawn.is_ok() && !withdrawn.value()) return std::optional<Introduction>();
+        if (withdrawn.is_ok() && !withdrawn.value()) {
+            forget_taken({name, other(side)});  // it has met this end
+            return std::optional<Introduction>();
+        }
+        is_known = !withdrawn.is_ok();
         if (!meeting.is_ok()) return std::move(meeting).failure();
     }
 }
@@ -68,7 +80,7 @@ Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
 Status Pairing::add(const ChannelName& name, Side side, const Introduction& own) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    const EntryKey key{name.number, name.sender, side};
+    const EntryKey key(name, side);
     auto put = hashed_.put(map.value(),
                            {.key = bytes_of(key),
                             .value = std::as_bytes(std::span(&own, 1)),
@@ -82,31 +94,56 @@ Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
                                                      Side side,
                                                      const Introduction& own,
                                                      Introduction& partner) {
-    auto map = map_of(name.receiver);
-    if (!map.is_ok()) return std::move(map).failure();
-    auto found =
-        hashed_.find(map.value(), bytes_of(EntryKey{name.number, name.sender, other(side)}),
-                     std::as_writable_bytes(std::span(&partner, 1)), nullptr);
-    if (!found.is_ok()) return std::move(found).failure();
-    if (found.value().effect != data::Effect::done) return Encounter::awaited;
-    auto removed = withdraw(name, other(side));
-    if (!removed.is_ok()) return std::move(removed).failure();
-    if (!removed.value()) return Encounter::withdrawn;
+    const EndName end{name, other(side)};
+    auto taken = take(end, partner);
+    if (!taken.is_ok() || taken.value() != Encounter::met) return taken;
+    // Where this fails the partner stays taken, and waits for the next end of this name, which is this process's too.
     auto told = contained([&] { return write(own, partner.letter); });
-    if (!told.is_ok()) {
-        // The partner waits on, and for the next end of this name.
-        (void)contained([&] { return add(name, other(side), partner); });
-        return told;
-    }
+    if (!told.is_ok()) return told;
+    forget_taken(end);
     // Where both find each other, the second finds nothing left. An entry that stays is not looked at again.
     (void)contained([&] { return withdraw(name, side); });
     return Encounter::met;
 }
 
+// Removes the entry of a partner; met: it is removed, now or before.
+Result<Pairing::Encounter> Pairing::take(const EndName& end, Introduction& partner) {
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto known = taken_.find(end);
+        if (known != taken_.end()) {
+            partner = known->second;
+            return Encounter::met;
+        }
+    }
+    const ChannelName& name = end.first;
+    const Side side = end.second;
+    auto map = map_of(name.receiver);
+    if (!map.is_ok()) return std::move(map).failure();
+    auto found = hashed_.find(map.value(), bytes_of(EntryKey(name, side)),
+                              std::as_writable_bytes(std::span(&partner, 1)), nullptr);
+    if (!found.is_ok()) return std::move(found).failure();
+    if (found.value().effect != data::Effect::done) return Encounter::awaited;
+    {
+        const std::scoped_lock lock(mutex_);
+        taken_.emplace(end, partner);  // before it is removed, for this may throw
+    }
+    auto removed = contained([&] { return withdraw(name, side); });
+    if (removed.is_ok() && removed.value()) return Encounter::met;
+    forget_taken(end);
+    if (!removed.is_ok()) return std::move(removed).failure();
+    return Encounter::withdrawn;
+}
+
+void Pairing::forget_taken(const EndName& end) noexcept {
+    const std::scoped_lock lock(mutex_);
+    taken_.erase(end);
+}
+
 Result<bool> Pairing::withdraw(const ChannelName& name, Side side) {
     auto map = map_of(name.receiver);
     if (!map.is_ok()) return std::move(map).failure();
-    auto erased = hashed_.erase(map.value(), bytes_of({name.number, name.sender, side}));
+    auto erased = hashed_.erase(map.value(), bytes_of(EntryKey(name, side)));
     if (!erased.is_ok()) return std::move(erased).failure();
     return erased.value().effect == data::Effect::done;
 }
@@ -150,6 +187,8 @@ Result<data::ContainerName> Pairing::make_map(std::uint32_t process, GlobalAddre
     options.directory_process = process;
     auto made = hashed_.create(options);
     if (!made.is_ok()) return made;
+    // In use before others find it: else it would go with this process, and the word would lead nowhere.
+    if (Status status = hashed_.begin_use(made.value()); !status.is_ok()) return status;
     auto first =
         gma_.fetch<std::uint64_t, Operation::compare_swap>(word, {made.value().directory, 0});
     if (first.is_ok() && first.value() == 0) return made;

@@ -2,8 +2,7 @@
 // The pipe beside a ring: a few slots in which the sender lays the pieces of long messages, where both ends have the slots mapped. A piece
 // takes a record of one line in the ring, which says where the piece lies; so a slot is handed over by that record's header, given back by
 // the credit that covers the record. Waiting, lost words and deaths are the ring's business: the slots have no words between the ends.
-// As in the ring the receiver stores a zero into each line that it has read: its cache then holds the line exclusively, and the sender
-// gets it in one step (docs/adr/0024-pipe.md). Knows no heap. For the thread that uses the ring's end.
+// As in the ring the receiver stores a zero into each line that it has read (sync/lines.hpp). Knows no heap. For the thread that uses the ring's end.
 // Tests: tests/unit/message/pipe_test.cpp.
 #pragma once
 
@@ -30,25 +29,6 @@ struct PipePiece {
     }
 };
 
-// Copies a piece out of its slot, and leaves a zero in each of its lines.
-//   wanted  at most bytes: so many are copied
-inline void take_out(char* target, char* slot, std::uint64_t wanted, std::uint64_t bytes) noexcept {
-    // In one pass with the copy: a pass of its own would wait for every line once more.
-    constexpr std::uint64_t step = 2 * line_bytes;
-    const auto clear = [&](std::uint64_t line) {
-        constexpr std::uint64_t zero = 0;
-        std::memcpy(slot + line, &zero, sizeof zero);
-    };
-    std::uint64_t done = 0;
-    for (; done + step <= wanted; done += step) {
-        std::memcpy(target + done, slot + done, step);
-        clear(done);
-        clear(done + line_bytes);
-    }
-    if (wanted > done) std::memcpy(target + done, slot + done, wanted - done);
-    for (; done < bytes; done += line_bytes) clear(done);
-}
-
 // Memory of the slots.
 struct PipeRoom {
     char* data = nullptr;          // aligned to lines; nullptr: there is none
@@ -56,7 +36,7 @@ struct PipeRoom {
     std::uint64_t slot_bytes = 0;  // whole lines
 };
 
-// Whoever receives calls take_out(), then RingReceiver::release() and tell_released().
+// Whoever receives calls sync::take_lines(), then RingReceiver::release() and tell_released().
 template <typename Path>
 class PipeSender {
 public:

@@ -16,6 +16,7 @@
 #include "message/ring.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
+#include "sync/lines.hpp"
 
 #include "operations/put_signal.hpp"
 
@@ -144,8 +145,8 @@ private:
     void take_piece(RequestQueue& queue, const PipePiece& piece) noexcept {
         ChannelRequest& request = queue.front();
         request.length = piece.message_bytes;
-        take_out(request.buffer + request.moved, sender_.blocks + piece.place,
-                 wanted_of(request, piece.bytes), piece.bytes);
+        sync::take_lines(request.buffer + request.moved, sender_.blocks + piece.place,
+                         wanted_of(request, piece.bytes), piece.bytes);
         request.moved += piece.bytes;
         wake_if(ring_.release());
         wake_if(ring_.tell_released());

@@ -26,6 +26,7 @@ inline constexpr unsigned slot_index_bits = 24;
 // What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
 struct SlotEntry {
     std::atomic<SlotHandle> handle{no_slot};
+    SlotHandle next = no_slot;  // what the handle becomes
     std::uint32_t index = 0;
 };
 
@@ -43,17 +44,22 @@ public:
     Slots& operator=(const Slots&) = delete;
     ~Slots() = default;
 
-    // An object that nobody uses; its content is what the last user left. nullptr: there are too many. Throws std::bad_alloc.
+    // An object that nobody uses, and that no handle finds before show(); its content is what the last user left. nullptr: there are too
+    // many. Throws std::bad_alloc.
     [[nodiscard]] Object* take() {
         const std::scoped_lock lock(mutex_);
         if (free_.empty() && !add_block()) return nullptr;
         Object* const object = free_.back();
         free_.pop_back();
-        SlotEntry& slot = object->slot;
-        // release: whoever finds the object by the handle sees it as it is now; partner: find()
-        slot.handle.store(++handles_made_ << slot_index_bits | (slot.index + 1),
-                          std::memory_order_release);
+        object->slot.next = ++handles_made_ << slot_index_bits | (object->slot.index + 1);
         return object;
+    }
+
+    // Gives an object that was taken its handle.
+    static SlotHandle show(Object& object) noexcept {
+        // release: whoever finds the object by the handle sees it as it is now; partner: find()
+        object.slot.handle.store(object.slot.next, std::memory_order_release);
+        return object.slot.next;
     }
 
     // The object may be taken again, and its handle finds it no longer.

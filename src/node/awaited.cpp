@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> call_names{
+constexpr std::array<std::string_view, 35> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -37,7 +37,25 @@ constexpr std::array<std::string_view, 18> call_names{
     "acp_wait_ch",
     "acp_waitall_ch",
     "acp_wait_ch_timeout",
-    "a call on a team"};
+    "acp_connect_segbuf",
+    "acp_free_segbuf",
+    "acp_wait_pm",
+    "no call on a team",
+    "acp_sync_team",
+    "acp_split_team",
+    "acp_split_team_by_node",
+    "acp_create_team",
+    "acp_free_team",
+    "acp_broadcast_team",
+    "acp_reduce_team",
+    "acp_allreduce_team",
+    "acp_gather_team",
+    "acp_allgather_team",
+    "acp_scatter_team",
+    "acp_alltoall_team",
+    "acp_alltoallv_team",
+    "acp_scan_team"};
+static_assert(call_names.size() == static_cast<std::size_t>(AwaitedCall::team_scan) + 1);
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 
@@ -71,23 +89,54 @@ std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Do
 }
 
 bool is_of_partner(AwaitedCall call) noexcept {
-    return call >= AwaitedCall::send_ch;
+    return call >= AwaitedCall::send_ch && call < AwaitedCall::team_none;
+}
+
+bool is_of_team(AwaitedCall call) noexcept {
+    return call >= AwaitedCall::team_none;
+}
+
+// What a rank waits for, from or for a partner.
+std::string wish_of(const Doing& doing, const std::string& partner) {
+    std::string to_partner = "for rank " + partner;
+    switch (doing.call) {
+        case AwaitedCall::connect_segbuf:
+            return to_partner + " to make its end";
+        case AwaitedCall::free_segbuf:
+            return to_partner + " to disconnect too";
+        case AwaitedCall::wait_pm:
+            return "for a message from any rank";
+        default:
+            break;
+    }
+    if (doing.command.width == awaited_free_width) return to_partner + " to free the channel too";
+    const bool is_sender = doing.rank == doing.source_rank;
+    return (is_sender ? "to send to rank " : "for a message from rank ") + partner;
 }
 
 std::string describe_partner(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
-    const bool is_free = doing.command.width == awaited_free_width;
-    const bool is_for_both = is_free || doing.call == AwaitedCall::team;
-    const char* const what = is_for_both ? ": for rank "
-                             : is_sender ? ": to send to rank "
-                                         : ": for a message from rank ";
     return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
-           seconds_of(doing.waited_ns) + what + partner +
-           (is_free ? " to free the channel too" : "");
+           seconds_of(doing.waited_ns) + ": " + wish_of(doing, partner);
+}
+
+// The number of a team in words is short: two teams of a job have the same by chance once in 2^24.
+std::string describe_team_call(const Doing& doing) {
+    constexpr std::uint64_t shown_bits = 0xffffff;
+    const memory::Command& command = doing.command;
+    const std::string bytes =
+        command.bytes == 0 ? "" : " of " + std::to_string(command.bytes) + " bytes";
+    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + bytes + " on " +
+           (command.source == awaited_world_team
+                ? "the team of all ranks"
+                : "team " + base::hex(command.source & shown_bits)) +
+           " for " + seconds_of(doing.waited_ns) + ": for rank " +
+           std::to_string(doing.target_rank);
 }
 
 std::string describe_command(const Doing& doing) {
+    if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
     const std::string target = command.has_target()
@@ -238,7 +287,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
     };
     if (doing.call >= AwaitedCall::complete) {
         doing.target_rank = rank_at(doing.command.target_or_word());
-        doing.source_rank = rank_at(doing.command.source);
+        doing.source_rank = is_of_team(doing.call) ? doing.rank : rank_at(doing.command.source);
     }
     return doing;
 }

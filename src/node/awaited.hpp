@@ -22,7 +22,9 @@ namespace acp::node {
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
-// the channel (awaited_free_width) or 0; and any call on a team, with the caller as source and the rank that it waits for as target.
+// the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0; a wait for PM messages, which may come from
+// anybody, with the caller as both. From team_none on: calls on a team, in the order of team::CollectiveCall, with the bytes of the call,
+// an address of the rank that it waits for as target, and the team's number as source.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -41,10 +43,28 @@ enum class AwaitedCall : std::uint32_t {
     wait_ch,
     waitall_ch,
     wait_ch_timeout,
-    team
+    connect_segbuf,
+    free_segbuf,
+    wait_pm,
+    team_none,
+    team_sync,
+    team_split,
+    team_split_by_node,
+    team_create,
+    team_free,
+    team_broadcast,
+    team_reduce,
+    team_allreduce,
+    team_gather,
+    team_allgather,
+    team_scatter,
+    team_alltoall,
+    team_alltoallv,
+    team_scan
 };
 
 inline constexpr std::uint8_t awaited_free_width = 1;
+inline constexpr std::uint64_t awaited_world_team = 1;  // the number of the team of all ranks
 
 // "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;

@@ -3,11 +3,13 @@
 // is how a test library reaches its ranks and its agents.
 #include "operations/library_operations.hpp"
 
+#include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
 #include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
+#include "operations/leased_put.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -16,8 +18,10 @@ const local::OperationTable& library_operations() noexcept {
     static const local::OperationTable table = [] {
         local::OperationTable all;
         all.add(put_signal_operations());
+        all.add(leased_put_operations());
         all.add(allocator::operations());
         all.add(allocator::table_operations());
+        all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());
         all.add(allocator::list_operations());
         all.add(allocator::sequence_operations());

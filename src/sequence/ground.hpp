@@ -74,6 +74,18 @@ public:
                                unlink);
     }
 
+    // Frees a sequence that nobody else uses, again if somebody was killed doing it.
+    //   unlink()  makes the last word that leads to its head lead elsewhere
+    template <typename Unlink>
+    void free_with_body(BlockNumber number, const Unlink& unlink) const {
+        auto& word = head(number).body;
+        const Named named = Named::unpacked(word.load(std::memory_order_acquire));
+        if (named.block != 0) {
+            unlink_and_free(named.block, [&] { word.store(0, std::memory_order_release); });
+        }
+        unlink_and_free(number, unlink);
+    }
+
     // The content of a view.
     [[nodiscard]] BodyRing ring(const ContentView& view) const noexcept {
         return {body(view.body.block).content(), view.capacity, view.first};

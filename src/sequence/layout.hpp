@@ -31,7 +31,14 @@ struct alignas(line_bytes) SequenceHead {
     [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber head,
                                                          SequenceKind kind) noexcept {
         constexpr std::uint64_t sequence_mark = 0x5e90e7ce51d3a2b4;
-        return sequence_mark ^ head ^ static_cast<std::uint64_t>(kind) << 48;
+        return sequence_mark ^ head ^ static_cast<std::uint64_t>(kind) << 61;
+    }
+
+    // The same of a sequence that a participant destroys.
+    [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
+        BlockNumber head, std::uint32_t participant) noexcept {
+        constexpr std::uint64_t destroyed_mark = 0x3db0e97c8a61f25d;
+        return destroyed_mark ^ head ^ std::uint64_t{participant + 1} << table::number_bits;
     }
 };
 
@@ -76,6 +83,7 @@ struct alignas(line_bytes) SequenceUser {
     Atomic<std::uint64_t> held;
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1; compared and swapped by the living
     Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
+    Atomic<std::uint64_t> destroyed;  // a sequence that it destroys: number of its head
 
     // Whether it has made a block that may not be in use yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
@@ -87,13 +95,14 @@ struct alignas(line_bytes) SequenceUser {
     [[nodiscard]] bool names(BlockNumber block) const noexcept {
         return has_made(block) ||
                Named::unpacked(replaced.load(std::memory_order_acquire)).block == block ||
-               Named::unpacked(held.load(std::memory_order_acquire)).block == block;
+               Named::unpacked(held.load(std::memory_order_acquire)).block == block ||
+               destroyed.load(std::memory_order_acquire) == block;
     }
 
     // Whether it holds nothing.
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
-        for (const auto* word : {&head_made, &made, &replaced, &held, &freeing}) {
+        for (const auto* word : {&head_made, &made, &replaced, &held, &freeing, &destroyed}) {
             any |= word->load(std::memory_order_acquire);
         }
         return any == 0;

@@ -24,8 +24,9 @@ public:
     [[nodiscard]] bool run() {
         const bool is_freed =
             table::finish_freeing(ground_.blocks(), ground_.participants(), dead_,
-                                  [&](BlockNumber block) { return shown_.names(block); });
+                                  [&](BlockNumber block) { return is_known(block); });
         end_making();
+        end_destruction();
         const BlockNumber number = shown_.head.load(std::memory_order_acquire);
         if (number != 0 && is_there(number)) {
             auto& head = ground_.head(number);
@@ -63,16 +64,36 @@ private:
                                     [&] { shown_.head_made.store(0, std::memory_order_release); });
             return;
         }
-        auto& head = ground_.head(made.block);
-        const Named body = Named::unpacked(head.body.load(std::memory_order_acquire));
-        head.mark.store(0, std::memory_order_release);
+        ground_.head(made.block).mark.store(0, std::memory_order_release);
         shown_.made.store(0, std::memory_order_release);  // which names the body too
-        if (body.block != 0) {
-            ground_.unlink_and_free(body.block,
-                                    [&] { head.body.store(0, std::memory_order_release); });
+        ground_.free_with_body(made.block,
+                               [&] { shown_.head_made.store(0, std::memory_order_release); });
+    }
+
+    // A sequence that it has begun to destroy.
+    void end_destruction() {
+        const BlockNumber number = shown_.destroyed.load(std::memory_order_acquire);
+        if (number == 0) return;
+        const auto forget = [&] { shown_.destroyed.store(0, std::memory_order_release); };
+        if (is_destroyed_by_dead(number)) {
+            ground_.free_with_body(number, forget);
+        } else {
+            forget();
         }
-        ground_.unlink_and_free(made.block,
-                                [&] { shown_.head_made.store(0, std::memory_order_release); });
+    }
+
+    [[nodiscard]] bool is_destroyed_by_dead(BlockNumber number) const noexcept {
+        return ground_.head(number).mark.load(std::memory_order_acquire) ==
+               SequenceHead<Atomic>::mark_of_destroyed(number, dead_);
+    }
+
+    // Whether its words lead to a block, or the head of a sequence that it has begun to destroy does.
+    [[nodiscard]] bool is_known(BlockNumber block) const noexcept {
+        if (shown_.names(block)) return true;
+        const BlockNumber number = shown_.destroyed.load(std::memory_order_acquire);
+        return number != 0 && is_destroyed_by_dead(number) &&
+               Named::unpacked(ground_.head(number).body.load(std::memory_order_acquire)).block ==
+                   block;
     }
 
     // Takes the sequence from the dead one, where it holds or changes it.

@@ -9,7 +9,7 @@
 // - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
 //   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
 // - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held, also what it was about to
-//   free (table/freeing.hpp). Killed while it destroys a sequence, it may leave the body.
+//   free (table/freeing.hpp), and ends the destruction of a sequence.
 // - Where there is no memory an operation says so, and the sequence is as before. To remove at an end needs none, unless a participant
 //   was stopped while it held the sequence, and still lives.
 // - The content of a vector lies in one piece; that of a deque in two at most.
@@ -26,6 +26,7 @@
 
 #include "sequence/ground.hpp"
 #include "sequence/reservation.hpp"
+#include "table/first_use.hpp"
 
 namespace acp::sequence {
 
@@ -77,7 +78,11 @@ public:
     Sequence& operator=(const Sequence&) = delete;
 
     // Makes a sequence of zero bytes; it is freed if the process is killed before keep(). 0: there is no room.
-    [[nodiscard]] BlockNumber make(SequenceKind kind, std::uint64_t bytes, std::uint64_t capacity) {
+    //   maker  to whose process it is lent until it is used (table/first_use.hpp)
+    [[nodiscard]] BlockNumber make(SequenceKind kind,
+                                   std::uint64_t bytes,
+                                   std::uint64_t capacity,
+                                   std::uint64_t maker = table::no_process) {
         if (bytes > bytes_most || capacity > bytes_most) return 0;
         auto& shown = ground_.shown();
         const BlockNumber number =
@@ -103,7 +108,9 @@ public:
         // release: the head, whose body goes with it from now on
         shown.head_made.store(Named{1, number, 0}.packed(), std::memory_order_release);
         shown.made.store(0, std::memory_order_release);
-        head.mark.store(SequenceHead<Atomic>::mark_of(number, kind), std::memory_order_release);
+        const std::uint64_t mark = SequenceHead<Atomic>::mark_of(number, kind);
+        head.mark.store(table::first_mark(ground_.blocks(), number, mark, maker),
+                        std::memory_order_release);
         return number;
     }
 
@@ -112,23 +119,29 @@ public:
 
     // Whether a sequence of the kind begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
     //   number  any number whose offset and sizeof(Head) bytes from there are in the heap
-    [[nodiscard]] bool is_one(BlockNumber number, SequenceKind kind) const noexcept {
+    [[nodiscard]] bool is_one(BlockNumber number, SequenceKind kind) const {
         return table::offset_of(number) % line_bytes == 0 &&
-               ground_.head(number).mark.load(std::memory_order_acquire) ==
-                   SequenceHead<Atomic>::mark_of(number, kind);
+               table::is_there(ground_.blocks(), ground_.head(number).mark, number,
+                               SequenceHead<Atomic>::mark_of(number, kind));
     }
 
     // Frees a sequence. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else destroys it.
     bool destroy(BlockNumber number, SequenceKind kind) {
-        if (!is_one(number, kind)) return false;
-        auto& head = ground_.head(number);
-        std::uint64_t mark = SequenceHead<Atomic>::mark_of(number, kind);
-        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed)) {
-            return false;
+        return is_one(number, kind) &&
+               destroy_marked(number, SequenceHead<Atomic>::mark_of(number, kind), [] {});
+    }
+
+    // Destroys a sequence that nobody has used. false: it is none, of this maker.
+    //   begun()  is called once nobody else can use or destroy it
+    template <typename Begun>
+    bool destroy_unused(BlockNumber number, std::uint32_t maker, const Begun& begun) {
+        if (table::offset_of(number) % line_bytes != 0) return false;
+        const std::uint64_t mark = ground_.head(number).mark.load(std::memory_order_acquire);
+        for (const SequenceKind kind : {SequenceKind::vector, SequenceKind::deque}) {
+            if ((mark ^ table::unused::of(maker)) == SequenceHead<Atomic>::mark_of(number, kind))
+                return destroy_marked(number, mark, begun);
         }
-        free_with_body(number);
-        return true;
+        return false;
     }
 
     // Adds bytes at an end; those at the front stand in the order of `source`. done (index: where they begin), no_room
@@ -253,6 +266,23 @@ public:
     bool recover(std::uint32_t dead);
 
 private:
+    template <typename Begun>
+    bool destroy_marked(BlockNumber number, std::uint64_t mark, const Begun& begun) {
+        auto& shown = ground_.shown();
+        shown.destroyed.store(number, std::memory_order_release);
+        // acq_rel: what others did with it; partner: SequenceRecovery::end_destruction()
+        if (!ground_.head(number).mark.compare_exchange_strong(
+                mark, SequenceHead<Atomic>::mark_of_destroyed(number, ground_.own()),
+                std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            shown.destroyed.store(0, std::memory_order_release);
+            return false;
+        }
+        begun();
+        ground_.free_with_body(number,
+                               [&] { shown.destroyed.store(0, std::memory_order_release); });
+        return true;
+    }
+
     enum class Attempt : std::uint8_t { done, again, no_room };
 
     struct Source {
@@ -359,13 +389,6 @@ private:
         BlockNumber made = reservation_.make_body(wanted);
         if (made == 0 && needed < wanted) made = reservation_.make_body(needed);
         return made;
-    }
-
-    void free_with_body(BlockNumber number) {
-        const Named body =
-            Named::unpacked(ground_.head(number).body.load(std::memory_order_acquire));
-        ground_.blocks().free(body.block);
-        ground_.blocks().free(number);
     }
 
     template <template <class> class Of>

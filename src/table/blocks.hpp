@@ -31,6 +31,19 @@ public:
     // Comes before a block is signed (table/freeing.hpp): whoever gives it out again wipes that out.
     virtual void note_signed(BlockNumber /*block*/) {}
 
+    // Lends a container to the process that makes it, until it is used. false: there is no room for the loan.
+    [[nodiscard]] virtual bool lend(BlockNumber /*container*/, std::uint64_t /*maker*/) {
+        return false;
+    }
+
+    // Ends that loan. false: the maker is gone, and somebody destroys the container.
+    [[nodiscard]] virtual bool end_by_use(BlockNumber /*container*/, std::uint32_t /*maker*/) {
+        return true;
+    }
+
+    // Whether a block is lent to a process: then it is freed as such (heap/loans.hpp).
+    [[nodiscard]] virtual bool is_lent(BlockNumber /*block*/) { return false; }
+
     // Whether a block is allocated and kept: by no call that is under way, or whose process was killed in it.
     [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 

@@ -84,7 +84,7 @@ template <template <class> class Atomic, typename Participants, typename IsKnown
     const std::uint64_t word = shown.load(std::memory_order_acquire);
     const BlockNumber block = freeing::block_in(word);
     if (block == 0) return true;
-    if (!is_known(block)) {
+    if (!is_known(block) && !blocks.is_lent(block)) {
         if (is_recovering(participants, dead)) return false;
         // In this order: who allocated the block since has it pending while the signature may still be there.
         if (blocks.is_kept(block) && spare_word(blocks, word).load(std::memory_order_acquire) ==

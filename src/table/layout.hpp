@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -138,7 +139,7 @@ struct Head {
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
-    // mark_of() its block and its identity: a table begins here, and it was not destroyed.
+    // mark_of() its block and its identity: a table begins here, and it was not destroyed. Before its first use: table/first_use.hpp.
     Atomic<std::uint64_t> mark;
     std::uint64_t slots;       // buckets of the first array
     std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
@@ -166,6 +167,13 @@ struct Head {
         return table_mark ^ table ^ id;
     }
 
+    // The same of a table that a participant destroys.
+    [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
+        BlockNumber table, std::uint32_t participant) noexcept {
+        constexpr std::uint64_t destroyed_mark = 0xde57c0a3961f4b28;
+        return destroyed_mark ^ table ^ std::uint64_t{participant + 1} << number_bits;
+    }
+
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
     // Which one a participant uses.
@@ -180,6 +188,19 @@ struct Head {
     }
 };
 
+// What a directory of tables begins with; the rest is its user's. As a table's head it has its mark in the second word.
+template <template <class> class Atomic>
+struct DirectoryStart {
+    Atomic<std::uint64_t> more;  // link::to() a block of this heap that is freed with it
+    Atomic<std::uint64_t> mark;
+
+    static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
+    // From the first use on until all tables that it leads to are in use too.
+    static constexpr std::uint64_t mark_in_first_use = mark_of_directories ^ std::uint64_t{1} << 62;
+};
+
+static_assert(offsetof(DirectoryStart<std::atomic>, mark) == offsetof(Head<std::atomic>, mark));
+
 // What each thread that uses the tables of a heap shows to others, in shared memory; zero at first.
 template <template <class> class Atomic>
 struct Participant {
@@ -192,7 +213,7 @@ struct Participant {
     Atomic<std::uint64_t> record_made;  // a record that is no entry yet
     Atomic<std::uint64_t> block_made;   // a bucket, an array or a head that is not linked yet
     Atomic<std::uint64_t> block_place;  // offset of the word by which it is to be linked
-    Atomic<std::uint64_t> unlinking;    // a record or an array that it takes out of use
+    Atomic<std::uint64_t> unlinking;    // what it takes out of use
     Atomic<std::uint64_t> retired;      // the last of the blocks out of use that it has not freed
     Atomic<std::uint64_t> retired_count;
     Atomic<std::uint64_t> retired_bytes;  // since it last looked at what others name
@@ -200,7 +221,7 @@ struct Participant {
         adopting;  // whose retired blocks it takes over: number of that participant, plus 1
     Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
     Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
-    Atomic<std::uint64_t> chain;  // offset of the word by which that is linked, of a chain's bucket
+    Atomic<std::uint64_t> chain;      // the word by which that is linked, of what others do not use
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {

@@ -98,13 +98,16 @@ public:
     // false: as table/freeing.hpp.
     [[nodiscard]] bool finish_freeing(std::uint32_t dead) {
         auto& from = ground_.participants()[dead];
-        const std::uint64_t chain = from.chain.load(std::memory_order_relaxed);
+        const std::uint64_t linked_by = from.chain.load(std::memory_order_relaxed);
         const auto is_known = [&](BlockNumber block) {
             const bool is_in_chain =
-                chain != 0 &&
-                link::next_in(ground_.word_at(chain).load(std::memory_order_acquire)) == block;
+                linked_by != 0 &&
+                chain::next_in(
+                    linked_by,
+                    ground_.word_at(chain::place_in(linked_by)).load(std::memory_order_acquire)) ==
+                    block;
             return is_in_chain || from.has_made(block) ||
-                   from.unlinking.load(std::memory_order_acquire) == block ||
+                   unlinking::block_in(from.unlinking.load(std::memory_order_acquire)) == block ||
                    is_listed(dead, block);
         };
         return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);
@@ -254,7 +257,8 @@ private:
                  next != 0;) {
                 const BlockNumber after =
                     link::next_in(ground_.bucket(next).link.load(std::memory_order_relaxed));
-                ground_.shown().chain.store(ground_.place_of(first), std::memory_order_relaxed);
+                ground_.shown().chain.store(chain::of_link(ground_.place_of(first)),
+                                            std::memory_order_relaxed);
                 ground_.unlink_and_free(next, [&] {
                     first.store(link::to(after) | link::made, std::memory_order_release);
                 });

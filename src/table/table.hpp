@@ -9,12 +9,13 @@
 // - Nobody waits for anybody, also not on the same key: a thread that is stopped at any instruction keeps others from nothing. Finds
 //   write nothing that others read, but for the one word in which they name what they read.
 // - A process that is killed at any instruction leaves nothing undone that others would miss, and no entry half made: recover() frees
-//   what it held, also what it was about to free (table/freeing.hpp). A table that was made or destroyed in part stays.
+//   what it held, also what it was about to free (table/freeing.hpp), and ends the destruction of a table. A table that nobody has used
+//   yet goes with the process that made it (table/first_use.hpp).
 // - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
 // - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
 //
-// A find is table/search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are freed when
-// nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// A find is table/finder.hpp and search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are
+// freed when nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
 // Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M. Herlihy, N. Shavit, M. Tzafrir,
 // DISC 2008. Tests: tests/unit/table.
 #pragma once
@@ -23,6 +24,8 @@
 #include <cstdint>
 
 #include "table/counting.hpp"
+#include "table/finder.hpp"
+#include "table/first_use.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/insertion.hpp"
@@ -36,8 +39,9 @@ namespace acp::table {
 struct TableShape {
     std::uint64_t slots = 1;  // buckets at first, 1 .. 2^32
     bool may_grow = true;
-    bool has_many = false;  // entries of one key: they are inserted by PutMode::add
-    std::uint64_t id = 0;   // to whom it belongs
+    bool has_many = false;             // entries of one key: they are inserted by PutMode::add
+    std::uint64_t id = 0;              // to whom it belongs
+    std::uint64_t maker = no_process;  // to whose process it is lent until it is used
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -74,23 +78,69 @@ public:
         const BlockNumber array = number_of(heap::Offset{offset_of(table) + sizeof(Head<Atomic>)});
         ground_.array(array).buckets = shape.slots;
         head.arrays[0].store(link::to(array), std::memory_order_release);
-        head.mark.store(Head<Atomic>::mark_of(table, shape.id), std::memory_order_release);
+        const std::uint64_t mark = Head<Atomic>::mark_of(table, shape.id);
+        head.mark.store(first_mark(ground_.blocks(), table, mark, shape.maker),
+                        std::memory_order_release);
         return table;
     }
+
+    // Makes a directory of tables; as make().
+    //   bytes                 of its block, at least those of a DirectoryStart
+    //   write(block, memory)  writes what follows that
+    template <typename Write>
+    [[nodiscard]] BlockNumber make_directory(std::uint64_t bytes,
+                                             std::uint64_t maker,
+                                             const Write& write) {
+        const BlockNumber block =
+            ground_.blocks().allocate(ground_.shown().block_made, bytes, line_bytes);
+        if (block == 0) return 0;
+        auto& start = ground_.directory(block);
+        start.more.store(0, std::memory_order_relaxed);
+        write(block, reinterpret_cast<char*>(&start) + sizeof start);
+        start.mark.store(
+            first_mark(ground_.blocks(), block, DirectoryStart<Atomic>::mark_in_first_use, maker),
+            std::memory_order_release);
+        return block;
+    }
+
+    // Whether a directory begins there, as is_table().
+    [[nodiscard]] bool is_directory(BlockNumber block) const {
+        auto& mark = ground_.directory(block).mark;
+        if (offset_of(block) % line_bytes != 0) return false;
+        // In the order in which one follows the other: others use it too, and end the first use.
+        return is_there(ground_.blocks(), mark, block, DirectoryStart<Atomic>::mark_in_first_use) ||
+               mark.load(std::memory_order_acquire) == DirectoryStart<Atomic>::mark_of_directories;
+    }
+
+    [[nodiscard]] const char* memory_of(BlockNumber directory) const noexcept {
+        return ground_.address(directory);
+    }
+
+    // As destroy(), of a directory and the block that goes with it.
+    bool destroy_directory(BlockNumber block);
+
+    // Destroys a table or a directory that nobody has used. false: it is none, of this maker.
+    //   begun()  is called once nobody else can use or destroy it
+    template <typename Begun>
+    bool destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun);
 
     // The caller has stored where the table made last is.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
-    // Whether a table of this identity begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    // Finds alone.
+    [[nodiscard]] Finder<Atomic> finder() const noexcept { return Finder<Atomic>(ground_); }
+
+    // Whether a table of this identity begins there; it is in use from then on. Of a block that holds something else the answer is as good
+    // as a guess of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
-    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const noexcept {
+    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const {
         return offset_of(table) % line_bytes == 0 &&
-               ground_.head(table).mark.load(std::memory_order_acquire) ==
-                   Head<Atomic>::mark_of(table, id);
+               is_there(ground_.blocks(), ground_.head(table).mark, table,
+                        Head<Atomic>::mark_of(table, id));
     }
 
     // Gives a table to somebody else. Nobody uses it meanwhile. false: no table of the identity `from` is there.
-    bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const noexcept {
+    bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const {
         if (!is_table(table, from)) return false;
         auto& head = ground_.head(table);
         head.id = to;
@@ -102,58 +152,20 @@ public:
 
     // Frees a table and its entries. Nobody uses it any more, and the dead who did are recovered. false: it is none of this identity, or
     // somebody else destroys it.
-    bool destroy(BlockNumber table, std::uint64_t id) {
-        if (!is_table(table, id)) return false;
-        auto& head = ground_.head(table);
-        std::uint64_t mark = Head<Atomic>::mark_of(table, id);
-        if (!head.mark.compare_exchange_strong(mark, 0, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed)) {
-            return false;
-        }
-        const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
-        for (std::uint32_t level = Head<Atomic>::levels_max;
-             level-- > 0;) {  // the array that is moved from after the other
-            const BlockNumber block =
-                link::next_in(head.arrays[level].load(std::memory_order_acquire));
-            const bool is_freed = level != 0 && level < root.from;  // when the next was full
-            if (block == 0 || is_freed) continue;
-            free_chains(head, root, level);
-            if (level != 0) ground_.blocks().free(block);
-        }
-        ground_.blocks().free(table);
-        return true;
-    }
+    bool destroy(BlockNumber table, std::uint64_t id);
 
-    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
-    // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
+    // As Finder's.
     template <typename Visit>
-    [[gnu::always_inline]] bool find(BlockNumber table,
-                                     const EntryKey& key,
-                                     const Visit& visit) const {
-        return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
+    bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
+        return finder().find(table, key, visit);
     }
 
-    // As find(), with the entry that a walk or a call has told, if it still is there.
-    //   hash  of its key
     template <typename Visit>
     bool find_record(BlockNumber table,
                      std::uint64_t hash,
                      BlockNumber record,
                      const Visit& visit) const {
-        return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
-    }
-
-    // Has the processor fetch what a call on a key of this hash will read: first its bucket, then in a second call its record.
-    [[nodiscard]] Spot<Atomic> prefetch_bucket(BlockNumber table,
-                                               std::uint64_t hash) const noexcept {
-        const Spot<Atomic> spot = Growth<Atomic>(ground_).spot_for_find(ground_.head(table), hash);
-        __builtin_prefetch(spot.first);
-        return spot;
-    }
-
-    //   spot  what prefetch_bucket() said; others may have moved the bucket since
-    void prefetch_record(const Spot<Atomic>& spot, std::uint64_t hash) const noexcept {
-        Search<Atomic>(ground_).prefetch_records(*spot.first, slot::fragment_of(hash));
+        return finder().find_record(table, hash, record, visit);
     }
 
     // Inserts, assigns or replaces. Effects: as Insertion::put
@@ -308,24 +320,6 @@ public:
     bool recover(std::uint32_t dead, const IsDead& is_dead);
 
 private:
-    template <typename Visit>
-    [[gnu::always_inline]] bool show(const typename Search<Atomic>::Entry& entry,
-                                     const Visit& visit) const {
-        if (entry.slot != nullptr) {
-            const BlockNumber number_of_record = slot::record_in(entry.word);
-            auto& record = ground_.record(number_of_record);
-            if (record.is_number()) {
-                const std::uint64_t number = record.number().load(std::memory_order_acquire);
-                visit(reinterpret_cast<const char*>(&number), record.value_bytes, number_of_record);
-            } else {
-                visit(static_cast<const char*>(record.value()), record.value_bytes,
-                      number_of_record);
-            }
-        }
-        ground_.forget(Shown::record);
-        return entry.slot != nullptr;
-    }
-
     template <typename IsIt>
     Effect erase_if(BlockNumber table, std::uint64_t hash, const IsIt& is_it) {
         const Changing<Atomic> changing(ground_, table);
@@ -356,45 +350,10 @@ private:
         return result;
     }
 
-    // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
-    // next array.
-    void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
-        auto& array = Growth<Atomic>(ground_).array_of(head, level);
-        for (std::uint64_t i = 0; i < array.buckets; ++i) {
-            // An array before root.from has no entries; array root.from, which is_moved() reads, is freed by then.
-            const bool has_entries =
-                level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
-            free_chain(array.bucket(i), has_entries);
-        }
-    }
-
-    [[nodiscard]] bool is_moved(const Head<Atomic>& head,
-                                const Root& root,
-                                std::uint64_t index) const noexcept {
-        if (!root.is_growing()) return false;
-        auto& from = Growth<Atomic>(ground_).array_of(head, root.from);
-        return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
-    }
-
-    void free_chain(Bucket<Atomic>& first, bool has_entries) {
-        BlockNumber own = 0;
-        for (Bucket<Atomic>* bucket = &first;;) {
-            for (auto& slot : bucket->slots) {
-                const std::uint64_t word = slot.load(std::memory_order_relaxed);
-                if (has_entries && slot::is_entry(word))
-                    ground_.blocks().free(slot::record_in(word));
-            }
-            const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_relaxed));
-            if (own != 0) ground_.blocks().free(own);
-            if (next == 0) return;
-            own = next;
-            bucket = &ground_.bucket(next);
-        }
-    }
-
     Ground<Atomic> ground_;
 };
 
 }  // namespace acp::table
 
+#include "table/destruction.hpp"
 #include "table/recovery.hpp"

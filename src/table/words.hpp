@@ -78,6 +78,7 @@ inline constexpr std::uint64_t made = 1;    // the bucket is filled; never zero 
 inline constexpr std::uint64_t frozen = 2;  // nothing is linked to it any more
 inline constexpr std::uint64_t moved =
     4;  // of a chain's first bucket: all its entries are in the next array
+inline constexpr std::uint64_t bits = made | frozen | moved;
 inline constexpr std::uint32_t number_shift = 16;
 
 [[nodiscard]] constexpr BlockNumber next_in(std::uint64_t word) noexcept {
@@ -134,6 +135,70 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
     return word & number_mask;
 }
 }  // namespace claim
+
+inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
+
+// In what the mark of a container that nobody has used yet differs from its later one: the process that made it.
+namespace unused {
+inline constexpr std::uint64_t flag = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
+
+//   maker  < heap::Loans<>::processes_max
+[[nodiscard]] constexpr std::uint64_t of(std::uint64_t maker) noexcept {
+    return flag | (maker + 1) << number_bits;
+}
+
+[[nodiscard]] constexpr std::uint32_t maker_in(std::uint64_t difference) noexcept {
+    return static_cast<std::uint32_t>((difference >> number_bits & maker_mask) - 1);
+}
+
+[[nodiscard]] constexpr bool is_of(std::uint64_t difference) noexcept {
+    const std::uint64_t maker = difference & maker_mask << number_bits;
+    return maker != 0 && difference == (flag | maker);
+}
+}  // namespace unused
+
+// What a participant takes out of use: a record or an array; or a table or a directory, with all that it has.
+namespace unlinking {
+inline constexpr std::uint64_t is_whole = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t is_directory = std::uint64_t{1} << 62;
+
+[[nodiscard]] constexpr std::uint64_t of_table(BlockNumber table) noexcept {
+    return table | is_whole;
+}
+
+[[nodiscard]] constexpr std::uint64_t of_directory(BlockNumber directory) noexcept {
+    return directory | is_whole | is_directory;
+}
+
+[[nodiscard]] constexpr BlockNumber block_in(std::uint64_t word) noexcept {
+    return word & number_mask;
+}
+}  // namespace unlinking
+
+// Where the word is that leads to what a participant is about to free: its offset, which is a multiple of 8, and whether it is a slot or
+// a link.
+namespace chain {
+inline constexpr std::uint64_t is_slot = 1;
+
+[[nodiscard]] constexpr std::uint64_t of_slot(std::uint64_t place) noexcept {
+    return place | is_slot;
+}
+
+[[nodiscard]] constexpr std::uint64_t of_link(std::uint64_t place) noexcept {
+    return place;
+}
+
+[[nodiscard]] constexpr std::uint64_t place_in(std::uint64_t word) noexcept {
+    return word & ~is_slot;
+}
+
+// What the word there leads to.
+[[nodiscard]] constexpr BlockNumber next_in(std::uint64_t word, std::uint64_t there) noexcept {
+    if ((word & is_slot) == 0) return link::next_in(there);
+    return slot::is_entry(there) ? slot::record_in(there) : 0;
+}
+}  // namespace chain
 
 // A block that a participant has made and not linked yet.
 namespace made {

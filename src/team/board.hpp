@@ -3,6 +3,8 @@
 // read it there. A call on a team is a number of rounds, the same on all members of the node; in a round some of them publish, each at
 // most once, and some of these are read by others. Knows no waiting: a member asks until what it needs is there.
 //
+// Of what is published each part has one reader or several. A single reader leaves a zero in each line, for the owner's sake (sync/lines.hpp).
+//
 // A block has room for `depth` rounds. So a member may publish in a round when all members of the node have finished the round `depth` before
 // it: nobody reads any more what it overwrites.
 //
@@ -15,9 +17,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sync/lines.hpp"
 #include "team/signature.hpp"
 
 namespace acp::team {
@@ -25,6 +30,8 @@ namespace acp::team {
 inline constexpr std::uint32_t board_depth = 8;
 inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the most that is published in a round
 inline constexpr std::uint64_t trouble_text_bytes = 440;
+inline constexpr std::uint32_t board_places_max = 1024;  // members on a node
+inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 using RoundNumber = std::uint64_t;
 
@@ -39,7 +46,8 @@ struct alignas(64) BoardLine {
 
 static_assert(sizeof(BoardLine) == 64);
 
-// Why a team is broken, as another member tells it. Written by put_signal of any member, of which mostly one does; read by the owner.
+// Why a team is broken, as another member tells it. Written by any member, by Board::tell or put_signal, of which mostly one does; read by
+// the owner.
 struct alignas(64) Trouble {
     std::atomic<std::uint64_t> code{0};           // of base::Code; written last; 0: none
     std::array<char, trouble_text_bytes> text{};  // ends with 0
@@ -50,14 +58,24 @@ struct BoardBlock {
     std::array<BoardLine, board_depth> lines;
     alignas(64) std::atomic<RoundNumber> finished{
         0};  // by the owner: it reads nothing any more of this round and those before
-    alignas(64) std::atomic<std::uint32_t> departed{
-        0};  // counted by those of the node that have freed the team
+    // A bit for each place whose member has freed the team, set by that one.
+    alignas(64) std::array<std::atomic<std::uint64_t>, board_places_max / 64> departed{};
     Trouble trouble;
 };
 
-static_assert(sizeof(BoardBlock) == 64 * (board_depth + 2) + 448);
+static_assert(sizeof(BoardBlock) == 64 * (board_depth + 1) + board_places_max / 8 + 448);
 
 inline constexpr std::uint64_t board_bytes = sizeof(BoardBlock) + board_depth * board_chunk_bytes;
+
+// Copies out of a block, what another member has published or a part of it.
+//   is_alone  nobody else reads the lines that it lies in
+inline void copy_out(char* target, char* shown, std::uint64_t bytes, bool is_alone) noexcept {
+    if (is_alone && bytes > BoardLine::inline_bytes_max) {
+        sync::take_lines(target, shown, bytes, bytes);
+    } else if (bytes != 0) {
+        std::memcpy(target, shown, bytes);
+    }
+}
 
 class Board {
 public:
@@ -92,6 +110,20 @@ public:
         return round <= known_finished_ + board_depth;
     }
 
+    // For people: the place of a member for which a caller without room waits, or nobody.
+    [[nodiscard]] std::uint32_t place_behind(RoundNumber round) const noexcept {
+        return first_place([&](std::uint32_t place) {
+            return block(place).finished.load(std::memory_order_relaxed) + board_depth < round;
+        });
+    }
+
+    // For people: the place of a member that has not published in a round in which all do, or nobody.
+    [[nodiscard]] std::uint32_t place_missing(RoundNumber round) const noexcept {
+        return first_place([&](std::uint32_t place) {
+            return line_of(place, round).round.load(std::memory_order_relaxed) < round;
+        });
+    }
+
     // Where the caller puts what it publishes in a round for which it has room.
     [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) const noexcept {
         return payload(own_, round, bytes);
@@ -116,9 +148,10 @@ public:
         return line_of(place, round).signature;
     }
 
-    [[nodiscard]] const char* published(std::uint32_t place,
-                                        RoundNumber round,
-                                        std::uint64_t bytes) const noexcept {
+    // Its only reader may store zeros there (sync/lines.hpp).
+    [[nodiscard]] char* published(std::uint32_t place,
+                                  RoundNumber round,
+                                  std::uint64_t bytes) const noexcept {
         return payload(place, round, bytes);
     }
 
@@ -127,18 +160,43 @@ public:
 
     // The caller touches the block of a member no more. After this that one must be rung.
     void depart_from(std::uint32_t place) noexcept {
-        block(place).departed.fetch_add(1,
-                                        std::memory_order_seq_cst);  // before the look at the bell
+        // seq_cst: before the look at the bell
+        block(place).departed[own_ / 64].fetch_or(bit_of(own_), std::memory_order_seq_cst);
     }
 
-    // Whether no other member touches the caller's block any more.
-    [[nodiscard]] bool have_others_departed() const noexcept {
-        return block(own_).departed.load(std::memory_order_acquire) == size() - 1;
+    // The place of another member that may still touch the caller's block, or nobody.
+    [[nodiscard]] std::uint32_t place_not_departed() const noexcept {
+        return first_place([&](std::uint32_t place) {
+            // acquire: what that one did with the block; partner: depart_from()
+            const auto bits = block(own_).departed[place / 64].load(std::memory_order_acquire);
+            return (bits & bit_of(place)) == 0;
+        });
+    }
+
+    // Tells another member of the node why the team is broken. Takes no memory. After this that one must be rung.
+    void tell(std::uint32_t place, std::uint64_t code, std::string_view why) noexcept {
+        Trouble& trouble = block(place).trouble;
+        why.copy(trouble.text.data(), trouble.text.size() - 1);
+        // seq_cst: after the text, and before the look at the bell; partner: Team::look()
+        trouble.code.exchange(code, std::memory_order_seq_cst);
     }
 
     [[nodiscard]] const Trouble& own_trouble() const noexcept { return block(own_).trouble; }
 
 private:
+    // The first place of another member that is as is_so says, or nobody.
+    template <typename IsSo>
+    [[nodiscard]] std::uint32_t first_place(const IsSo& is_so) const noexcept {
+        for (std::uint32_t place = 0; place < size(); ++place) {
+            if (place != own_ && is_so(place)) return place;
+        }
+        return nobody;
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t place) noexcept {
+        return std::uint64_t{1} << place % 64;
+    }
+
     template <typename Word, typename Value>
     void store(std::atomic<Word>& word, Value value) noexcept {
         if (is_fence_by_each_) [[unlikely]] {

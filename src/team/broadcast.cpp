@@ -23,9 +23,8 @@ bool near_broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t
             if (now != 0) std::memcpy(room, buffer + done, now);
             team.publish(round);
         } else {
-            const char* const published = team.read(from, round, now);
-            if (published == nullptr) return false;
-            if (now != 0) std::memcpy(buffer + done, published, now);
+            if (!team.read_to(from, round, buffer + done, now, members.near().size() == 2))
+                return false;
         }
         team.finish(round);
         done += now;

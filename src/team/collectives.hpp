@@ -7,6 +7,7 @@
 // Tests: tests/conformance/team_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,9 @@ namespace acp::team {
 
 // On a node the members of at most so many meet without their leader.
 inline constexpr std::uint32_t flat_members_max = 8;
+
+// On a node so much goes by one round of the board where it could also go otherwise.
+inline constexpr std::uint64_t board_short_bytes = 4096;
 
 // So many nodes at most exchange their parts of a sum each with each.
 inline constexpr std::uint32_t flat_nodes_max = 8;
@@ -75,6 +79,12 @@ bool scan(Team& team, const Reduction& reduction);
 
 inline void copy(char* target, const char* source, std::uint64_t bytes) noexcept {
     if (target != source && bytes != 0) std::memcpy(target, source, bytes);
+}
+
+// What elements take in a round. Own elements are never published beside their flag: they may want a better alignment.
+[[nodiscard]] inline std::uint64_t shown_bytes(const Combiner& combiner,
+                                               std::uint64_t bytes) noexcept {
+    return combiner.is_own() ? std::max(bytes, BoardLine::inline_bytes_max + 1) : bytes;
 }
 
 // Of the members of the node alone.   from  the place of the one that has the bytes

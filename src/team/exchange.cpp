@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls in which each two members have something of their own for each other: by messages, on a node as between nodes.
+// Calls in which each two members have something of their own for each other. Where all members are on one node and have little, each shows
+// on the board what it has for all others; else by messages, on a node as between nodes.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -8,7 +9,102 @@
 
 namespace acp::team {
 
+namespace {
+
+// Whether all members are on this node and one of them shows so little at once that it goes by the board.
+//   parts  that it shows, of so many bytes each
+bool is_short(const Team& team, std::uint64_t bytes, std::uint32_t parts = 1) noexcept {
+    const Membership& members = team.members();
+    return members.nodes() == 1 && members.size() > 1 && bytes <= board_short_bytes / parts;
+}
+
+// The caller shows what it has. False: broken.
+bool show(Team& team, RoundNumber round, const char* source, std::uint64_t bytes) {
+    char* const room = team.room(round, bytes);
+    if (room == nullptr) return false;
+    copy(room, source, bytes);
+    team.publish(round);
+    return true;
+}
+
+bool gather_short(Team& team, const char* own, char* all, std::uint64_t bytes, std::uint32_t root) {
+    const RoundNumber round = team.begin_round();
+    if (team.members().own() != root) {
+        if (!show(team, round, own, bytes)) return false;
+        team.finish(round);
+        return true;
+    }
+    copy(all + root * bytes, own, bytes);
+    for (std::uint32_t rank = 0; rank < team.members().size(); ++rank) {
+        if (rank != root && !team.read_to(rank, round, all + rank * bytes, bytes, true))
+            return false;
+    }
+    team.finish(round);
+    return true;
+}
+
+bool scatter_short(
+    Team& team, const char* all, char* own, std::uint64_t bytes, std::uint32_t root) {
+    const Membership& members = team.members();
+    const std::uint64_t all_bytes = bytes * members.size();
+    const RoundNumber round = team.begin_round();
+    const std::uint64_t begin = members.own() * bytes;
+    if (members.own() == root) {
+        if (!show(team, round, all, all_bytes)) return false;
+        copy(own, all + begin, bytes);
+    } else {
+        const char* const shown = team.read(root, round, all_bytes);
+        if (shown == nullptr) return false;
+        copy(own, shown + begin, bytes);
+    }
+    team.finish(round);
+    return true;
+}
+
+// As many bytes for each other one.
+bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t bytes) {
+    const Membership& members = team.members();
+    const std::uint64_t all_bytes = bytes * members.size();
+    const RoundNumber round = team.begin_round();
+    const std::uint64_t begin = members.own() * bytes;
+    if (!show(team, round, send, all_bytes)) return false;
+    copy(receive + begin, send + begin, bytes);
+    for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+        if (rank == members.own()) continue;
+        const char* const shown = team.read(rank, round, all_bytes);
+        if (shown == nullptr) return false;
+        copy(receive + rank * bytes, shown + begin, bytes);
+    }
+    team.finish(round);
+    return true;
+}
+
+bool scan_short(Team& team, const Reduction& reduction, std::uint64_t bytes) {
+    const std::uint32_t own = team.members().own();
+    const Combiner& combiner = *reduction.combiner;
+    const RoundNumber round = team.begin_round();
+    const std::uint64_t shown = shown_bytes(combiner, bytes);
+    char* const room = team.room(round, shown);
+    if (room == nullptr) return false;
+    copy(room, reduction.send, bytes);
+    team.publish(round);
+    const char* before = own == 0 ? room : team.read(0, round, shown);
+    if (before == nullptr) return false;
+    for (std::uint32_t rank = 1; rank <= own; ++rank) {
+        const char* const next = rank == own ? room : team.read(rank, round, shown);
+        if (next == nullptr) return false;
+        combiner.combine(reduction.receive, before, next, reduction.count);
+        before = reduction.receive;
+    }
+    if (own == 0) copy(reduction.receive, room, bytes);
+    team.finish(round);
+    return true;
+}
+
+}  // namespace
+
 bool gather(Team& team, const char* own, char* all, std::uint64_t bytes, std::uint32_t root) {
+    if (is_short(team, bytes)) return gather_short(team, own, all, bytes, root);
     const Membership& members = team.members();
     std::vector<FarMessage> messages(members.own() == root ? members.size() : 1);
     if (members.own() != root)
@@ -23,6 +119,7 @@ bool gather(Team& team, const char* own, char* all, std::uint64_t bytes, std::ui
 
 bool scatter(Team& team, const char* all, char* own, std::uint64_t bytes, std::uint32_t root) {
     const Membership& members = team.members();
+    if (is_short(team, bytes, members.size())) return scatter_short(team, all, own, bytes, root);
     std::vector<FarMessage> messages(members.own() == root ? members.size() : 1);
     if (members.own() != root)
         return team.begin_receive(messages[0], root, own, bytes) && team.settle(messages);
@@ -40,6 +137,9 @@ bool all_to_all(
     const Membership& members = team.members();
     const std::uint32_t own = members.own();
     const CollectiveCall call = team.call();
+    const std::uint64_t each = sent.bytes[own];
+    if (call == CollectiveCall::alltoall && is_short(team, each, members.size()))
+        return all_to_all_short(team, send, receive, each);
     std::vector<FarMessage> messages(std::size_t{2} * (members.size() - 1));
     auto next = messages.begin();
     for (std::uint32_t step = 1; step < members.size(); ++step) {
@@ -60,6 +160,8 @@ bool scan(Team& team, const Reduction& reduction) {
     const Membership& members = team.members();
     const std::uint32_t own = members.own();
     const std::uint64_t size = reduction.combiner->element_bytes();
+    if (is_short(team, reduction.count * size))
+        return scan_short(team, reduction, reduction.count * size);
     const std::uint64_t segment = board_chunk_bytes / size;
     std::uint64_t done = 0;
     do {

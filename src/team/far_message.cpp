@@ -12,13 +12,6 @@ using message::ChannelRequest;
 using message::RequestKind;
 using message::Side;
 
-namespace {
-
-// Channels of teams have numbers of their own, which those of the program do not reach.
-constexpr std::uint64_t team_channel = std::uint64_t{1} << 63;
-
-}  // namespace
-
 void FarMessage::begin(ChannelEnd& end, std::uint32_t rank, RequestKind kind) {
     end_ = &end;
     rank_ = rank;
@@ -99,7 +92,8 @@ base::Result<ChannelEnd*> FarEnds::end(std::uint32_t process, Side side) {
     auto made = std::make_unique<Far>();
     const std::uint32_t own = tools_.gma.space().process();
     const message::ChannelName name{side == Side::sender ? own : process,
-                                    side == Side::sender ? process : own, team_channel | team_};
+                                    side == Side::sender ? process : own, team_,
+                                    message::EndKind::team};
     if (auto status = made->end.make(tools_, name, side); !status.is_ok()) return status;
     far = std::move(made);
     return &far->end;
@@ -108,6 +102,12 @@ base::Result<ChannelEnd*> FarEnds::end(std::uint32_t process, Side side) {
 void FarEnds::abandon() noexcept {
     for (auto& [key, far] : ends_) {
         if (far != nullptr) far->end.abandon();
+    }
+}
+
+void FarEnds::settle_sent() noexcept {
+    for (auto& [key, far] : ends_) {
+        if (far != nullptr) far->end.settle_sent();
     }
 }
 
@@ -134,6 +134,13 @@ void FarEnds::look_thoroughly() noexcept {
     for (auto& [key, far] : ends_) {
         if (far != nullptr) far->end.go_on_thoroughly();
     }
+}
+
+std::optional<std::uint32_t> FarEnds::partner_awaited() const noexcept {
+    for (const auto& [key, far] : ends_) {
+        if (far != nullptr && !far->free.is_done.load(std::memory_order_acquire)) return key.first;
+    }
+    return std::nullopt;
 }
 
 void FarEnds::drop() noexcept {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -42,6 +43,8 @@ public:
                        std::uint64_t bytes);
 
     [[nodiscard]] bool is_begun() const noexcept { return end_ != nullptr; }
+
+    [[nodiscard]] bool is_under_way() const noexcept { return is_begun() && !has_ended_; }
 
     // Goes on, and tells whether it has ended, well or not.
     [[nodiscard]] bool has_ended() noexcept;
@@ -98,12 +101,18 @@ public:
     // Nothing goes on any more, and no buffer is touched. What the ends have in heaps stays there, for others may still use it.
     void abandon() noexcept;
 
+    // ChannelEnd::settle_sent of all.
+    void settle_sent() noexcept;
+
     // Begins to free all ends. Throws std::bad_alloc.
     void begin_free();
 
     // Goes on with that; true: all are freed, or have failed.
     [[nodiscard]] bool are_freed() noexcept;
     void look_thoroughly() noexcept;
+
+    // The process of the partner of an end that is not freed yet.
+    [[nodiscard]] std::optional<std::uint32_t> partner_awaited() const noexcept;
 
     // Gives back what the ends have, after are_freed().
     void drop() noexcept;

@@ -33,9 +33,8 @@ private:
             team_.publish(round);
             for (std::uint32_t place = 0; place < near.size(); ++place) {
                 if (place == members_.own_place()) continue;
-                const char* const shown = team_.read(place, round, now);
-                if (shown == nullptr) return false;
-                if (now != 0) std::memcpy(at(near[place]) + done, shown, now);
+                if (!team_.read_to(place, round, at(near[place]) + done, now, near.size() == 2))
+                    return false;
             }
             team_.finish(round);
             done += now;

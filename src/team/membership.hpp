@@ -9,7 +9,16 @@
 #include <span>
 #include <vector>
 
+#include "base/random.hpp"
+
 namespace acp::team {
+
+// The number of the n-th team that is made of another one. Two teams of a job have the same by chance alone: 2^-62 for each two.
+[[nodiscard]] constexpr std::uint64_t number_of_child(std::uint64_t parent,
+                                                      std::uint64_t n) noexcept {
+    // Mixed before n comes in too: else the numbers of the first teams, which are small, cancel it out.
+    return base::mix64(base::mix64(parent) ^ n) >> 1;
+}
 
 // A member as a team is made of it.
 struct TeamMember {

@@ -7,14 +7,13 @@
 #include <cstring>
 #include <optional>
 
+#include "sync/lines.hpp"
 #include "team/collectives.hpp"
 #include "team/far_tree.hpp"
 
 namespace acp::team {
 
 namespace {
-
-constexpr std::uint64_t one_round_bytes_max = 4096;
 
 // A reduction among the members of a node.
 class NearReduction {
@@ -27,14 +26,15 @@ public:
           size_(what.combiner->element_bytes()),
           members_(static_cast<std::uint32_t>(team.members().near().size())),
           own_(team.members().own_place()),
-          is_wanted_(!to.has_value() || *to == own_) {}
+          is_wanted_(!to.has_value() || *to == own_),
+          is_read_once_(to.has_value() || members_ == 2) {}
 
     bool run() {
         if (members_ == 1) {
             copy(what_.receive, what_.send, what_.count * size_);
             return true;
         }
-        if (what_.count * size_ <= one_round_bytes_max) return run_at_once();
+        if (what_.count * size_ <= board_short_bytes) return run_at_once();
         return run_by_chunks();
     }
 
@@ -45,9 +45,8 @@ private:
         std::uint64_t count = 0;
     };
 
-    // Own elements are never published beside their flag: they may want a better alignment.
     [[nodiscard]] std::uint64_t shown(std::uint64_t bytes) const noexcept {
-        return combiner_.is_own() ? std::max(bytes, BoardLine::inline_bytes_max + 1) : bytes;
+        return shown_bytes(combiner_, bytes);
     }
 
     bool run_at_once() {
@@ -98,42 +97,85 @@ private:
         return {begin, count * (place + 1) / members_ - begin};
     }
 
+    // Of what the caller has in chunk k.
+    [[nodiscard]] const char* source(std::uint64_t k) const noexcept {
+        return what_.send + k * chunk_ * size_;
+    }
+
+    [[nodiscard]] char* target(std::uint64_t k) const noexcept {
+        return what_.receive + k * chunk_ * size_;
+    }
+
+    // But for the own part, which nobody else reads.
     bool show(std::uint64_t k) {
+        const Range own = part(k, own_);
+        const std::uint64_t before = own.begin * size_;
+        const std::uint64_t behind = before + own.count * size_;
         const std::uint64_t bytes = count_of(k) * size_;
         const RoundNumber round = shown_[k % 2] = team_.begin_round();
         char* const room = team_.room(round, shown(bytes));
         if (room == nullptr) return false;
-        copy(room, what_.send + k * chunk_ * size_, bytes);
+        copy(room, source(k), before);
+        copy(room + behind, source(k) + behind, bytes - behind);
         team_.publish(round);
         return true;
+    }
+
+    // What a member has of the own part of a chunk.
+    struct Operand {
+        const char* data = nullptr;  // nullptr: the team is broken
+        char* lines = nullptr;       // the same, where it was shown, which only the caller reads
+    };
+
+    [[nodiscard]] Operand operand(std::uint64_t k, std::uint32_t place) {
+        const std::uint64_t begin = part(k, own_).begin * size_;
+        if (place == own_) return {source(k) + begin, nullptr};
+        char* const its = team_.read(place, shown_[k % 2], shown(count_of(k) * size_));
+        if (its == nullptr) return {};
+        return {its + begin, its + begin};
     }
 
     bool combine(std::uint64_t k) {
         const Range own = part(k, own_);
-        const std::uint64_t bytes = shown(count_of(k) * size_);
         const RoundNumber round = combined_[k % 2] = team_.begin_round();
         char* const room = team_.room(round, shown(own.count * size_));
-        const char* const first = team_.read(0, shown_[k % 2], bytes);
-        if (room == nullptr || first == nullptr) return false;
+        Operand first = operand(k, 0);
+        if (room == nullptr || first.data == nullptr) return false;
         for (std::uint32_t place = 1; place < members_; ++place) {
-            const char* const next = team_.read(place, shown_[k % 2], bytes);
-            if (next == nullptr) return false;
-            combiner_.combine(room, place == 1 ? first + own.begin * size_ : room,
-                              next + own.begin * size_, own.count);
+            const Operand next = operand(k, place);
+            if (next.data == nullptr) return false;
+            combine_part(room, first, next, own.count);
+            first = {room, nullptr};
         }
+        // Before others see it: they store zeros there.
+        if (is_wanted_) copy(target(k) + own.begin * size_, room, own.count * size_);
         team_.publish(round);
         return true;
     }
 
+    // A few lines at a time: those that were shown are given a zero while they are in the cache.
+    void combine_part(char* into, const Operand& one, const Operand& other, std::uint64_t count) {
+        constexpr std::uint64_t bytes_at_once = 1024;
+        const std::uint64_t step = std::max<std::uint64_t>(1, bytes_at_once / size_);
+        for (std::uint64_t done = 0; done < count; done += step) {
+            const std::uint64_t now = std::min(step, count - done);
+            const std::uint64_t at = done * size_;
+            combiner_.combine(into + at, one.data + at, other.data + at, now);
+            if (one.lines != nullptr) sync::clear_lines(one.lines + at, now * size_);
+            if (other.lines != nullptr) sync::clear_lines(other.lines + at, now * size_);
+        }
+    }
+
+    // What the others have combined.
     bool take(std::uint64_t k) {
         if (!is_wanted_) return true;
-        char* const target = what_.receive + k * chunk_ * size_;
         for (std::uint32_t place = 0; place < members_; ++place) {
+            if (place == own_) continue;
             const Range range = part(k, place);
-            const char* const done =
-                team_.read(place, combined_[k % 2], shown(range.count * size_));
+            const std::uint64_t bytes = range.count * size_;
+            char* const done = team_.read(place, combined_[k % 2], shown(bytes));
             if (done == nullptr) return false;
-            copy(target + range.begin * size_, done, range.count * size_);
+            copy_out(target(k) + range.begin * size_, done, bytes, is_read_once_);
         }
         return true;
     }
@@ -145,6 +187,7 @@ private:
     std::uint32_t members_;
     std::uint32_t own_;
     bool is_wanted_;
+    bool is_read_once_;        // what a member has combined
     std::uint64_t chunk_ = 0;  // elements
     std::array<RoundNumber, 2> shown_{};
     std::array<RoundNumber, 2> combined_{};

@@ -11,12 +11,6 @@ namespace acp::team {
 
 namespace {
 
-constexpr std::array<const char*, 15> call_names{
-    "no call on a team",  "acp_sync_team",      "acp_split_team",     "acp_split_team_by_node",
-    "acp_create_team",    "acp_free_team",      "acp_broadcast_team", "acp_reduce_team",
-    "acp_allreduce_team", "acp_gather_team",    "acp_allgather_team", "acp_scatter_team",
-    "acp_alltoall_team",  "acp_alltoallv_team", "acp_scan_team"};
-
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
 constexpr std::array<std::string_view, 7> operation_names{"own function", "sum", "min", "max",
@@ -48,14 +42,18 @@ std::string_view root_word(CollectiveCall call) noexcept {
 
 }  // namespace
 
-const char* name_of(CollectiveCall call) noexcept {
-    const auto index = static_cast<std::size_t>(call);
-    return index < call_names.size() ? call_names[index] : "an unknown call on a team";
+node::AwaitedCall awaited_call_of(CollectiveCall call) noexcept {
+    return static_cast<node::AwaitedCall>(static_cast<std::uint32_t>(node::AwaitedCall::team_none) +
+                                          static_cast<std::uint32_t>(call));
+}
+
+std::string_view name_of(CollectiveCall call) noexcept {
+    return node::name_of(awaited_call_of(call));
 }
 
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
-    std::string text = name_of(call);
+    std::string text(name_of(call));
     if (call >= CollectiveCall::broadcast)
         text += " of " + std::to_string(signature.bytes) + " bytes";
     if (is_reduction(call)) {

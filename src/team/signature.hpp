@@ -6,9 +6,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "node/awaited.hpp"
 
 namespace acp::team {
 
+// In the order of node::AwaitedCall, where their names stand.
 enum class CollectiveCall : std::uint8_t {
     none,
     sync,
@@ -27,8 +31,11 @@ enum class CollectiveCall : std::uint8_t {
     scan
 };
 
+// As what a wait in the call is told.
+[[nodiscard]] node::AwaitedCall awaited_call_of(CollectiveCall call) noexcept;
+
 // "acp_broadcast_team"
-[[nodiscard]] const char* name_of(CollectiveCall call) noexcept;
+[[nodiscard]] std::string_view name_of(CollectiveCall call) noexcept;
 
 // How the elements of a reduction are combined: what the interface calls type and operation, or a function of the program.
 struct Combination {

@@ -48,7 +48,7 @@ bool go_on(Team& team, PendingSync& sync) {
     }
     const Membership& members = team.members();
     if (is_flat(members)) return read_all(team, sync.arrival);
-    if (!members.is_leader()) return team.read(0, sync.release, 0) != nullptr;
+    if (!members.is_leader()) return team.read_release(sync.arrival, sync.release) != nullptr;
     if (!read_all(team, sync.arrival) || !meet_leaders(team, sync)) return false;
     if (team.room(sync.release, 0) == nullptr) return false;
     team.publish(sync.release);

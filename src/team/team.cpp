@@ -2,16 +2,17 @@
 // Waiting for other members, and what breaks a team.
 #include "team/team.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "base/fence.hpp"
-#include "data/ask.hpp"
 #include "gma/condition.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
+#include "node/node_table.hpp"
 #include "os/membarrier.hpp"
 
 #include "operations/put_signal.hpp"
@@ -23,7 +24,9 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
+static_assert(board_places_max >= node::local_procs_max);
+
+constexpr std::int64_t reason_within_ns = 1'000'000'000;
 
 // Of memory of a process of this node.
 char* pointer_to(const gma::Gma& gma, std::uint32_t process, GlobalAddress address) noexcept {
@@ -69,11 +72,13 @@ public:
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
-        const local::Space& space = team_.tools_.gma.space();
+        const std::uint32_t rank = expected_.rank();
+        if (rank == nobody) return;  // it comes while this is told
         memory::Command told;
-        told.source = space.starter_address(space.process());
-        told.target = space.starter_address(team_.members_.process(expected_.rank()));
-        entry.tell(node::AwaitedCall::team, since_ns, &told);
+        told.bytes = team_.signature_.bytes;
+        told.source = team_.id_;
+        told.target = team_.tools_.gma.space().starter_address(team_.members_.process(rank));
+        entry.tell(awaited_call_of(team_.call()), since_ns, &told);
     }
 
 private:
@@ -102,18 +107,12 @@ Team::Team(TeamTools& tools,
     }
 }
 
-// A number that no other team of two processes has, but for chance: 2^-62 for each two teams.
-std::uint64_t Team::next_child() noexcept {
-    std::uint64_t mixed = (id_ ^ ++children_) * odd;
-    mixed = (mixed ^ mixed >> 31) * odd;
-    return (mixed ^ mixed >> 29) >> 1;
-}
-
 bool Team::wait_long(Expectation& expected) {
     Waiting waiting(*this, expected);
     const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
     if (waiting.has_come()) return true;
     is_late_ = !is_broken() && outcome == node::Outcome::timeout;
+    tell_others();
     return false;
 }
 
@@ -135,6 +134,7 @@ bool Team::look() noexcept {
         return true;
     const std::size_t length = ::strnlen(trouble.text.data(), trouble.text.size());
     note_failure(static_cast<Code>(code), {trouble.text.data(), length});
+    is_untold_ = false;
     return false;
 }
 
@@ -158,6 +158,7 @@ bool Team::are_all_there() noexcept {
     } else {
         note_failure(Code::peer, node::fate_of_process(segment, process));
     }
+    is_untold_ = has_lost_node();  // that a process has died all see by themselves
     return false;
 }
 
@@ -171,6 +172,7 @@ bool Team::is_gone(std::uint32_t rank) const noexcept {
 void Team::note_failure(Code code, std::string_view why) noexcept {
     if (is_broken()) return;
     code_ = code;
+    is_untold_ = true;
     try {
         why_ = why;
     } catch (const std::bad_alloc&) {
@@ -182,8 +184,7 @@ void Team::note_failure(Code code, std::string_view why) noexcept {
 bool Team::fail(const Status& why) noexcept {
     if (is_broken()) return false;
     note_failure(why.code(), why.message());
-    // Whoever waits for a member that is gone notices that by itself.
-    if (why.code() != Code::peer && !is_leaving_) tell_others();
+    tell_others();
     return false;
 }
 
@@ -196,7 +197,21 @@ bool Team::fail_mismatch(std::uint32_t rank,
     }));
 }
 
+// Whether a node of members cannot be reached from this one, though perhaps from others.
+bool Team::has_lost_node() const noexcept {
+    const node::Segment& segment = tools_.gma.space().segment();
+    if (segment.shape().nodes == 1) return false;
+    for (std::uint32_t node = 0; node < members_.nodes(); ++node) {
+        const std::uint32_t process = members_.process(members_.leader(node));
+        if (node::is_node_lost(segment, node::NodeTable(segment).node_of(process))) return true;
+    }
+    return false;
+}
+
+// Once.
 void Team::tell_others() noexcept {
+    if (!std::exchange(is_untold_, false) || is_leaving_) return;
+
     struct {
         operations::PutSignal head{};
         std::array<char, trouble_text_bytes> text{};
@@ -206,16 +221,21 @@ void Team::tell_others() noexcept {
     why_.copy(told.text.data(), told.text.size() - 1);
     const auto text = offsetof(BoardBlock, trouble) + offsetof(Trouble, text);
     const auto code = offsetof(BoardBlock, trouble) + offsetof(Trouble, code);
+    for (std::uint32_t place = 0; place < board_.size(); ++place) {
+        if (place != members_.own_place())
+            board_.tell(place, static_cast<std::uint64_t>(code_), why_);
+    }
+    ring_near();
     for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-        if (rank == members_.own() || is_gone(rank)) continue;
+        if (members_.node_of(rank) == members_.own_node() || is_gone(rank)) continue;
         told.head = {addresses_[rank] + text, addresses_[rank] + code,
                      static_cast<std::uint64_t>(code_)};
         try {
-            (void)data::ask(tools_.gma, {members_.process(rank),
-                                         operations::put_signal_set_number,
-                                         std::as_bytes(std::span(&told, 1)),
-                                         {},
-                                         nullptr});
+            tools_.telling.tell({members_.process(rank),
+                                 operations::put_signal_set_number,
+                                 std::as_bytes(std::span(&told, 1)),
+                                 {},
+                                 nullptr});
         } catch (const std::bad_alloc&) {
             // The other one waits until the roll-call of the job tells people of it.
         }
@@ -261,8 +281,7 @@ bool Team::begin_receive(FarMessage& message,
 bool Team::settle(std::span<FarMessage> messages) {
     class Ends final : public Expectation {
     public:
-        Ends(std::span<FarMessage> messages, std::uint32_t rank) noexcept
-            : Expectation(rank), messages_(messages) {}
+        explicit Ends(std::span<FarMessage> messages) noexcept : messages_(messages) {}
 
         bool has_come() noexcept override {
             bool have_all = true;
@@ -277,14 +296,18 @@ bool Team::settle(std::span<FarMessage> messages) {
             }
         }
 
+        [[nodiscard]] std::uint32_t rank() const noexcept override {
+            for (const FarMessage& message : messages_) {
+                if (message.is_under_way()) return message.rank();
+            }
+            return nobody;
+        }
+
     private:
         std::span<FarMessage> messages_;
     };
 
-    const auto first = std::find_if(messages.begin(), messages.end(),
-                                    [](const FarMessage& each) { return each.is_begun(); });
-    if (first == messages.end()) return true;
-    Ends ends(messages, first->rank());
+    Ends ends(messages);
     bool have_ended = false;
     // Where messages go over the network somebody must turn the gateway, who may be this thread.
     const int looks = members_.nodes() == 1 ? tools_.looks : 1;
@@ -293,13 +316,40 @@ bool Team::settle(std::span<FarMessage> messages) {
         if (!have_ended) os::relax();
     }
     if (!have_ended && !wait_long(ends)) return false;
-    for (FarMessage& message : messages) {
+    return have_gone_well(messages);
+}
+
+// Of messages that have ended.
+bool Team::have_gone_well(std::span<FarMessage> messages) {
+    for (const FarMessage& message : messages) {
         if (!message.is_begun() || message.code() == Code::ok) continue;
         if (message.code() == Code::mismatch)
             return fail_mismatch(message.rank(), message.expected(), message.found());
+        if (message.code() != Code::peer && message.code() != Code::memory)
+            await_reason(message.rank());
         return fail(Status::worded(message.code(), [&] { return std::string(message.reason()); }));
     }
     return true;
+}
+
+// A member that finds the team broken ends its messages at once: what it, or who told it, tells is on its way here.
+void Team::await_reason(std::uint32_t rank) {
+    class Reason final : public Expectation {
+    public:
+        explicit Reason(std::uint32_t rank) noexcept : rank_(rank) {}
+
+        bool has_come() noexcept override { return false; }
+
+        [[nodiscard]] std::uint32_t rank() const noexcept override { return rank_; }
+
+    private:
+        std::uint32_t rank_;
+    };
+
+    Reason reason(rank);
+    deadline_ = gma::Deadline(reason_within_ns);
+    (void)wait_long(reason);
+    is_late_ = false;
 }
 
 bool Team::depart() {
@@ -309,24 +359,31 @@ bool Team::depart() {
 
     class Freed final : public Expectation {
     public:
-        Freed(FarEnds& ends, std::uint32_t rank) noexcept : Expectation(rank), ends_(ends) {}
+        Freed(FarEnds& ends, const Membership& members) noexcept : ends_(ends), members_(members) {}
 
         bool has_come() noexcept override { return ends_.are_freed(); }
 
         void look_thoroughly() noexcept override { ends_.look_thoroughly(); }
 
+        [[nodiscard]] std::uint32_t rank() const noexcept override {
+            const std::optional<std::uint32_t> process = ends_.partner_awaited();
+            return process.has_value() ? members_.rank_of(*process).value_or(nobody) : nobody;
+        }
+
     private:
         FarEnds& ends_;
+        const Membership& members_;
     };
 
-    Freed freed(ends_, (members_.own() + 1) % members_.size());
+    Freed freed(ends_, members_);
     if (!freed.has_come() && !wait_long(freed)) return false;
     ends_.drop();
     for (std::uint32_t place = 0; place < board_.size(); ++place) {
         if (place != members_.own_place()) board_.depart_from(place);
     }
     ring_near();
-    return wait([&] { return board_.have_others_departed(); }, members_.near()[0]);
+    return wait([&] { return board_.place_not_departed() == nobody; },
+                [&] { return rank_at(board_.place_not_departed()); });
 }
 
 }  // namespace acp::team

@@ -28,6 +28,7 @@
 #include "team/membership.hpp"
 #include "team/scratch.hpp"
 #include "team/signature.hpp"
+#include "team/telling.hpp"
 
 namespace acp::team {
 
@@ -38,6 +39,7 @@ struct TeamTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     message::ChannelTools channels;
+    Telling& telling;
     bool is_checking = false;  // members compare each call before they make it
     int looks = 1;  // how often a thread looks for what it waits for, before the full wait begins
 };
@@ -45,9 +47,7 @@ struct TeamTools {
 // What a thread waits for.
 class Expectation {
 public:
-    //   rank  of the member that is to bring it
-    explicit Expectation(std::uint32_t rank) noexcept : rank_(rank) {}
-
+    Expectation() = default;
     virtual ~Expectation() = default;
     Expectation(const Expectation&) = delete;
     Expectation& operator=(const Expectation&) = delete;
@@ -57,10 +57,8 @@ public:
     // The thread is about to sleep.
     virtual void look_thoroughly() noexcept {}
 
-    [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
-
-private:
-    std::uint32_t rank_;
+    // For people: a member for which it waits, or nobody.
+    [[nodiscard]] virtual std::uint32_t rank() const noexcept = 0;
 };
 
 // A meeting that may be interrupted by a deadline and gone on with.
@@ -91,7 +89,7 @@ public:
     [[nodiscard]] GlobalAddress own_board() const noexcept { return addresses_[members_.own()]; }
 
     // The next of the teams that are made of this one: the same on all members.
-    [[nodiscard]] std::uint64_t next_child() noexcept;
+    [[nodiscard]] std::uint64_t next_child() noexcept { return number_of_child(id_, ++children_); }
 
     // Begins a call.
     [[nodiscard]] bool begin_call(const Signature& signature,
@@ -99,7 +97,10 @@ public:
         signature_ = signature;
         deadline_ = deadline;
         is_late_ = false;
-        return look();
+        const bool is_whole = look();
+        if (!is_whole) [[unlikely]]
+            tell_others();
+        return is_whole;
     }
 
     // The call that was begun.
@@ -124,7 +125,8 @@ public:
     // Where the caller puts `bytes` bytes that it is going to publish; nullptr: broken.
     [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) {
         const auto has_room = [&] { return board_.has_room(round); };
-        return wait(has_room, members_.near()[0]) ? board_.room(round, bytes) : nullptr;
+        const auto behind = [&] { return rank_at(board_.place_behind(round)); };
+        return wait(has_room, behind) ? board_.room(round, bytes) : nullptr;
     }
 
     void publish(RoundNumber round) noexcept {
@@ -133,14 +135,25 @@ public:
     }
 
     // What another member of the node has published, or the caller itself; nullptr: broken.
-    [[nodiscard]] const char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
-        const auto is_published = [&] { return board_.is_published(place, round); };
-        if (!wait(is_published, members_.near()[place])) return nullptr;
-        if (board_.signature(place, round) != signature_) [[unlikely]] {
-            (void)fail_mismatch(members_.near()[place], signature_, board_.signature(place, round));
-            return nullptr;
-        }
-        return board_.published(place, round, bytes);
+    [[nodiscard]] char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
+        return read(place, round, bytes, [&] { return rank_at(place); });
+    }
+
+    // The same of the leader, who publishes when all have published in the round `arrival`.
+    [[nodiscard]] char* read_release(RoundNumber arrival, RoundNumber release) {
+        return read(0, release, 0, [&] {
+            const std::uint32_t missing = board_.place_missing(arrival);
+            return rank_at(missing == nobody ? 0 : missing);
+        });
+    }
+
+    // Copies that to `target`, see copy_out(). False: broken.
+    bool read_to(
+        std::uint32_t place, RoundNumber round, char* target, std::uint64_t bytes, bool is_alone) {
+        char* const shown = read(place, round, bytes);
+        if (shown == nullptr) return false;
+        copy_out(target, shown, bytes, is_alone);
+        return true;
     }
 
     void finish(RoundNumber round) noexcept {
@@ -183,6 +196,9 @@ public:
     // Leaves the team, in order, after all have met for that: what it has in heaps may be given back.
     bool depart();
 
+    // Waits for what was sent to other nodes, and takes its failures, which are nobody's to be told.
+    void settle_sent() noexcept { ends_.settle_sent(); }
+
     [[nodiscard]] Scratch& scratch() noexcept { return scratch_; }
 
     [[nodiscard]] PendingSync& pending_sync() noexcept { return sync_; }
@@ -192,9 +208,20 @@ public:
 private:
     class Waiting;
 
-    // Waits until ready() is true.   rank  of the member that is to make it so
-    template <typename Ready>
-    bool wait(const Ready& ready, std::uint32_t rank) {
+    template <typename Who>
+    char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes, const Who& who) {
+        const auto is_published = [&] { return board_.is_published(place, round); };
+        if (!wait(is_published, who)) return nullptr;
+        if (board_.signature(place, round) != signature_) [[unlikely]] {
+            (void)fail_mismatch(members_.near()[place], signature_, board_.signature(place, round));
+            return nullptr;
+        }
+        return board_.published(place, round, bytes);
+    }
+
+    // Waits until ready() is true.   who()  as of Expectation::rank
+    template <typename Ready, typename Who>
+    bool wait(const Ready& ready, const Who& who) {
         for (int i = 0; i < tools_.looks; ++i) {
             if (ready()) return true;
             os::relax();
@@ -202,20 +229,24 @@ private:
 
         class Expected final : public Expectation {
         public:
-            Expected(const Ready& ready, std::uint32_t rank) noexcept
-                : Expectation(rank), ready_(ready) {}
+            Expected(const Ready& ready, const Who& who) noexcept : ready_(ready), who_(who) {}
 
             bool has_come() noexcept override { return ready_(); }
 
+            [[nodiscard]] std::uint32_t rank() const noexcept override { return who_(); }
+
         private:
             const Ready& ready_;
+            const Who& who_;
         };
 
-        Expected expected(ready, rank);
+        Expected expected(ready, who);
         return wait_long(expected);
     }
 
     bool wait_long(Expectation& expected);
+    bool have_gone_well(std::span<FarMessage> messages);
+    void await_reason(std::uint32_t rank);
     bool look() noexcept;
     bool are_all_there() noexcept;
     bool fail_mismatch(std::uint32_t rank,
@@ -224,6 +255,13 @@ private:
     void note_failure(base::Code code, std::string_view why) noexcept;
     void tell_others() noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t rank) const noexcept;
+    [[nodiscard]] bool has_lost_node() const noexcept;
+
+    // Of a place on the own node.
+    [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const noexcept {
+        return place == nobody ? nobody : members_.near()[place];
+    }
+
     [[nodiscard]] std::string name_of_member(std::uint32_t rank) const;
 
     void ring_near() noexcept {
@@ -247,6 +285,7 @@ private:
     gma::Deadline deadline_;
     bool is_late_ = false;
     bool is_leaving_ = false;  // others may have given back the memory of their boards
+    bool is_untold_ = false;   // others are to be told why it is broken, if they do not see it
     std::uint32_t deaths_seen_ = 0;
     base::Code code_ = base::Code::ok;  // why it is broken
     std::string why_;

@@ -17,7 +17,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t world_id = 1;
 constexpr std::uint64_t board_alignment = 64;
 static_assert(board_bytes <= node::world_board_bytes);
 
@@ -45,12 +44,12 @@ Teams::Teams(gma::Gma& gma,
              data::Allocator& allocator,
              const message::ChannelSettings& settings,
              bool is_checking)
-    : pairing_(gma, hashed),
-      tools_{gma,
-             allocator,
-             {gma, allocator, pairing_, settings},
-             is_checking,
-             looks_of(gma.space().segment())} {}
+    : pairing_(gma, hashed), telling_(gma), tools_{gma,
+                                                   allocator,
+                                                   {gma, allocator, pairing_, settings},
+                                                   telling_,
+                                                   is_checking,
+                                                   looks_of(gma.space().segment())} {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return;
@@ -63,8 +62,8 @@ Status Teams::no_such_team() {
 
 Status Teams::late(const Signature& signature) {
     return {Code::state,
-            std::string("acp_sync_team_timeout has not ended on this team: it comes before ") +
-                name_of(signature.call())};
+            std::string("acp_sync_team_timeout has not ended on this team: it comes before ")
+                .append(name_of(signature.call()))};
 }
 
 Status Teams::timeout() {
@@ -98,7 +97,7 @@ TeamHandle Teams::world() {
         members[rank] = {process, node_of(process)};
         boards[rank] = space.claimed_address(process, node::Claim::world_board);
     }
-    auto made = add(Membership(members, space.rank()), std::move(boards), world_id);
+    auto made = add(Membership(members, space.rank()), std::move(boards), node::awaited_world_team);
     if (!made.is_ok()) throw std::bad_alloc();
     world_.store(made.value(), std::memory_order_release);
     return made.value();
@@ -111,7 +110,7 @@ Result<TeamHandle> Teams::add(Membership members,
     Entry* const entry = entries_.take();
     if (entry == nullptr) return Status(Code::limit, "this process has too many teams");
     entry->team = std::move(team);
-    return entry->slot.handle.load(std::memory_order_relaxed);
+    return entries_.show(*entry);
 }
 
 // The board that this member brings into a new team, and what it tells the others.
@@ -207,6 +206,11 @@ Result<TeamHandle> Teams::divide(TeamHandle handle, CollectiveCall call, const D
     return made;
 }
 
+void Teams::settle_sent() noexcept {
+    entries_.for_each([](Entry& entry) { entry.team->settle_sent(); });
+    telling_.settle();
+}
+
 void Teams::forget(Entry& entry) noexcept {
     entry.team.reset();
     entries_.give_back(entry);
@@ -221,10 +225,11 @@ Status Teams::free(TeamHandle handle) {
     Status status;
     if (!team.is_broken()) {
         const Signature signature(CollectiveCall::free, 0);
-        if (team.pending_sync().is_begun) return late(signature);
+        const bool is_whole = team.begin_call(signature);
+        if (is_whole && team.pending_sync().is_begun) return late(signature);
         const GlobalAddress board = team.own_board();
-        if (!run_in(team, signature,
-                    [](Team& leaving) { return synchronize(leaving) && leaving.depart(); }, {})) {
+        const auto leave = [](Team& leaving) { return synchronize(leaving) && leaving.depart(); };
+        if (!is_whole || !run_in(team, leave)) {
             status = team.failure();
         } else if (board != 0) {
             status = tools_.allocator.free(board);

@@ -57,9 +57,11 @@ public:
         if (!use.is_ok()) [[unlikely]]
             return use.why();
         Team& team = use.team();
+        if (!team.begin_call(signature, deadline)) [[unlikely]]
+            return team.failure();
         if (team.pending_sync().is_begun && signature.call() != CollectiveCall::sync) [[unlikely]]
             return late(signature);
-        if (run_in(team, signature, body, deadline)) [[likely]]
+        if (run_in(team, body)) [[likely]]
             return {};
         return team.is_late() ? timeout() : team.failure();
     }
@@ -78,6 +80,10 @@ public:
 
     // Errors: stale, state, argument (the team of all ranks), and what breaks a team: then it is gone all the same.
     base::Status free(TeamHandle handle);
+
+    // Waits for what was sent to other nodes and told to members of broken teams, and takes its failures, which are nobody's to be told. While no
+    // other thread is in a call on a team.
+    void settle_sent() noexcept;
 
     // Calls body(members) at any time. Errors: stale.
     template <typename Body>
@@ -127,15 +133,11 @@ private:
         bool is_mine_ = false;
     };
 
+    // The call that was begun.
     template <typename Body>
-    static bool run_in(Team& team,
-                       const Signature& signature,
-                       const Body& body,
-                       gma::Deadline deadline) {
+    static bool run_in(Team& team, const Body& body) {
         try {
-            if (!team.begin_call(signature, deadline)) return false;
-            if (team.is_checking() && signature.call() != CollectiveCall::sync &&
-                !synchronize(team))
+            if (team.is_checking() && team.call() != CollectiveCall::sync && !synchronize(team))
                 return false;
             return body(team);
         } catch (const std::bad_alloc&) {
@@ -161,6 +163,7 @@ private:
     void forget(Entry& entry) noexcept;
 
     message::Pairing pairing_;
+    Telling telling_;
     TeamTools tools_;
     message::Slots<Entry> entries_;
     std::mutex world_mutex_;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sources written for ACP 3.0 compile unchanged by `acpcc -compat3` and run, and each function on sets, multisets and maps has
-the signature that 3.0 gave it.
+"""Sources written for ACP 3.0 compile unchanged by `acpcc -compat3` and run, and each function on sets, multisets, maps, channels and
+segmented buffers has the signature that 3.0 gave it.
 
 Usage: compat3_test.py FOLDER_OF_PROGRAMS
 """
@@ -14,6 +14,8 @@ import unittest
 BIN = pathlib.Path()
 SOURCE = pathlib.Path(__file__).with_name("hashed_of_3_0.c")
 FAILURES = pathlib.Path(__file__).with_name("failures_of_3_0.c")
+CHANNELS = SOURCE.with_name("channels")
+SEGMENTED = SOURCE.with_name("segbuf_of_3_0.c")
 RANKS = 2
 TIMEOUT_S = 120
 
@@ -52,11 +54,48 @@ int acp_insert_map(acp_map_t map, acp_pair_t pair);
 size_t acp_retrieve_map(acp_map_t map, acp_pair_t pair);
 acp_pair_t acp_dereference_map_it(acp_map_it_t it);
 """
+# acp_waitall_ch was declared there only. The buffer of acp_nbsend_ch is const today, which takes whatever 3.0's took.
+OF_MESSAGES = """acp_ch_t acp_create_ch(int sender, int receiver);
+int acp_free_ch(acp_ch_t ch);
+acp_request_t acp_nbfree_ch(acp_ch_t ch);
+acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size);
+size_t acp_wait_ch(acp_request_t request);
+int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes);
+acp_segbuf_t acp_create_src_segbuf(int dst_rank, void* buf, size_t segsize, size_t segnum);
+acp_segbuf_t acp_create_dst_segbuf(int src_rank, void* buf, size_t segsize, size_t segnum);
+int acp_connect_segbuf(acp_segbuf_t segbuf);
+int acp_isconnected_segbuf(acp_segbuf_t segbuf);
+int acp_ready_segbuf(acp_segbuf_t segbuf);
+int acp_ack_segbuf(acp_segbuf_t segbuf);
+int acp_isready_segbuf(acp_segbuf_t segbuf);
+int acp_isacked_segbuf(acp_segbuf_t segbuf);
+int64_t acp_query_segbuf_head(acp_segbuf_t segbuf);
+int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf);
+int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);
+int acp_disconnect_segbuf(acp_segbuf_t segbuf);
+int acp_free_segbuf(volatile acp_segbuf_t segbuf);
+"""
 
 
 def declarations_of_3_0() -> list[str]:
     each = [line.replace("_K", f"_{kind}") for kind in ("set", "multiset", "map") for line in OF_EACH.splitlines()]
-    return each + OF_SOME.splitlines()
+    return each + OF_SOME.splitlines() + OF_MESSAGES.splitlines()
+
+
+def of_ranks(text: str, ranks: int) -> list[str]:
+    return [text.format(rank=rank) for rank in range(ranks)]
+
+
+# What each program on channels prints on so many ranks, in any order of the lines.
+PRINTED = {
+    "one_message": lambda ranks: ["received 7 bytes: a text"],
+    "ping_pong": lambda ranks: of_ranks("rank {rank}: 0 wrong", 2),
+    "ring": lambda ranks: [f"rank {rank}: sum {ranks * (ranks + 1) // 2}, own number {rank + 1}" for rank in range(ranks)],
+    "lengths": lambda ranks: ["10 of 10 bytes: right", "10 of 100 bytes: right", "0 of 0 bytes: right", "5 of 5 bytes: right",
+                              "3000000 of 3000000 bytes: right", "5000 of 20000 bytes: right"],
+    "several_channels": lambda ranks: of_ranks("rank {rank}: 40 right", 2),
+    "all_to_all": lambda ranks: of_ranks(f"rank {{rank}}: {100 * (ranks - 1)} right", ranks),
+}
 
 
 def acpcc(folder: str, name: str, text: str, *options: str) -> subprocess.CompletedProcess:
@@ -72,16 +111,28 @@ class Compat3(unittest.TestCase):
         self.addCleanup(owner.cleanup)
         self.folder = owner.name
 
-    def outputs_of(self, source: pathlib.Path):
+    def outputs_of(self, source: pathlib.Path, ranks: int = RANKS):
         """Compiles a source of 3.0 and runs it on one node and on two; what it prints there."""
         compiled = acpcc(self.folder, "program", source.read_text(), "-compat3")
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
         for nodes in (1, 2):
-            with self.subTest(nodes=nodes):
-                job = subprocess.run([BIN / "acprun", "-n", str(RANKS), "--nodes", str(nodes), "--timeout", str(TIMEOUT_S),
+            with self.subTest(source=source.name, ranks=ranks, nodes=nodes):
+                job = subprocess.run([BIN / "acprun", "-n", str(ranks), "--nodes", str(nodes), "--timeout", str(TIMEOUT_S),
                                       pathlib.Path(self.folder) / "program"], capture_output=True, text=True, check=False)
                 self.assertEqual((job.returncode, job.stderr), (0, ""), job.stdout)
                 yield job.stdout
+
+    def test_programs_with_channels_compile_unchanged_and_run(self):
+        self.assertEqual(sorted(PRINTED), sorted(source.stem for source in CHANNELS.glob("*.c")))
+        for name, printed in PRINTED.items():
+            for ranks in (2, 3, 4):
+                for output in self.outputs_of(CHANNELS / f"{name}.c", ranks):
+                    self.assertEqual(sorted(output.splitlines()), sorted(printed(ranks)))
+
+    def test_a_program_with_segmented_buffers_compiles_unchanged_and_runs(self):
+        for ranks in (2, 3, 4):
+            for output in self.outputs_of(SEGMENTED, ranks):
+                self.assertEqual(sorted(output.splitlines()), of_ranks("rank {rank}: 50 right", ranks))
 
     def test_a_source_of_3_0_compiles_unchanged_and_runs_on_one_node_and_on_two(self):
         for output in self.outputs_of(SOURCE):

@@ -53,13 +53,14 @@ protected:
     [[nodiscard]] bool is_of_two() const { return procs_ > 1 && rank_ < 2; }
 };
 
-// Makes ends while the requests for memory of one rank are refused, one after the other, until none is.
+// Makes ends while the requests for memory of one rank are refused, one after the other, or all from one on, until none is.
 int make_with_refusals(int sender, bool is_refused, std::vector<acp_ch_t>& made) {
+    const std::uint64_t count = made.size() % 2 == 0 ? 1 : all_from_there;
     for (std::uint64_t first = 1;; ++first) {
         std::uint64_t seen = 0;
         acp_ch_t channel = ACP_CH_NULL;
         {
-            const Refusal refusal(is_refused ? first : 0);
+            const Refusal refusal(is_refused ? first : 0, count);
             channel = acp_create_ch(sender, 1 - sender);
             seen = Refusal::seen();
         }

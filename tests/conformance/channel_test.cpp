@@ -12,6 +12,7 @@
 
 #include <acp.h>
 
+#include "conformance/lives.hpp"
 #include "support/nodes.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
@@ -268,7 +269,8 @@ TEST_F(ChannelTest, channels_that_come_and_go_leave_nothing_in_the_heap) {
     constexpr std::size_t kept_bytes = 64 << 10;
     use(300);
     const std::size_t before = allocated();
-    use(300);
+    allow_seconds(static_cast<unsigned>(240 + lives_of_ends() / 50));
+    use(lives_of_ends());
     const std::size_t after = allocated();
     EXPECT_LT(after, before + kept_bytes) << "300 rings and 38 pipes would have 10 MiB";
     EXPECT_LT(before, 2 * kept_bytes);

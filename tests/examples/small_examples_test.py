@@ -47,11 +47,49 @@ class SmallExamples(harness.ExampleTest):
         for ranks in RANKS:
             self.assert_prints("poll_on_flag", ranks, f"100 letters went round {ranks} ranks")
 
+    def test_ping_pong_tells_the_way_of_each_length(self):
+        for launcher in ((), ("--nodes", "2")):
+            with self.subTest(launcher=launcher):
+                job = self.run_job(3, "ping_pong", launcher=launcher)
+                self.assert_succeeds(job)
+                self.assertRegex(job.out, r"^ +8 bytes +\d+\.\d\d us\n +1024 bytes +\d+\.\d\d us\n +131072 bytes +\d+\.\d\d us\n$")
+
+    def test_prime_pipeline_finds_all_primes(self):
+        for ranks in (1, 2, 4, 30):
+            self.assert_prints("prime_pipeline", ranks, f"the pipeline of {ranks} ranks found 1229 primes below 10000")
+
+    def test_work_queue_finds_the_longest_way(self):
+        for ranks in (2, 3, 8):
+            self.assert_prints("work_queue", ranks,
+                               f"837799 takes 524 steps; 100 pieces of work were done by {ranks - 1} workers")
+
+    def test_those_that_need_two_ranks_say_so(self):
+        for program in ("ping_pong", "work_queue"):
+            with self.subTest(program=program):
+                job = self.run_job(1, program)
+                self.assertEqual((job.code, job.out), (1, ""), str(job))
+                self.assertIn(f"{program}: needs 2 ranks, has 1: acprun -n 2", job.err)
+
+    def test_jacobi_computes_what_one_rank_does(self):
+        for ranks in (1, 2, 3, 8):
+            self.assert_prints("jacobi", ranks,
+                               f"{ranks} ranks needed 1627 sweeps over 42 x 42 points; the plate is that of a single rank")
+
+    def test_those_with_channels_run_over_two_nodes(self):
+        for program, line in (("prime_pipeline", "the pipeline of 4 ranks found 1229 primes below 10000"),
+                              ("work_queue", "837799 takes 524 steps; 100 pieces of work were done by 3 workers"),
+                              ("jacobi", "4 ranks needed 1627 sweeps over 42 x 42 points; the plate is that of a single rank")):
+            with self.subTest(program=program):
+                job = self.run_job(4, program, launcher=("--nodes", "2"))
+                self.assert_succeeds(job)
+                self.assertEqual(job.out, line + "\n", str(job))
+
     def test_each_runs_alone_without_a_launcher(self):
         for program, line in (("hello", "hello from rank 0 of 1"),
                               ("ring_of_atomics", "1 ranks walked 100 laps: 100 tickets, each given once"),
                               ("ordered_chain", "the parcel came home with 100 stamps after 100 rounds of 1 ranks"),
-                              ("poll_on_flag", "100 letters went round 1 ranks")):
+                              ("poll_on_flag", "100 letters went round 1 ranks"),
+                              ("prime_pipeline", "the pipeline of 1 ranks found 1229 primes below 10000")):
             with self.subTest(program=program):
                 job = self.run_alone(program)
                 self.assert_succeeds(job)

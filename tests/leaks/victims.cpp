@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks work on containers of the first and the last rank, two at a time, until each is killed. Those two, the hosts, are
-// the first and the last of the job, so that each node of two has one. Rank 0 kills the others, one every few milliseconds, and
-// works with them. At the end the hosts wait until both nodes know of all deaths, destroy the containers, and rank 0 tells how
-// many blocks each heap has more than before. Arguments: the seed. Prints "kills=N left=N".
+// the first and the last of the job, so that each node of two has one. Each rank makes and destroys containers of its own there too, and
+// tells the host of its node which it has, so that only what a killed rank had told can be left of it. Rank 0 kills the others, one every few
+// milliseconds, and works with them. At the end the hosts wait until both nodes know of all deaths, destroy the containers, and rank 0
+// tells how many blocks each heap has more than before. Arguments: the seed. Prints "kills=N left=N".
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include <acp.h>
 
+#include "leaks/own_container.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -35,23 +37,17 @@ struct Containers {
     std::array<acp_deque_t, 2> deques;
 };
 
-// At the start of each rank's starter memory. Writers: the rank its process, the other host the step, rank 0 the rest.
+constexpr std::size_t ranks_max = 64;
+
+// At the start of each rank's starter memory. Writers: the rank its process, the other host the step, the ranks of a host's node what
+// they have, rank 0 the rest.
 struct Start {
     Containers containers;
+    std::array<Own, ranks_max> owned;  // of a host
     std::uint64_t process;
     volatile std::uint64_t may_work;
     volatile std::uint64_t step;  // of the other host
 };
-
-[[noreturn]] void give_up(const char* what) {
-    std::fprintf(stderr, "rank %d: %s: %s\n", acp_rank(), what, acp_error_message());
-    std::fflush(stderr);
-    _exit(3);
-}
-
-void must(bool is_so, const char* what) {
-    if (!is_so) give_up(what);
-}
 
 // Random calls. A rank that is killed in any of them leaves nothing behind.
 class Work {
@@ -176,7 +172,10 @@ public:
         : seed_(seed),
           rank_(acp_rank()),
           last_(acp_procs() - 1),
-          start_(*static_cast<Start*>(acp_query_address(acp_query_starter_ga(rank_)))) {}
+          start_(*static_cast<Start*>(acp_query_address(acp_query_starter_ga(rank_)))) {
+        must(acp_procs() <= static_cast<int>(ranks_max), "too many ranks");
+        start_.owned.fill(Own{});
+    }
 
     int run() {
         start_.process = static_cast<std::uint64_t>(getpid());
@@ -237,8 +236,29 @@ private:
 
     [[noreturn]] void be_killed() {
         await(start_.may_work, 1);
-        Work work(start_.containers, seed_ + static_cast<std::uint64_t>(rank_));
-        while (true) work.operate();
+        const std::uint64_t seed = seed_ + static_cast<std::uint64_t>(rank_);
+        Work work(start_.containers, seed);
+        const int host = is_here(0) ? 0 : last_;
+        OwnContainer own(acp_query_starter_ga(host) + offsetof(Start, owned) +
+                             static_cast<std::uint64_t>(rank_) * sizeof(Own),
+                         seed + 1);
+        for (Random random(seed + 2); true;) {
+            if (random.below(2) == 0) {
+                own.operate();
+            } else {
+                work.operate();
+            }
+        }
+    }
+
+    // Whether a rank is on this one's node.
+    [[nodiscard]] static bool is_here(int rank) {
+        return acp_query_address(acp_query_starter_ga(rank)) != nullptr;
+    }
+
+    // What the ranks of this node have left.
+    void destroy_owned() const {
+        for (const Own& own : start_.owned) OwnContainer::destroy(own);
     }
 
     // Two victims work at a time.
@@ -286,12 +306,12 @@ private:
         std::uint64_t process = 0;
         if (acp_wait(acp_get(&process, from, sizeof process, ACP_HANDLE_NULL), -1) != ACP_OK)
             return true;
-        return acp_query_address(acp_query_starter_ga(rank)) != nullptr &&
-               kill(static_cast<pid_t>(process), 0) != 0;
+        return is_here(rank) && kill(static_cast<pid_t>(process), 0) != 0;
     }
 
     // The hosts in steps, for there is no acp_sync after a death. Who has looked at both heaps has freed what its calls left to be freed.
     int conclude() {
+        destroy_owned();
         if (rank_ == last_) {
             tell(0, 1);
             await(start_.step, 2);

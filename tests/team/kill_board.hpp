@@ -17,9 +17,16 @@ struct TeamNote {
     char message[480];                        // of the first thing that was wrong
 };
 
+inline constexpr std::int32_t nobody_killed = -1;
+
 struct TeamBoard {
-    std::atomic<std::int32_t> victim;  // a rank; set before the ranks begin
+    std::atomic<std::int32_t> victim;  // a rank, or nobody_killed; set before the ranks begin
     TeamNote ranks[team_ranks];
+
+    static bool is_at_work(const TeamNote& note) noexcept {
+        // acquire: the process of the rank; partner: the store of the rank
+        return note.is_at_work.load(std::memory_order_acquire) != 0;
+    }
 };
 
 }  // namespace acp::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks make collective calls without end, until one of them is killed. Each other one then finds its calls refused, frees
-// the team, and leaves.
+// The program whose ranks make collective calls without end, until one of them is killed or a node cannot be reached. Each other one then
+// finds its calls refused, frees the team, and leaves.
 #include <cstdio>
 #include <cstring>
 #include <sched.h>
@@ -59,9 +59,10 @@ private:
 
     void must_be_refused() {
         must(acp_errno() == ACP_ERR_PEER, "the code is " + std::to_string(acp_errno()));
-        must(std::string(acp_error_message()).find("rank " + std::to_string(victim_)) !=
-                 std::string::npos,
-             "the message does not name the victim");
+        const std::string named =
+            victim_ == nobody_killed ? " on node " : "rank " + std::to_string(victim_);
+        must(std::string(acp_error_message()).find(named) != std::string::npos,
+             "the message does not say " + named);
     }
 
     // Who leaves before the others are refused is what some of them are told of, instead of the victim.

@@ -213,6 +213,20 @@ class Experiments(unittest.TestCase):
             self.assertTrue(all(its["ratio"] > 0 for its in rows))
             self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"] == "one way"))
 
+    def test_collective_calls_are_timed_by_size(self):
+        calls = ["broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "scan"]
+        wanted = [("acp_sync", 0), ("sync", 0)] + [(call, size) for call in calls for size in (8, 65536)]
+        for ranks, nodes, yardstick in ((2, 1, "cache-line round trip"), (3, 2, "acp_sync")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/collective.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", ranks, "--nodes", nodes, BIN / "acpbench", "collective", "--quick",
+                                          "--sizes", "8,64k", "--json", path), path)
+            self.assertEqual([(its["case"], its["bytes"]) for its in rows], wanted)
+            for its in rows:
+                self.assertEqual(its["yardstick"]["name"], "memcpy" if its["bytes"] == 65536 else yardstick)
+                self.assertGreater(its["ratio"], 0)
+                self.assertGreaterEqual(its["extra"]["slowest_rank_us"], 0.999 * its["latency_us"]["median"])
+
     def test_maps_are_timed_as_the_paper_did(self):
         for nodes, far in ((1, "another process of the node"), (4, "a process of another node")):
             with tempfile.TemporaryDirectory() as folder:

@@ -84,6 +84,32 @@ class Doings(ToolTest):
                             r"acp_copy of 8 bytes from rank 0 ")
         self.end(job)
 
+    def start_split(self, ranks, *arguments):
+        """A job of ranks on one node that have made a team, and then do as the arguments say."""
+        job = self.start("-n", str(ranks), RANK, "init", "split", "print=ready", *arguments, "pause")
+        self.assertEqual(job.read_lines(ranks), ready(ranks))
+        return job
+
+    def test_calls_on_a_team_are_told_with_their_names_the_team_and_the_rank_that_is_missing(self):
+        for ranks, last in ((4, 3), (10, 9)):  # each looks at each; all come to their leader
+            job = self.start_split(ranks, f"{last}:pause", "team-sync")
+            answer = self.ask_until(job, *(rf"\n  rank {rank} waits in acp_sync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank {last}\n"
+                                           for rank in range(last)))
+            self.assertEqual(len(set(re.findall("team (0x[0-9a-f]+)", answer))), 1, answer)
+            self.end(job)
+
+    def test_different_calls_of_the_members_of_a_team_are_told_side_by_side(self):
+        job = self.start("-n", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-broadcast=2", "2:pause")
+        self.assertEqual(job.read_lines(3), ready(3))
+        self.ask_until(job, r"\n  rank 0 waits in acp_sync_team on the team of all ranks for \d+\.\d s: for rank [12]\n",
+                       r"\n  rank 1 waits in acp_broadcast_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")
+        self.end(job)
+
+    def test_a_member_that_holds_up_those_that_run_ahead_is_named(self):
+        job = self.start_split(3, "2:pause", *["team-broadcast=0"] * 20)
+        self.ask_until(job, r"\n  rank 0 waits in acp_broadcast_team of 8 bytes on team 0x[0-9a-f]+ for \d+\.\d s: for rank 2\n")
+        self.end(job)
+
     def test_the_timeout_tells_the_same(self):
         result = acprun("-n", "2", "--nodes", "2", "--timeout", "8", RANK, "init", "1:pause", "sync")
         self.assert_fails(result, 124, "ranks 0-1 were still running; the job was ended\n"

@@ -123,7 +123,7 @@ private:
     void obey_all();
     void obey(const std::string& line);
     void pass_signal(int signal);
-    void tell_doings() const;
+    void tell_doings(std::string_view number) const;
     [[nodiscard]] std::vector<std::uint32_t> running_ranks() const;
 
     // ending.cpp

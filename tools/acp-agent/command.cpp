@@ -49,13 +49,13 @@ void Agent::obey(const std::string& line) {
         if (phase_ != Phase::finishing) end_soon(grace_ns);
     } else if (words[0] == "leave") {
         if (phase_ == Phase::staying) phase_ = Phase::over;
-    } else if (words[0] == "doings") {
-        tell_doings();
-        channel_.send("told");
+    } else if (words[0] == "doings" && words.size() == 2) {
+        tell_doings(words[1]);
+        channel_.send("told " + std::string(words[1]));
     } else if (words[0] == "alive?") {
         channel_.send("alive");
     } else if (words[0] == "timeout") {
-        tell_doings();
+        tell_doings("0");
         channel_.send("running " + base::rank_ranges(running_ranks()));
         if (fixed_code_ == 0) fixed_code_ = launch::exit_timeout;
         constexpr std::uint64_t grace_ns = 200'000'000;
@@ -64,11 +64,12 @@ void Agent::obey(const std::string& line) {
 }
 
 // Sends what each rank of this node does, read from the node segment: the ranks need not help.
-void Agent::tell_doings() const {
+void Agent::tell_doings(std::string_view number) const {
     if (!segment_.is_open()) return;
     const std::uint64_t now_ns = os::now_ns();
+    const std::string head = "doing " + std::string(number) + " ";
     for (std::uint32_t slot = 0; slot < plan_.local_procs(); ++slot) {
-        channel_.send("doing " + node::to_words(node::look_at(segment_, slot, now_ns)));
+        channel_.send(head + node::to_words(node::look_at(segment_, slot, now_ns)));
     }
 }
 

@@ -33,6 +33,7 @@ int run_copy_modes(const Call& call);
 int run_attach(const Call& call);
 int run_mailbox(const Call& call);
 int run_message(const Call& call);
+int run_collective(const Call& call);
 int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_net(const Call& call);

@@ -27,6 +27,8 @@ constexpr Experiment all[] = {
      "acprun -n 2 acpbench flag", run_flag},
     {"message", "messages through channels of 4 B .. 16 MiB, to and fro and one way",
      "acprun -n 2 --starter-size 4M acpbench message", run_message},
+    {"collective", "collective calls of the team of all ranks, 8 B .. 1 MiB for each of them",
+     "acprun -n 2 acpbench collective", run_collective},
     {"heap", "acp_malloc and acp_free beside those of the C library, or a get from the same rank",
      "acprun -n 2 acpbench heap", run_heap},
     {"map", "1024 inserts and finds of a map on one process or four, as paper 002 measured it",

@@ -16,10 +16,11 @@ struct Options {
     std::uint64_t bytes_max = 4 << 20;
     int slices = 0;  // per case; 0: the experiment's own choice
 
-    bool is_fine = false;               // copy --fine
-    bool are_all_modes = false;         // copy --all-modes
-    std::vector<std::string> modes;     // copy --modes: of --all-modes only these; none: all
-    std::vector<std::uint64_t> sizes;   // copy, message --sizes; none: those of the experiment
+    bool is_fine = false;            // copy --fine
+    bool are_all_modes = false;      // copy --all-modes
+    std::vector<std::string> modes;  // copy --modes: of --all-modes only these; none: all
+    std::vector<std::uint64_t>
+        sizes;  // copy, message, collective --sizes; none: those of the experiment
     bool are_streams_left_out = false;  // copy --no-streams
     bool tells_steps = false;  // copy --tell-steps: progress as lines, for a program that draws it
     int hogs = 0;              // sync --hogs

@@ -77,6 +77,15 @@ constexpr Section sections[] = {
      "answer each other, and a stream of "
      "acp_copy. Ratios are of times below 4 KiB (less is better), above of bandwidths.",
      Drawn::nothing},
+    {"collective", "Collective calls",
+     "Of the team of all ranks, a time being the mean over its members; calls that need not wait "
+     "for "
+     "all are made after a meeting, which is not timed. Beside a cache line's round trip between "
+     "two "
+     "ranks, acp_sync of more, and memcpy of as many bytes from 8 KiB on. Ratios are of times "
+     "(less "
+     "is better).",
+     Drawn::nothing},
     {"heap", "Memory of any rank",
      "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "
      "of "
@@ -104,6 +113,11 @@ constexpr Section sections[] = {
     {"peers", "Beside other libraries",
      "Two nodes over loopback: ACP, UCX and Open MPI over TCP, bare datagrams, in turns (make "
      "peers). The ratio says how many times as good as the better of the two libraries ACP is.",
+     Drawn::nothing},
+    {"peers-messages", "Messages and collective calls beside MPI",
+     "On one node: ACP, Open MPI and MPICH, in turns (make peers). The ratio says how many times "
+     "as "
+     "long ACP takes as the best of the others (less is better).",
      Drawn::nothing},
     {"memory", "Memory",
      "Proportional set size per rank after acp_init, beside the same program without ACP.",

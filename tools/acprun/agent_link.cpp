@@ -57,10 +57,6 @@ bool AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, launch::Job
            channel->send_plan(launch::to_bytes(job.plan_of(node))).is_ok();
 }
 
-void AgentLink::send(std::string_view line) const {
-    if (is_running()) channel->send(line);
-}
-
 void AgentLink::cut_off() {
     if (!is_awaited()) return;
     is_cut_off = true;

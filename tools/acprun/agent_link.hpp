@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -45,7 +46,9 @@ public:
     bool send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);
 
     // Sends a line; does nothing when the agent is gone.
-    void send(std::string_view line) const;
+    void send(std::string_view line) const {
+        if (is_running()) channel->send(line);
+    }
 
     // Ends the process that tries to reach another machine's agent; that agent cannot receive lines yet.
     void cut_off();

@@ -28,7 +28,7 @@ void Launcher::hear(std::uint32_t node, std::string_view line) {
     } else if (words[0] == "error") {
         hear_error(node, rest);
     } else if (words[0] == "doing") {
-        if (auto doing = node::doing_from(rest)) roll_call_.add(std::move(*doing));
+        roll_call_.add(rest);
     } else if (words[0] == "note") {
         hear_note(rest);
     } else {
@@ -52,7 +52,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.owes_sign_of_life = false;
         agent.silences = 0;
     } else if (word == "told") {
-        agent.owes_doings = false;
+        roll_call_.note_told(agent, rest);
         settle_roll_call();
     } else if (word == "hang") {
         roll_call_.ask_about_hang(agents_, job_.hang_timeout_ns);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/parse.hpp"
+#include "base/words.hpp"
 #include "os/clock.hpp"
 
 namespace acp::run {
@@ -20,10 +21,25 @@ void RollCall::ask(std::span<AgentLink> agents, std::string reason) {
     reason_ = std::move(reason);
     until_ns_ = os::now_ns() + answer_within_ns;
     doings_.clear();
+    const std::string line = "doings " + std::to_string(number_ = ++calls_);
     for (AgentLink& agent : agents) {
         agent.owes_doings = agent.is_running() && !agent.is_awaited();
-        if (agent.owes_doings) agent.send("doings");
+        if (agent.owes_doings) agent.send(line);
     }
+}
+
+void RollCall::add(std::string_view answer) {
+    const auto words = base::words_of(answer, 2);
+    if (words.size() != 2 || !is_current(words[0])) return;
+    if (auto doing = node::doing_from(words[1])) doings_.push_back(std::move(*doing));
+}
+
+void RollCall::note_told(AgentLink& agent, std::string_view number) const {
+    if (is_current(number)) agent.owes_doings = false;
+}
+
+bool RollCall::is_current(std::string_view number) const noexcept {
+    return base::parse_unsigned(number) == number_;
 }
 
 void RollCall::ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns) {
@@ -45,6 +61,7 @@ std::optional<std::string> RollCall::take(std::span<const AgentLink> agents,
     }
     std::string text = std::exchange(reason_, {}) + ": ";
     until_ns_ = os::poll_forever;
+    number_ = unasked;
     const std::string lines = take_lines();
     if (!lines.empty()) {
         return text + "the ranks do this" + lines +
@@ -57,6 +74,7 @@ std::optional<std::string> RollCall::take(std::span<const AgentLink> agents,
 void RollCall::give_up() {
     reason_.clear();
     until_ns_ = os::poll_forever;
+    number_ = unasked;
     doings_.clear();
 }
 

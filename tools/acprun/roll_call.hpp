@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks the agents of all nodes what their ranks do, and makes one text of the answers: who waits where and for whom, who is in
 // no wait, who is stopped, who has ended. The user asks by SIGUSR2; an agent asks when one of its ranks has waited too long.
-// One call at a time: who asks meanwhile gets the same answer. Prints nothing. Main thread.
+// One call at a time: who asks meanwhile gets the same answer. Calls are numbered, and so are their answers: one that comes late, when the
+// call is over, is none to a later one. Prints nothing. Main thread. Tests: tests/tools/acprun/roll_call_test.cpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "node/awaited.hpp"
@@ -28,8 +29,11 @@ public:
     // `allowed_ns` ago: those who wait for each other come of age together.
     void ask_about_hang(std::span<AgentLink> agents, std::uint64_t allowed_ns);
 
-    // An agent has sent what one rank does.
-    void add(node::Doing doing) { doings_.push_back(std::move(doing)); }
+    // An agent has sent what one rank does.   answer  the number of the call, and the rank's words
+    void add(std::string_view answer);
+
+    // An agent has sent all that it has to say to the call of this number.
+    void note_told(AgentLink& agent, std::string_view number) const;
 
     // The text, once, when all agents that still run have answered or their time is over; call it when an agent has answered or
     // is gone, and at the deadline.
@@ -46,7 +50,13 @@ public:
     [[nodiscard]] std::string take_lines();
 
 private:
+    static constexpr std::uint64_t unasked = 0;  // of answers to no call
+
+    [[nodiscard]] bool is_current(std::string_view number) const noexcept;
+
     std::string reason_;  // empty: nobody has asked
+    std::uint64_t calls_ = 0;
+    std::uint64_t number_ = unasked;  // of the call under way
     std::uint64_t until_ns_ = os::poll_forever;
     std::uint64_t hang_told_ns_ = 0;
     std::vector<node::Doing> doings_;

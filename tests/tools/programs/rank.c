@@ -168,8 +168,30 @@ static void await_note(void) {
     while (*note_for(acp_rank()) == 0) sched_yield();
 }
 
+/* Calls on the team of all ranks, or on the one that the verb "split" has made. */
+static int act_on_team(const char* verb, int number) {
+    static acp_team_t team;
+    char bytes[8] = "";
+    if (team == ACP_TEAM_NULL) team = acp_world_team();
+    if (strcmp(verb, "split") == 0)
+        tell(verb, (team = acp_split_team(team, 0, 0)) != ACP_TEAM_NULL ? 0 : -1);
+    else if (strcmp(verb, "team-sync") == 0)
+        tell(verb, acp_sync_team(team));
+    else if (strcmp(verb, "team-broadcast") == 0)
+        tell(verb, acp_broadcast_team(team, bytes, sizeof bytes, number));
+    else if (strcmp(verb, "team-gather") == 0) /* to a rank that is not this one */
+        tell(verb, acp_gather_team(team, bytes, sizeof bytes, NULL, number));
+    else
+        return 0;
+    return 1;
+}
+
 static void act(const char* verb, const char* value) {
     const int number = atoi(value);
+    if (strstr(verb, "team-") == verb || strcmp(verb, "split") == 0) {
+        if (!act_on_team(verb, number)) printf("unknown verb %s\n", verb);
+        return;
+    }
     if (strcmp(verb, "init") == 0)
         tell(verb, acp_init(NULL, NULL));
     else if (strcmp(verb, "finalize") == 0)

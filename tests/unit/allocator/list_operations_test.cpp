@@ -78,7 +78,7 @@ protected:
     }
 
     std::uint64_t make() {
-        EXPECT_EQ(run(list_make_number, ListMessage()), Code::ok);
+        EXPECT_EQ(run(list_make_number, ListMessage().add(NodeHeap::nobody)), Code::ok);
         return told<std::uint64_t>();
     }
 
@@ -219,7 +219,7 @@ TEST_F(ListOperationsTest, groups_of_elements_are_ordered_erased_and_cleared) {
 TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
     const std::uint64_t list = make();
     const Position element = push(list, "a");
-    EXPECT_EQ(run(list_make_number, ListMessage().add(list)), Code::argument);
+    EXPECT_EQ(run(list_make_number, ListMessage()), Code::argument);
     for (const local::NumberedOperation& row : list_operations()) {
         if (row.number == list_make_number) continue;
         EXPECT_EQ(run(row.number, ListMessage()), Code::argument) << row.number;
@@ -310,7 +310,7 @@ TEST_F(ListOperationsTest, say_that_there_is_no_heap) {
         ListMessage made;
         switch (number) {
             case list_make_number:
-                return made;
+                return made.add(NodeHeap::nobody);
             case list_insert_number:
                 return made.add(ListInsert());
             case list_take_number:

@@ -43,6 +43,43 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
     }
 }
 
+// Who looks while another one has the dead taker's cache in hand must look again: that one may not get to the end of it.
+TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed_whoever_gives_it_up) {
+    const node::Segment node = local::test::make_node(4, 4, heap_bytes);
+    local::test::Owner survivor(node, 2);
+    const heap::CachePlaces places(node.claimed(0, node::Claim::heap_words) +
+                                   node::heap_words(node.shape()).caches_at());
+    const heap::CacheNumber idle = heap::caches_of(0).first;
+    const heap::CacheNumber dead = heap::caches_of(1).first;
+    const heap::CacheNumber other = heap::caches_of(3).first;
+    ASSERT_NE(places.take_over(idle, dead), nullptr);
+    node::mark_dead(node, 1, 9);
+    const heap::CacheTaker of_dead = places.taker_of(idle);
+    ASSERT_NE(places.take_over(idle, other, of_dead), nullptr);
+    NodeHeap heap(survivor.segment, 0, survivor.hazards);
+    (void)heap.usage(0);
+    EXPECT_EQ(places.taker_of(idle).number, other + 1U) << "it lives";
+    places.let_go(idle, of_dead);
+    (void)heap.usage(0);
+    EXPECT_EQ(places.taker_of(idle).number, 0U);
+}
+
+// The same where that one dies too.
+TEST(NodeHeapTest, a_cache_that_two_dead_processes_had_taken_over_is_freed) {
+    const node::Segment node = local::test::make_node(4, 4, heap_bytes);
+    local::test::Owner survivor(node, 2);
+    const heap::CachePlaces places(node.claimed(0, node::Claim::heap_words) +
+                                   node::heap_words(node.shape()).caches_at());
+    const heap::CacheNumber idle = heap::caches_of(0).first;
+    ASSERT_NE(places.take_over(idle, heap::caches_of(1).first), nullptr);
+    ASSERT_NE(places.take_over(idle, heap::caches_of(3).first, places.taker_of(idle)), nullptr);
+    node::mark_dead(node, 1, 9);
+    node::mark_dead(node, 3, 9);
+    NodeHeap heap(survivor.segment, 0, survivor.hazards);
+    (void)heap.usage(0);
+    EXPECT_EQ(places.taker_of(idle).number, 0U);
+}
+
 TEST(NodeHeapTest, a_block_that_is_given_out_again_does_not_tell_who_freed_it) {
     const node::Segment node = local::test::make_node(1, 1, heap_bytes);
     local::test::Owner owner(node, 0);

@@ -7,6 +7,7 @@
 
 #include "node/death.hpp"
 
+#include "allocator/node_lists.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
 
@@ -111,6 +112,43 @@ TEST_F(NodeTablesTest, a_heap_that_is_full_of_what_sleepers_took_out_of_tables_h
     EXPECT_EQ(more, 5U) << "of two MiB, one of which has the table";
 }
 
+// Makes a list, and takes elements out of it, which wait to be freed.
+void take_often(NodeHeap& heap, int count) {
+    NodeLists lists(heap, 0);
+    const table::BlockNumber list = lists->make();
+    lists->keep();
+    for (int i = 0; i < count; ++i) {
+        list::Position at;
+        list::SharedLists<>::Taken taken;
+        ASSERT_EQ(lists->push_front(list, {{"bytes", 5}, false}, at), list::ListEffect::done);
+        ASSERT_EQ(lists->take_first(list, taken), list::ListEffect::done);
+        (void)lists->settle(taken);
+    }
+}
+
+// Two that are gone: the second one was killed when it had begun to recover the first, which another one had recovered by then.
+TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leaves_nothing) {
+    const node::Segment node = local::test::make_node(3, 3, heap_bytes);
+    local::test::Owner survivor(node, 0);
+    local::test::Owner killed(node, 2);
+    NodeHeap heap(survivor.segment, 0, survivor.hazards);
+    NodeHeap of_killed(killed.segment, 0, killed.hazards);
+    table::BlockNumber table = 0;
+    {
+        NodeTables own(heap, 0);
+        table = own->make({64, true});
+        own->keep();
+    }
+    replace_often(of_killed, table, 10);
+    NodeTables(of_killed, 0)->reclaim();  // so that it has told what it frees
+    take_often(of_killed, 10);
+    node::mark_dead(node, 1, 9);
+    (void)heap.recover(NodeHeap::Lease(heap, 2).cache());
+    heap.participants()[heap::caches_of(1).first].recoverer.store(heap::caches_of(2).first + 1U);
+    node::mark_dead(node, 2, 9);
+    EXPECT_EQ(heap.usage(1).blocks, 12U) << "table, entries and list";
+}
+
 // The victim took over the cache of a process that sleeps, and was killed before it had done anything there.
 TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dead) {
     const table::BlockNumber table = make(64);
@@ -122,7 +160,7 @@ TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dea
     EXPECT_EQ(heap_.usage(0).blocks, 201U) << "it lives, and has them";
     node::mark_dead(node_, 1, 9);
     EXPECT_EQ(heap_.usage(0).blocks, 101U);
-    EXPECT_EQ(places.taker_of(own), 0U);
+    EXPECT_EQ(places.taker_of(own).number, 0U);
     EXPECT_EQ(NodeHeap::Lease(heap_, 0).cache().number(), own);
 }
 

@@ -124,6 +124,7 @@ TEST_F(DirectoryTest, a_copy_says_where_keys_belong_until_it_is_forgotten) {
     const ContainerName name = write(0, 11, 5);
     TablePlace place;
     EXPECT_FALSE(directories_->find(name, bytes_of("key"), place)) << "nobody has read it";
+    directories_->forget(name.directory);  // nothing is kept yet
     const auto fetched = directories_->fetch(name);
     ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
     EXPECT_EQ(fetched.value().tables.size(), 5U);
@@ -161,7 +162,8 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     const ContainerName name = write(0, 11, 5);
     expect_refused({0, 0, ContainerKind::multiset}, Code::argument, "the multiset is null");
     expect_refused({name.directory, 12, name.kind}, Code::stale, "another container");
-    expect_refused({name.directory, 11, ContainerKind::set}, Code::argument, "it is a map");
+    expect_refused({name.directory, 11, ContainerKind::set}, Code::argument,
+                   "a map is at global address");
     expect_refused({address(starter_bytes), 11, name.kind}, Code::address, "the map at");
     DirectoryHead& head = head_at(0);
     const DirectoryHead sound = head;

@@ -65,7 +65,7 @@ TEST_F(CachePlacesTest, a_cache_that_is_taken_over_is_not_lent_to_its_thread) {
     ThreadCache* taken = places_.take_over(number, taker);
     ASSERT_NE(taken, nullptr);
     EXPECT_EQ(taken->number(), number);
-    EXPECT_EQ(places_.taker_of(number), taker + 1);
+    EXPECT_EQ(places_.taker_of(number).number, taker + 1);
     EXPECT_EQ(places_.take_over(number, taker + 1), nullptr) << "by two";
     ThreadCache* borrowed = places_.borrow(1, 2);
     ASSERT_NE(borrowed, nullptr);
@@ -80,7 +80,7 @@ TEST_F(CachePlacesTest, none_that_a_call_uses_is_taken_over) {
     ThreadCache* shared = places_.borrow(1, threads_with_cache);
     EXPECT_EQ(places_.take_over(own->number(), 0), nullptr);
     EXPECT_EQ(places_.take_over(shared->number(), 0), nullptr);
-    EXPECT_EQ(places_.taker_of(own->number()), 0U);
+    EXPECT_EQ(places_.taker_of(own->number()).number, 0U);
     places_.give_back(*shared);
     ASSERT_EQ(places_.take_over(shared->number(), 0), shared);
     EXPECT_NE(places_.borrow(1, threads_with_cache), shared);
@@ -90,11 +90,13 @@ TEST_F(CachePlacesTest, who_finds_a_taker_dead_takes_its_place) {
     const CacheNumber number = caches_of(1).first + 2;
     const CacheNumber dead = caches_of(2).first;
     ASSERT_NE(places_.take_over(number, dead), nullptr);
-    EXPECT_EQ(places_.take_over(number, 1, dead + 2), nullptr) << "it was another one";
-    ASSERT_NE(places_.take_over(number, 1, dead + 1), nullptr);
-    EXPECT_EQ(places_.taker_of(number), 2U);
-    places_.let_go(number, dead + 1);
-    EXPECT_EQ(places_.taker_of(number), dead + 1) << "not finished";
+    EXPECT_EQ(places_.take_over(number, 1, {dead + 2, 0}), nullptr) << "it was another one";
+    ASSERT_NE(places_.take_over(number, 1, {dead + 1, 0}), nullptr);
+    EXPECT_EQ(places_.taker_of(number).number, 2U);
+    EXPECT_EQ(places_.taker_of(number).before, dead + 1) << "its work may go back to it";
+    places_.let_go(number, {dead + 1, 0});
+    EXPECT_EQ(places_.taker_of(number).number, dead + 1) << "not finished";
+    EXPECT_EQ(places_.taker_of(number).before, 0U);
 }
 
 // A thread that borrows its cache again and again, and one that takes it over: never both.

@@ -16,12 +16,20 @@ class LoansTest : public testing::Test {
 protected:
     std::vector<Offset> freed_of(std::uint32_t gone) {
         std::vector<Offset> freed;
-        loans_.end_all([&](std::uint32_t process) { return process == gone; },
-                       [&](Offset block) { freed.push_back(block); });
+        const bool is_done = loans_.end_all(
+            1, [](std::uint32_t) { return false; },
+            [&](std::uint32_t process) { return process == gone; },
+            [&](Offset block, const auto& unlink, Lent, std::uint32_t) {
+                EXPECT_TRUE(loans_.has(block)) << "until it is freed";
+                unlink();
+                EXPECT_FALSE(loans_.has(block));
+                freed.push_back(block);
+            });
+        EXPECT_TRUE(is_done);
         return freed;
     }
 
-    std::array<std::uint64_t, loans_max> words_{};
+    std::array<std::uint64_t, loans_max + 1> words_{};
     Loans<> loans_{reinterpret_cast<char*>(words_.data()), loans_max};
 };
 
@@ -55,6 +63,42 @@ TEST_F(LoansTest, a_loan_that_is_held_is_ended_by_nobody_else) {
     loans_.end_held(64, 3);
     EXPECT_EQ(freed_of(3), std::vector<Offset>());
     EXPECT_FALSE(loans_.end(64, 3));
+}
+
+TEST_F(LoansTest, a_process_frees_what_is_lent_to_it) {
+    ASSERT_TRUE(loans_.lend(64, 3));
+    Offset freed = no_block;
+    const auto free = [&](Offset block, const auto& unlink, Lent, std::uint32_t) {
+        EXPECT_FALSE(loans_.end(64, 3)) << "it is being freed";
+        EXPECT_FALSE(loans_.hold(64, 3));
+        unlink();
+        freed = block;
+    };
+    EXPECT_FALSE(loans_.end_own(80, 3, free));
+    EXPECT_FALSE(loans_.end_own(64, 2, free));
+    EXPECT_TRUE(loans_.end_own(64, 3, free));
+    EXPECT_EQ(freed, 64U);
+    EXPECT_FALSE(loans_.end_own(64, 3, free));
+}
+
+TEST_F(LoansTest, one_at_a_time_ends_the_loans_of_processes_that_are_gone) {
+    ASSERT_TRUE(loans_.lend(64, 3));
+    const auto nobody = [](std::uint32_t) { return false; };
+    const auto all = [](std::uint32_t) { return true; };
+    std::uint32_t freed = 0;
+    const auto count = [&](Offset, const auto& unlink, Lent, std::uint32_t) {
+        unlink();
+        ++freed;
+    };
+    // Meanwhile another one that finds the first alive, and one that finds it dead.
+    EXPECT_TRUE(
+        loans_.end_all(1, nobody, all, [&](Offset, const auto& unlink, Lent, std::uint32_t) {
+            EXPECT_FALSE(loans_.end_all(2, nobody, all, count));
+            EXPECT_EQ(freed, 0U);
+            EXPECT_TRUE(loans_.end_all(2, all, all, count));
+            EXPECT_EQ(freed, 1U);
+            unlink();
+        }));
 }
 
 TEST_F(LoansTest, lends_as_many_as_there_is_room_for_and_no_more) {

@@ -41,22 +41,6 @@ TEST(Pipe, has_room_for_as_many_pieces_as_slots_and_for_one_more_at_each_release
     for (std::size_t i = 0; i + 1 < slots.size(); ++i) EXPECT_NE(slots[i], slots[i + 1]);
 }
 
-TEST(Pipe, a_piece_is_taken_out_whole_or_as_far_as_is_wanted_and_leaves_zeros) {
-    for (const std::uint64_t bytes : {1UL, 63UL, 64UL, 65UL, 128UL, 129UL, 320UL, 321UL}) {
-        for (const std::uint64_t wanted : {std::uint64_t{0}, std::uint64_t{1}, bytes / 2, bytes}) {
-            alignas(64) std::array<char, 512> slot{};
-            slot.fill('s');
-            std::array<char, 512> target{};
-            take_out(target.data(), slot.data(), wanted, bytes);
-            EXPECT_EQ(std::string(target.data()), std::string(wanted, 's')) << bytes;
-            for (std::uint64_t line = 0; line < slot.size(); line += line_bytes) {
-                EXPECT_EQ(slot[line], line < bytes ? '\0' : 's') << bytes << ", " << wanted;
-                EXPECT_EQ(slot[line + 8], 's');
-            }
-        }
-    }
-}
-
 TEST(Pipe, pieces_are_parts_of_short_messages_and_slots_of_long_ones) {
     const PipePages pages;
     MappedPath<>::PeerBell bell;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A ring against a queue, with both ends in one thread: on a node, and between two, where what is stored arrives later.
 #include <gtest/gtest.h>
+#include <string>
 
 #include "ring_memory.hpp"
 
@@ -24,7 +25,10 @@ TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
         std::uint64_t sent = 0;
         std::uint64_t received = 0;
         constexpr std::uint64_t records = 5'000;
+        constexpr int still_rounds_max = 10'000;
+        int still_rounds = 0;  // in which nothing moved
         while (received < records && !this->HasFailure()) {
+            const std::uint64_t moved = sent + received;
             const bool is_hasty = random.chance(50);  // the sender runs ahead, or lags behind
             for (auto i = random.below(is_hasty ? 20 : 3); i > 0 && sent < records; --i)
                 sent += send_record(ring.sender, {sent, bytes_max}, random.chance(50), bytes_max);
@@ -35,6 +39,9 @@ TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
                 ASSERT_EQ(wrong, "") << "record " << received << " of a ring of " << record_bytes;
                 ASSERT_LT(received++, sent);
             }
+            still_rounds = moved == sent + received ? still_rounds + 1 : 0;
+            ASSERT_LT(still_rounds, still_rounds_max)
+                << sent << " records were sent, and " << received << " received";
         }
         EXPECT_EQ(ring.receiver.receive().data, nullptr);
     }
@@ -200,6 +207,21 @@ TEST(Ring, answers_a_request_once) {
     ring.sender.serve();
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
     EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
+}
+
+// What is damaged may ask for a line in the middle of a record, where its payload lies.
+TEST(Ring, answers_no_request_for_a_line_where_no_record_starts) {
+    OpenRing<MappedRing<>> ring(1024);
+    const std::string text(150, 'x');
+    ASSERT_NE(ring.sender.send(text.data(), text.size()), SendAttempt::full);
+    for (std::uint64_t line = 1; line <= 2; ++line) {
+        ring.word(ring.shape.request_offset()) = OpenRing<MappedRing<>>::key.request(line);
+        ring.sender.serve();
+        EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U) << "not looked at";
+    }
+    const ReceivedRecord found = ring.receiver.receive();
+    ASSERT_EQ(found.bytes, text.size());
+    EXPECT_EQ(std::string(found.data, found.bytes), text);
 }
 
 // A sender that finds no room may send nothing else until the receiver has got what it asks for.

@@ -15,11 +15,38 @@ struct Numbered {
     int number = 0;
 };
 
+Numbered* shown(Slots<Numbered>& slots) {
+    Numbered* const object = slots.take();
+    if (object != nullptr) slots.show(*object);
+    return object;
+}
+
+TEST(SlotsTest, an_object_is_found_by_nobody_before_it_is_shown) {
+    Slots<Numbered> slots;
+    Numbered* const object = slots.take();
+    const auto count = [&] {
+        int met = 0;
+        slots.for_each([&](const Numbered& /*object*/) { ++met; });
+        return met;
+    };
+    EXPECT_EQ(count(), 0);
+    EXPECT_EQ(object->slot.handle.load(), no_slot);
+    const SlotHandle handle = slots.show(*object);
+    EXPECT_EQ(slots.find(handle), object);
+    EXPECT_EQ(count(), 1);
+    slots.give_back(*object);
+    EXPECT_EQ(slots.take(), object);
+    EXPECT_EQ(slots.find(handle), nullptr);
+    EXPECT_EQ(count(), 0);
+    slots.give_back(*object);  // it was never shown
+    EXPECT_EQ(slots.take(), object);
+}
+
 TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
     Slots<Numbered> slots;
     std::vector<SlotHandle> handles;
     for (int i = 0; i < 200; ++i) {
-        Numbered* const object = slots.take();
+        Numbered* const object = shown(slots);
         ASSERT_NE(object, nullptr);
         object->number = i;
         handles.push_back(object->slot.handle.load());
@@ -33,7 +60,7 @@ TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
     }
     slots.give_back(*slots.find(handles[17]));
     EXPECT_EQ(slots.find(handles[17]), nullptr);
-    Numbered* const next = slots.take();
+    Numbered* const next = shown(slots);
     EXPECT_EQ(next->number, 17) << "the object was taken again";
     EXPECT_EQ(slots.find(handles[17]), nullptr) << "under another handle";
     EXPECT_EQ(slots.find(next->slot.handle.load()), next);
@@ -41,7 +68,7 @@ TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
 
 TEST(SlotsTest, what_is_no_handle_finds_nothing) {
     Slots<Numbered> slots;
-    Numbered* const only = slots.take();
+    Numbered* const only = shown(slots);
     const SlotHandle handle = only->slot.handle.load();
     for (const SlotHandle wrong :
          {no_slot, handle + 1, handle + 64, handle + (SlotHandle{1} << slot_index_bits),
@@ -58,7 +85,7 @@ TEST(SlotsTest, a_handle_of_the_slots_before_finds_nothing) {
         Slots<Numbered> slots(handles_made);
         std::vector<SlotHandle> own;
         for (int i = 0; i < 40; ++i) {
-            Numbered* const object = slots.take();
+            Numbered* const object = shown(slots);
             for (const SlotHandle handle : old) EXPECT_EQ(slots.find(handle), nullptr) << handle;
             own.push_back(object->slot.handle.load());
             if (i % 3 == 0) slots.give_back(*object);
@@ -72,7 +99,7 @@ TEST(SlotsTest, for_each_meets_those_in_use) {
     Slots<Numbered> slots;
     std::vector<Numbered*> taken;
     for (int i = 0; i < 100; ++i) {
-        taken.push_back(slots.take());
+        taken.push_back(shown(slots));
         taken.back()->number = i;
     }
     for (std::size_t i = 0; i < 100; i += 2) slots.give_back(*taken[i]);
@@ -90,7 +117,7 @@ TEST(SlotsTest, threads_take_different_objects) {
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&] {
             for (int i = 0; i < 2'000; ++i) {
-                Numbered* const object = slots.take();
+                Numbered* const object = shown(slots);
                 const SlotHandle handle = object->slot.handle.load();
                 const int before = ++object->number;
                 EXPECT_EQ(slots.find(handle), object);

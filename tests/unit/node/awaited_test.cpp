@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.hpp"
+#include "memory/ga_layout.hpp"
 
 namespace acp::node {
 namespace {
@@ -82,6 +83,49 @@ TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_m
     EXPECT_EQ(describe({seen}),
               (Lines{"rank 1 waits in acp_fetch_cas4 for 1.5 s: a word on rank 2 (" +
                      base::hex(word) + ")"}));
+}
+
+TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
+    const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
+        Doing one = doing(rank, SlotState::joined, 0, call);
+        one.source_rank = 1;
+        one.target_rank = 2;
+        one.command.width = width;
+        return describe({one}).at(0);
+    };
+    EXPECT_EQ(told(AwaitedCall::send_ch, 1, 0),
+              "rank 1 waits in acp_send_ch for 1.5 s: to send to rank 2");
+    EXPECT_EQ(told(AwaitedCall::recv_ch, 2, 0),
+              "rank 2 waits in acp_recv_ch for 1.5 s: for a message from rank 1");
+    EXPECT_EQ(told(AwaitedCall::wait_ch, 2, awaited_free_width),
+              "rank 2 waits in acp_wait_ch for 1.5 s: for rank 1 to free the channel too");
+    EXPECT_EQ(told(AwaitedCall::connect_segbuf, 2, 0),
+              "rank 2 waits in acp_connect_segbuf for 1.5 s: for rank 1 to make its end");
+    EXPECT_EQ(told(AwaitedCall::free_segbuf, 1, 0),
+              "rank 1 waits in acp_free_segbuf for 1.5 s: for rank 2 to disconnect too");
+    EXPECT_EQ(told(AwaitedCall::wait_pm, 2, 0),
+              "rank 2 waits in acp_wait_pm for 1.5 s: for a message from any rank");
+}
+
+TEST(AwaitedTest, a_call_on_a_team_is_told_with_its_name_the_team_and_who_is_missing) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    memory::Command command;
+    command.bytes = 800;
+    command.source = awaited_world_team;
+    command.target = memory::GaLayout(3).segment_start(2, 0, 1);
+    AwaitedEntry entry(segment.slot(1));
+    entry.tell(AwaitedCall::team_broadcast, 1'000'000'000, &command);
+    Doing seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    EXPECT_EQ(describe({seen}), (Lines{"rank 1 waits in acp_broadcast_team of 800 bytes on the "
+                                       "team of all ranks for 1.5 s: for rank 2"}));
+    command.bytes = 0;
+    command.source = 0x123456789abcdef0;
+    entry.tell(AwaitedCall::team_sync, 1'000'000'000, &command);
+    seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1 waits in acp_sync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
 }
 
 TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {

@@ -126,6 +126,24 @@ struct MakerScene : Scene {
     std::atomic<std::uint64_t>* made = reinterpret_cast<std::atomic<std::uint64_t>*>(making.data());
 };
 
+// Its victim destroys the sequence.
+struct DestroyScene : Scene {
+    DestroyScene() { (void)own.push(in, ContentEnd::back, std::string(100, 'c')); }
+
+    void act() const {
+        Stepped by = user(victim);
+        (void)by.sequence.destroy(in, SequenceKind::deque);
+    }
+
+    void expect_nothing_left(const std::string& when) {
+        if (own.sequence.is_one(in, SequenceKind::deque)) {
+            EXPECT_TRUE(own.sequence.destroy(in, SequenceKind::deque)) << when;
+        }
+        EXPECT_FALSE(own.sequence.destroy(in, SequenceKind::deque)) << when;
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+    }
+};
+
 // Every kind of operation, on what the victim left. Returns what must be there.
 std::string live_on(Scene& scene, const std::string& when) {
     std::string model = scene.own.read(scene.in);
@@ -259,6 +277,34 @@ TEST(Kill, who_is_killed_while_it_makes_a_sequence_leaves_none_that_nobody_knows
                                   std::to_string(killed.at()));
     };
     test::strike_twice<MakerScene>({SIGKILL}, {SIGKILL}, recover_once, check);
+}
+
+TEST(Kill, who_is_killed_while_it_destroys_a_sequence_leaves_nothing_of_it) {
+    const test::ScopedWatchdog watchdog("kills of destroyers");
+    const auto recover_once = [](DestroyScene& scene) {
+        Stepped by = scene.user(helper);
+        scene.recover(by, victim);
+    };
+    const auto check = [](DestroyScene& scene, const StruckChild& destroyer,
+                          const StruckChild& killed) {
+        scene.recover_both();
+        scene.expect_nothing_left(destroyer.when() + ", its recovery before " +
+                                  std::to_string(killed.at()));
+    };
+    test::strike_twice<DestroyScene>({SIGKILL}, {SIGKILL}, recover_once, check);
+}
+
+TEST(Kill, who_is_stopped_while_it_destroys_a_sequence_keeps_nobody_waiting) {
+    const test::ScopedWatchdog watchdog("stops of destroyers");
+    const auto check = [](DestroyScene& scene, StruckChild& child) {
+        const bool is_there = scene.own.sequence.is_one(scene.in, SequenceKind::deque);
+        EXPECT_EQ(scene.own.sequence.destroy(scene.in, SequenceKind::deque), is_there)
+            << child.when();
+        child.go_on();
+        scene.recover_victim();
+        scene.expect_nothing_left(child.when());
+    };
+    test::strike_everywhere<DestroyScene>({SIGSTOP}, check);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "support/kill_scene.hpp"
-#include "table_memory.hpp"
+#include "unit/table/table_memory.hpp"
 
 namespace acp::table {
 

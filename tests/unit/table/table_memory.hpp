@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "heap/heap.hpp"
+#include "heap/loans.hpp"
 #include "heap/walk.hpp"
 
 #include "support/hash.hpp"
@@ -79,6 +80,13 @@ public:
         std::memset(this->base() + offset_of(block), 0, bytes);
     }
 
+    [[nodiscard]] bool is_lent(BlockNumber block) override {
+        return loans_ != nullptr && loans_->has(offset_of(block));
+    }
+
+    // Blocks may be lent.   loans  outlives this
+    void set_loans(const heap::Loans<Atomic>& loans) { loans_ = &loans; }
+
     // After so many allocations there is no room; < 0: as much as there is.
     void set_allocations_left(std::int64_t count) { allocations_left_ = count; }
 
@@ -97,6 +105,7 @@ private:
     const SharedHeap& shared_;
     heap::ThreadCache cache_;
     std::int64_t allocations_left_ = -1;
+    const heap::Loans<Atomic>* loans_ = nullptr;
 };
 
 // One thread's way to the tables of a heap.

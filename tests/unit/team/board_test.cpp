@@ -7,6 +7,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -75,10 +76,13 @@ TEST_F(BoardTest, a_round_waits_for_those_that_have_not_finished_the_one_it_over
     }
     const RoundNumber next = ahead.begin_round();
     EXPECT_FALSE(ahead.has_room(next));
+    EXPECT_EQ(ahead.place_behind(next), 1U);
     second.finish(5);
     EXPECT_FALSE(ahead.has_room(next));
+    EXPECT_EQ(ahead.place_behind(next), 2U);
     behind.finish(1);
     EXPECT_TRUE(ahead.has_room(next));
+    EXPECT_EQ(ahead.place_behind(next), nobody);
     EXPECT_FALSE(ahead.has_room(next + 1));
     behind.finish(7);
     EXPECT_TRUE(ahead.has_room(5 + board_depth));
@@ -93,16 +97,47 @@ TEST_F(BoardTest, a_member_alone_on_its_node_always_has_room) {
         ASSERT_TRUE(board.has_room(round)) << round;
         board.finish(round);
     }
-    EXPECT_TRUE(board.have_others_departed());
+    EXPECT_EQ(board.place_not_departed(), nobody);
 }
 
 TEST_F(BoardTest, all_others_depart_from_a_block) {
     Board own = board_of(0);
-    EXPECT_FALSE(own.have_others_departed());
+    EXPECT_EQ(own.place_not_departed(), 1U);
     board_of(1).depart_from(0);
-    EXPECT_FALSE(own.have_others_departed());
+    EXPECT_EQ(own.place_not_departed(), 2U);
     board_of(2).depart_from(0);
-    EXPECT_TRUE(own.have_others_departed());
+    EXPECT_EQ(own.place_not_departed(), nobody);
+}
+
+TEST_F(BoardTest, as_many_members_as_a_node_may_have_depart_from_a_block) {
+    const auto memory = std::make_unique<Memory>();
+    const std::vector<char*> blocks(board_places_max, memory->bytes.data());
+    const Board own(blocks, 0, Board::Fence::by_sleeper);
+    for (std::uint32_t place = 1; place < board_places_max; ++place) {
+        ASSERT_EQ(own.place_not_departed(), place);
+        Board(blocks, place, Board::Fence::by_sleeper).depart_from(0);
+    }
+    EXPECT_EQ(own.place_not_departed(), nobody);
+}
+
+TEST_F(BoardTest, one_member_tells_another_why_the_team_is_broken) {
+    Board own = board_of(0);
+    EXPECT_EQ(own.own_trouble().code.load(), 0U);
+    board_of(2).tell(0, 15, std::string(2 * trouble_text_bytes, 'x'));
+    EXPECT_EQ(own.own_trouble().code.load(), 15U);
+    EXPECT_EQ(std::string(own.own_trouble().text.data()), std::string(trouble_text_bytes - 1, 'x'));
+    EXPECT_EQ(board_of(1).own_trouble().code.load(), 0U);
+}
+
+TEST_F(BoardTest, who_has_not_published_in_a_round_of_all_is_named) {
+    Board own = board_of(0);
+    const RoundNumber round = own.begin_round();
+    EXPECT_EQ(own.place_missing(round), 1U);
+    board_of(1).publish(round, {});
+    EXPECT_EQ(own.place_missing(round), 2U);
+    // The line of a later round tells the same.
+    board_of(2).publish(round + board_depth, {});
+    EXPECT_EQ(own.place_missing(round), nobody);
 }
 
 // Each member publishes numbers of its round, and reads those of all others.

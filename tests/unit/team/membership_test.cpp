@@ -4,9 +4,27 @@
 
 #include <array>
 #include <gtest/gtest.h>
+#include <set>
+#include <vector>
 
 namespace acp::team {
 namespace {
+
+TEST(Membership, the_numbers_of_teams_and_of_those_made_of_them_differ) {
+    std::set<std::uint64_t> numbers{1};  // the team of all ranks
+    std::vector<std::uint64_t> parents{1};
+    for (int generation = 0; generation < 3; ++generation) {
+        std::vector<std::uint64_t> children;
+        for (const std::uint64_t parent : parents) {
+            for (std::uint64_t n = 1; n <= 24; ++n) children.push_back(number_of_child(parent, n));
+        }
+        for (const std::uint64_t child : children) {
+            ASSERT_LT(child, std::uint64_t{1} << 63);
+            ASSERT_TRUE(numbers.insert(child).second) << child;
+        }
+        parents = children;
+    }
+}
 
 TEST(Membership, sorts_members_of_mixed_nodes_by_node) {
     const std::array<TeamMember, 5> list{{{7, 3}, {2, 0}, {8, 3}, {1, 0}, {4, 1}}};

@@ -43,7 +43,7 @@ TEST(Signature, says_what_the_program_has_called) {
     EXPECT_EQ(describe({CollectiveCall::free, 0}), "acp_free_team");
     Signature wild;
     wild.what = 0xff;
-    EXPECT_EQ(describe(wild), "an unknown call on a team of 0 bytes");
+    EXPECT_EQ(describe(wild), "an unknown call of 0 bytes");
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long the exchange planner takes: for the 14 messages of paper 003, for a three-dimensional halo of 26 messages and for the same in
+// four pieces each (104). The yardstick is one simulation of RoundRobin's plan for the same messages, in the same run: medians
+// and ratios. One thread.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include "exchange/exchange_planner.hpp"
+#include "exchange/network_presets.hpp"
+#include "exchange/paper_patterns.hpp"
+#include "exchange/round_robin.hpp"
+
+namespace {
+
+using namespace acp::exchange;
+
+double median_us(int times, const std::function<void()>& work) {
+    std::vector<double> samples;
+    for (int i = 0; i < times; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        work();
+        const std::chrono::duration<double, std::micro> took =
+            std::chrono::steady_clock::now() - begin;
+        samples.push_back(took.count());
+    }
+    std::nth_element(samples.begin(), samples.begin() + times / 2, samples.end());
+    return samples[static_cast<std::size_t>(times / 2)];
+}
+
+// The faces, edges and corners of a cube of 64 points a side, 8 bytes each.   parts  of each message
+NodeProblem cube_halo(std::uint64_t parts) {
+    std::vector<OffsetMessage> messages;
+    for (int way = 0; way < 27; ++way) {
+        OffsetMessage message{{way % 3 - 1, way / 3 % 3 - 1, way / 9 - 1}, 8};
+        if (message.offset == OffsetMessage{}.offset) continue;
+        for (std::size_t i = 0; i < 3; ++i) message.bytes *= message.offset[i] == 0 ? 64U : 1U;
+        message.bytes = std::max<std::uint64_t>(message.bytes / parts, 1);
+        messages.insert(messages.end(), parts, message);
+    }
+    return NodeProblem::symmetric(make_torus({8, 8, 8}, tofu_link_rate, {}).value(), messages)
+        .value();
+}
+
+void measure(const char* name, const NodeProblem& problem) {
+    EngineQueues queues;
+    const double yardstick = median_us(2001, [&] {
+        round_robin(problem, 4, queues);
+        (void)exchange_us(problem, queues);
+    });
+    std::printf("%-14s one simulation %6.2f us", name, yardstick);
+    ExchangePlanner planner;
+
+    const struct {
+        const char* name;
+        PlanEffort effort;
+        int times;
+    } efforts[] = {{"fast", PlanEffort::fast, 1001},
+                   {"standard", PlanEffort::standard, 101},
+                   {"deep", PlanEffort::deep, 21}};
+
+    for (const auto& one : efforts) {
+        const double took = median_us(one.times, [&] { planner.plan(problem, one.effort); });
+        std::printf(" | %s %8.2f us, %6.1f x, gap %.2f %%", one.name, took, took / yardstick,
+                    100 * planner.made().gap());
+    }
+    std::printf("\n");
+}
+
+}  // namespace
+
+int main() {
+    for (const PaperPattern pattern : paper_patterns) {
+        const std::string name = "paper " + std::string(name_of(pattern));
+        measure(name.c_str(), paper_problem(pattern, 872));
+    }
+    measure("cube 26", cube_halo(1));
+    measure("cube 104", cube_halo(4));
+    return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks of a heap for its lists, and of the other heaps of the node for the bytes of elements.
+#include "allocator/node_lists.hpp"
+
+namespace acp::allocator {
+
+ListBlocks::ListBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
+    : list::ListMemory<std::atomic>(heap.blocks_, heap.limit_bytes()),
+      heap_(heap),
+      cache_(cache),
+      blocks_(heap, cache) {}
+
+bool ListBlocks::free_apart(std::uint64_t address) {
+    const table::BlockNumber block = block_of_apart(address);
+    if (process_of_apart(address) == heap_.process()) {
+        blocks_.free(block);
+        return true;
+    }
+    return heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block),
+                        BlockOwner::container);
+    });
+}
+
+std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        heap.note_signed(table::offset_of(block_of_apart(address)) % heap.limit_bytes());
+    });
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(
+        const_cast<char*>(find_apart(address, table::signed_bytes)));
+}
+
+bool ListBlocks::is_apart_kept(std::uint64_t address) {
+    bool is_kept = false;
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        is_kept = heap.heap_.is_kept(table::offset_of(block_of_apart(address)));
+    });
+    return is_kept;
+}
+
+char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
+                                 std::uint32_t process,
+                                 std::uint64_t bytes) {
+    char* memory = nullptr;
+    const auto take = [&](NodeHeap& heap, heap::ThreadCache& cache) {
+        heap::Offset block = heap.heap_.allocate(cache, bytes, alignment_least);
+        if (block == heap::no_block)
+            block = heap.allocate_from_what_waits(cache, bytes, alignment_least);
+        if (block == heap::no_block) return;
+        heap.prepare(block, BlockOwner::container);
+        place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
+        heap.heap_.keep(cache);
+        memory = heap.blocks_ + block;
+    };
+    if (process == heap_.process()) {
+        take(heap_, cache_);
+        return memory;
+    }
+    (void)heap_.with_heap_of(process, [&](NodeHeap& heap) {
+        const NodeHeap::Lease lease(heap, cache_.number() % heap::caches_per_process);
+        take(heap, lease.cache());
+    });
+    return memory;
+}
+
+const char* ListBlocks::find_apart(std::uint64_t address, std::uint64_t bytes) {
+    const char* memory = nullptr;
+    const heap::Offset offset = table::offset_of(block_of_apart(address));
+    if (address == 0 || offset >= heap_.limit_bytes() || bytes > heap_.limit_bytes() - offset)
+        return nullptr;
+    (void)heap_.with_heap_of(process_of_apart(address),
+                             [&](NodeHeap& heap) { memory = heap.blocks_ + offset; });
+    return memory;
+}
+
+}  // namespace acp::allocator

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Simulated annealing on the queues of a plan: swaps, moves, cuts and joins pieces, and takes what is worse with a chance that
+// shrinks. Same seed, same result. One thread per object, which keeps its memory.
+// Tests: tests/unit/exchange/annealing_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/random.hpp"
+#include "exchange/engine_queues.hpp"
+
+namespace acp::exchange {
+
+struct AnnealingOptions {
+    unsigned evaluations = 2000;
+    double good_enough = 0;  // stops when the exchange takes no longer
+    bool may_split = true;
+    std::uint64_t seed = 1;
+};
+
+class Annealing {
+public:
+    //   queues  changed to the best that is found
+    // Returns the time of the exchange, never more than that of the queues it was given.
+    double improve(const NodeProblem& problem,
+                   const AnnealingOptions& options,
+                   EngineQueues& queues);
+
+private:
+    using EngineEnds = std::array<double, engines_max>;
+
+    // A number 0 .. bound - 1.
+    [[nodiscard]] std::uint32_t any(std::size_t bound) noexcept {
+        return static_cast<std::uint32_t>((random_() >> 32) * bound >> 32);
+    }
+
+    // Changes trial_. false: the change drawn is none.
+    bool change(unsigned engines, bool may_split);
+    bool swap_pieces(unsigned engine, unsigned other, std::size_t place);
+    bool split(unsigned engine, unsigned other, std::size_t place);
+    // Moves bytes between two pieces of one message, or joins them.
+    bool shift(unsigned engine, std::size_t place);
+    void insert(unsigned engine, const QueuedPiece& piece);
+    void remove(unsigned engine, std::size_t place);
+    [[nodiscard]] double measure(const NodeProblem& problem,
+                                 double transfer,
+                                 const EngineEnds& ends,
+                                 std::size_t pieces) const;
+
+    base::Random random_{1};
+    EngineQueues now_, trial_;
+    EngineEnds ends_{};  // of now_
+};
+
+}  // namespace acp::exchange

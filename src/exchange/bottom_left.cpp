@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BLbased. One thread per object.
+#include "exchange/bottom_left.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+namespace acp::exchange {
+
+namespace {
+
+bool is_diagonal(const NodeProblem& problem, ClassIndex route_class) {
+    return problem.classes()[route_class].dimensions > 1;
+}
+
+}  // namespace
+
+void BottomLeft::pack(const NodeProblem& problem,
+                      const BottomLeftRules& rules,
+                      EngineQueues& queues) {
+    queues.clear();
+    exclusive_.resize(std::max(problem.classes().size(), problem.link_rates().size()));
+    for (Occupancy& one : exclusive_) one.clear();
+    diagonals_.clear();
+    const auto& messages = problem.messages();
+    begin_us_.assign(messages.size(), 0);
+    order_.resize(messages.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (messages[a].bytes != messages[b].bytes) return messages[a].bytes > messages[b].bytes;
+        return messages[a].route_class < messages[b].route_class;
+    });
+    std::array<double, engines_max> top{};
+    for (unsigned e = 0; rules.has_stairs && e < problem.engines(); ++e)
+        top[e] = problem.node().stair_us * e;
+    for (const std::uint32_t i : order_) {
+        const ProblemMessage& message = messages[i];
+        const double height = message.bytes / rules.rate;
+        double best = 1e300;
+        unsigned engine = 0;
+        for (unsigned e = 0; e < problem.engines(); ++e) {
+            if (top[e] >= best) continue;
+            const double begin = lowest(problem, rules, message.route_class, top[e], height);
+            if (begin >= best - 1e-12) continue;
+            best = begin;
+            engine = e;
+        }
+        place(problem, rules.is_hop_aware, message.route_class, best, best + height);
+        begin_us_[i] = best;
+        top[engine] = best + height;
+        queues.of[engine].push_back({message.bytes, i, message.route_class});
+    }
+}
+
+double BottomLeft::lowest(const NodeProblem& problem,
+                          const BottomLeftRules& rules,
+                          ClassIndex route_class,
+                          double begin,
+                          double height) const {
+    const bool is_limited =
+        rules.diagonals < problem.engines() && is_diagonal(problem, route_class);
+    for (;;) {
+        double next = begin;
+        if (rules.is_hop_aware) {
+            for (std::uint64_t left = problem.classes()[route_class].links; left != 0;
+                 left &= left - 1)
+                next = exclusive_[static_cast<std::size_t>(std::countr_zero(left))].earliest(
+                    next, height, 1);
+        } else {
+            next = exclusive_[route_class].earliest(next, height, 1);
+        }
+        if (is_limited) next = diagonals_.earliest(next, height, rules.diagonals);
+        if (next == begin) return begin;
+        begin = next;
+    }
+}
+
+void BottomLeft::place(const NodeProblem& problem,
+                       bool is_hop_aware,
+                       ClassIndex route_class,
+                       double begin,
+                       double end) {
+    if (is_diagonal(problem, route_class)) diagonals_.add(begin, end);
+    if (!is_hop_aware) return exclusive_[route_class].add(begin, end);
+    for (std::uint64_t left = problem.classes()[route_class].links; left != 0; left &= left - 1)
+        exclusive_[static_cast<std::size_t>(std::countr_zero(left))].add(begin, end);
+}
+
+}  // namespace acp::exchange

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order in which things are tried. One thread per object.
+#include "exchange/exchange_planner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "exchange/round_robin.hpp"
+
+namespace acp::exchange {
+
+namespace {
+
+constexpr std::array<GreedyWeights, 3> greedy_weights = {{
+    {8, 1, 0, 0.3F},
+    {2, 1, 0.02F, 0},
+    {16, 1, 0, 0},
+}};
+constexpr unsigned fast_weights = 2;      // so many of them
+constexpr unsigned squeaky_rounds = 12;   // with the first weights and late classes favoured
+constexpr unsigned squeaky_patience = 8;  // rounds without a gain
+constexpr float squeaky_step = 0.3F;
+constexpr double stop_gap = 0.002;   // over the bound: good enough
+constexpr double halves_gap = 0.02;  // over the bound: worth to cut what is large, and to anneal
+constexpr double part_step = 64;
+constexpr std::size_t evaluations_max = 2500;
+// Pieces that annealing simulates, each in some tens of nanoseconds.
+constexpr std::size_t standard_events = 15'000;
+constexpr std::size_t deep_events = 35'000;
+
+}  // namespace
+
+double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
+    problem_ = &problem;
+    rounds_ = 0;
+    best_us_ = 1e300;
+    transfer_bound_us_ = load_bound_us(problem);
+    bound_us_ = split_bound_us(problem, transfer_bound_us_);
+    good_enough_us_ = bound_us_ * (1 + stop_gap);
+    const auto& messages = problem.messages();
+    if (messages.size() * problem.classes().size() > planned_work_max) {
+        for (const unsigned engines : {1U, 2U, 4U, engines_max}) {
+            round_robin(problem, engines, trial_);
+            take(exchange_us(problem, trial_), trial_);
+            longest_first(engines, true);
+        }
+        return best_us_;
+    }
+    whole_.clear();
+    for (std::uint32_t i = 0; i < messages.size(); ++i)
+        whole_.push_back({messages[i].bytes, i, messages[i].route_class});
+    attempt_all(PlanEffort::fast);
+    if (effort == PlanEffort::fast) return best_us_;
+    if (!is_good_enough()) attempt_all(effort);
+    if (best_us_ > bound_us_ + 1e-9) guard();
+    if (best_us_ > bound_us_ * (1 + halves_gap)) improve(evaluations_of(standard_events));
+    if (effort != PlanEffort::deep) return best_us_;
+    improve(evaluations_of(deep_events));
+    if (best_us_ > bound_us_ * (1 + halves_gap)) improve(evaluations_of(deep_events));
+    return best_us_;
+}
+
+// The messages as they are; with long ones cut; with large ones halved.
+void ExchangePlanner::attempt_all(PlanEffort effort) {
+    attempt(whole_, effort);
+    if (!is_good_enough()) attempt_with_long_ones_cut(effort);
+    if (best_us_ > bound_us_ * (1 + halves_gap)) attempt_with_halves(effort);
+}
+
+double ExchangePlanner::improve(unsigned evaluations) {
+    AnnealingOptions options;
+    options.evaluations = evaluations;
+    options.good_enough = good_enough_us_;
+    options.seed = ++rounds_;
+    trial_ = best_;
+    take(annealing_.improve(*problem_, options, trial_), trial_);
+    return best_us_;
+}
+
+// How many plans can be tried while so many pieces are simulated.
+unsigned ExchangePlanner::evaluations_of(std::size_t pieces) const {
+    return static_cast<unsigned>(
+        std::min(evaluations_max, pieces / std::max<std::size_t>(best_.pieces(), 1)));
+}
+
+ExchangePlan ExchangePlanner::made(bool has_all_bounds) const {
+    return plan_of(*problem_, best_,
+                   has_all_bounds ? all_bounds(*problem_) : quick_bounds(*problem_));
+}
+
+// Keeps what is better. false: it is not.
+bool ExchangePlanner::take(double exchange, const EngineQueues& queues) {
+    if (exchange >= best_us_) return false;
+    best_us_ = exchange;
+    best_ = queues;
+    return true;
+}
+
+// The best greedy schedule of these pieces, evened out.
+void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort effort) {
+    const bool is_fast = effort == PlanEffort::fast;
+    const unsigned weights = is_fast ? fast_weights : static_cast<unsigned>(greedy_weights.size());
+    const unsigned rounds = weights + (is_fast ? 0 : squeaky_rounds);
+    greedy_.prepare(*problem_, pieces);
+    double best = 1e300;
+    unsigned last_gain = 0;
+    for (unsigned round = 0; round < rounds && best > good_enough_us_; ++round) {
+        if (round >= weights) {
+            if (round - last_gain > squeaky_patience) break;
+            greedy_.favour_late_classes(squeaky_step);
+        }
+        const double transfer =
+            greedy_.run(greedy_weights[round < weights ? round : 0], true, trial_);
+        const double exchange = exchange_us(*problem_, transfer, trial_.pieces());
+        if (exchange >= best) continue;
+        if (exchange < best * 0.9995) last_gain = round;
+        best = exchange;
+        std::swap(attempt_, trial_);
+    }
+    if (best > good_enough_us_)
+        best = std::min(best, balance_.improve(*problem_, good_enough_us_, true, attempt_));
+    take(best, attempt_);
+}
+
+// Cuts messages that take longer alone than the whole transfer needs to.
+void ExchangePlanner::attempt_with_long_ones_cut(PlanEffort effort) {
+    pieces_.clear();
+    for (const QueuedPiece& piece : whole_) {
+        const double alone = piece.bytes / problem_->classes()[piece.route_class].rate_max;
+        const bool is_long = alone > transfer_bound_us_ * 1.02 &&
+                             alone - transfer_bound_us_ > problem_->node().command_us;
+        const double parts = is_long ? std::ceil(alone / transfer_bound_us_) : 1;
+        const double part = std::floor(piece.bytes / parts / part_step) * part_step;
+        QueuedPiece rest = piece;
+        for (double i = 1; part > 0 && i < parts; ++i) {
+            pieces_.push_back({part, piece.message, piece.route_class});
+            rest.bytes -= part;
+        }
+        pieces_.push_back(rest);
+    }
+    if (pieces_.size() != whole_.size()) attempt(pieces_, effort);
+}
+
+// Engines do not come out even with few large messages: halves the smallest of the large ones, a few or all.
+void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
+    const double command_us = problem_->node().command_us;
+    order_.clear();
+    for (std::uint32_t i = 0; i < whole_.size(); ++i) {
+        const double alone = whole_[i].bytes / problem_->classes()[whole_[i].route_class].rate_max;
+        const bool can_be_halved = whole_[i].bytes >= 2 * part_step;
+        if (can_be_halved && alone > std::max(0.2 * transfer_bound_us_, 3 * command_us))
+            order_.push_back(i);
+    }
+    std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return whole_[a].bytes < whole_[b].bytes;
+    });
+    std::size_t last = 0;
+    for (const std::size_t most : {std::size_t{2}, std::size_t{4}, order_.size()}) {
+        const std::size_t count = std::min(most, order_.size());
+        if (count <= last || is_good_enough()) continue;
+        if (command_us * static_cast<double>(count) > best_us_ - bound_us_) break;
+        last = count;
+        pieces_.assign(whole_.begin(), whole_.end());
+        for (std::size_t i = 0; i < count; ++i) {
+            QueuedPiece& first = pieces_[order_[i]];
+            QueuedPiece second = first;
+            first.bytes = std::floor(first.bytes / 2 / part_step) * part_step;
+            second.bytes -= first.bytes;
+            pieces_.push_back(second);
+        }
+        attempt(pieces_, effort);
+    }
+}
+
+// Whatever is better of the others.
+void ExchangePlanner::guard() {
+    const auto take_trial = [this] { take(exchange_us(*problem_, trial_), trial_); };
+    const bool has_stairs = problem_->node().stair_us > 0;
+    for (const unsigned count : {1U, 2U, 4U}) {
+        round_robin(*problem_, count, trial_);
+        take_trial();
+        for (const bool is_hop_aware : {false, true}) {
+            BottomLeftRules rules;
+            rules.diagonals = count;
+            rules.is_hop_aware = is_hop_aware;
+            packer_.pack(*problem_, rules, trial_);
+            take_trial();
+            if (!has_stairs) continue;
+            rules.has_stairs = true;
+            rules.rate = problem_->node().engine_rate;
+            packer_.pack(*problem_, rules, trial_);
+            take_trial();
+        }
+    }
+    if (!has_stairs) return;
+    for (unsigned engines = 1; engines <= problem_->engines(); ++engines) {
+        longest_first(engines, false);
+        longest_first(engines, true);
+    }
+}
+
+// Takes the plan in which each message, longest first, goes to the engine that is free first.
+void ExchangePlanner::longest_first(unsigned engines, bool has_stairs) {
+    const auto& messages = problem_->messages();
+    order_.resize(messages.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return messages[a].bytes > messages[b].bytes;
+    });
+    std::array<double, engines_max> end{};
+    for (unsigned e = 0; has_stairs && e < engines_max; ++e) end[e] = problem_->node().stair_us * e;
+    const auto last = end.begin() + std::min(engines, problem_->engines());
+    trial_.clear();
+    for (const std::uint32_t i : order_) {
+        const auto first = std::min_element(end.begin(), last);
+        *first += problem_->alone_us(messages[i]);
+        trial_.of[static_cast<std::size_t>(first - end.begin())].push_back(
+            {messages[i].bytes, i, messages[i].route_class});
+    }
+    take(exchange_us(*problem_, trial_), trial_);
+}
+
+}  // namespace acp::exchange

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one node has to send, over which of its engines and links: the problem that the schedulers of a symmetric pattern solve.
+// Where every node of a torus sends the same, all are in step, and what arrives on my links mirrors what I send; so one node
+// stands for all, and the engine that receives is the mirror of the engine that sends. A route is a set of links as bits.
+// Values; any thread.
+// Source: docs/exchange.md. Tests: tests/unit/exchange/node_problem_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "exchange/network_model.hpp"
+
+namespace acp::exchange {
+
+inline constexpr std::size_t pattern_messages_max = 1U << 20;
+inline constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 50;
+inline constexpr std::size_t problem_links_max = 64;
+inline constexpr std::size_t route_classes_max = 1U << 12;
+
+using ClassIndex = std::uint16_t;
+
+// One message of every node of a torus, to the node at that distance from it.
+struct OffsetMessage {
+    std::array<std::int32_t, torus_dimensions_max> offset{};
+    std::uint64_t bytes = 0;
+};
+
+// Messages of one class take the same links. Classes are sorted: those along one dimension come first.
+struct RouteClass {
+    std::uint64_t links = 0;  // bits
+    double rate_max = 0;      // of one flow that is alone
+    std::uint8_t hops = 0;
+    std::uint8_t dimensions = 0;  // a diagonal has more than one
+    std::string name;             // "E", "NW", "(+2,0,-1)"
+};
+
+struct ProblemMessage {
+    double bytes = 0;
+    ClassIndex route_class = 0;
+};
+
+// Bytes along one link direction.
+struct OneWay {
+    unsigned link = 0;
+    unsigned hops = 1;
+    double bytes = 0;
+};
+
+class NodeProblem {
+public:
+    // The problem of every node where all nodes of a torus send the same messages.
+    // Errors: argument (no torus, a message without bytes or to its own node), limit.
+    [[nodiscard]] static base::Result<NodeProblem> symmetric(
+        const NetworkModel& torus, std::span<const OffsetMessage> messages);
+
+    [[nodiscard]] const NodeRates& node() const noexcept { return node_; }
+
+    [[nodiscard]] unsigned engines() const noexcept { return node_.engines; }
+
+    [[nodiscard]] const std::vector<double>& link_rates() const noexcept { return link_rates_; }
+
+    [[nodiscard]] const std::vector<RouteClass>& classes() const noexcept { return classes_; }
+
+    [[nodiscard]] const std::vector<ProblemMessage>& messages() const noexcept { return messages_; }
+
+    // How often a route goes over a link: more than once where it has several hops in one direction.
+    [[nodiscard]] unsigned uses(ClassIndex route_class, unsigned link) const noexcept {
+        return uses_[route_class * link_rates_.size() + link];
+    }
+
+    // The same network with other messages of the same classes.
+    [[nodiscard]] NodeProblem with_messages(std::vector<ProblemMessage> messages) const;
+
+    // The same network with messages along single dimensions.   ways  at least one; links of this problem
+    [[nodiscard]] NodeProblem along(const std::vector<OneWay>& ways) const;
+
+    // Max-min fair rates of flows that run at once.   flows  classes; 1 .. engines_max of them   rates  set, one per flow
+    void share(const ClassIndex* flows, unsigned count, double* rates) const noexcept;
+
+    // The least time in which one message of a class can be sent, alone.
+    [[nodiscard]] double alone_us(const ProblemMessage& message) const noexcept {
+        return message.bytes / classes_[message.route_class].rate_max;
+    }
+
+private:
+    NodeProblem() = default;
+    [[nodiscard]] base::Status add(const NetworkModel& torus,
+                                   std::span<const OffsetMessage> messages);
+    void finish();
+    struct SharedLink;
+    [[nodiscard]] unsigned uses_of(const ClassIndex* flows,
+                                   unsigned set,
+                                   unsigned link) const noexcept;
+    [[nodiscard]] double least_rate_max(const ClassIndex* flows, unsigned set) const noexcept;
+    [[nodiscard]] unsigned at_their_rate(const ClassIndex* flows,
+                                         unsigned set,
+                                         double rate) const noexcept;
+    unsigned collect_shared(const ClassIndex* flows,
+                            unsigned count,
+                            std::uint64_t shared,
+                            SharedLink* links) const noexcept;
+    void share_links(const ClassIndex* flows,
+                     unsigned count,
+                     std::uint64_t shared,
+                     double* rates) const noexcept;
+
+    NodeRates node_;  // injection_rate: the lesser of injection and reception
+    std::vector<double> link_rates_;
+    std::vector<RouteClass> classes_;
+    std::vector<ProblemMessage> messages_;
+    std::vector<std::uint8_t> uses_;    // by class and link
+    std::vector<std::uint64_t> masks_;  // RouteClass::links, close together
+    std::vector<double> rates_max_;     // RouteClass::rate_max
+    double common_rate_ = 0;            // of all classes; 0: they differ
+    bool is_used_twice_ = false;        // some route uses some link more than once
+};
+
+}  // namespace acp::exchange

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All schedulers by name, behind one interface: for tools that compare them. Pure; any thread.
+// Tests: tests/unit/exchange/scheduler_table_test.cpp.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "exchange/exchange_plan.hpp"
+#include "exchange/two_phase.hpp"
+
+namespace acp::exchange {
+
+struct ScheduledExchange {
+    std::vector<ExchangePhase> phases;  // one but for the exchange in phases
+    std::size_t more_commands = 0;      // that move nothing: they ask for leave to send
+    double exchange = 0;                // us, by the simulation
+};
+
+struct SchedulerEntry {
+    std::string_view name;     // "RR4", "BL4", "standard"
+    std::string_view meaning;  // one line
+    ScheduledExchange (*schedule)(const NodeProblem& problem);
+};
+
+[[nodiscard]] std::span<const SchedulerEntry> scheduler_table();
+
+// nullptr: there is none of that name.
+[[nodiscard]] const SchedulerEntry* scheduler_named(std::string_view name);
+
+}  // namespace acp::exchange

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One move per round. One thread per object.
+#include "exchange/tail_balance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace acp::exchange {
+
+namespace {
+
+constexpr double cut_step = 64;
+constexpr double cut_bytes_min = 512;
+constexpr unsigned classes_tried_max = 6;  // pieces of so many classes, from the end of the queue
+constexpr double even_us = 0.05;           // ends that differ by less are even
+constexpr double least_gain_us = 0.02;
+
+// The mean of the ends of all engines that is near the last of them: one that ends early counts little.
+double ends_measure(const std::array<double, engines_max>& ends, unsigned engines) {
+    double last = 1e-9;
+    for (unsigned e = 0; e < engines; ++e) last = std::max(last, ends[e]);
+    double sum = 0;
+    for (unsigned e = 0; e < engines; ++e) {
+        double share = ends[e] / last;
+        share *= share;
+        share *= share;
+        sum += share * share;
+    }
+    return last * std::sqrt(std::sqrt(std::sqrt(sum / engines)));
+}
+
+}  // namespace
+
+double TailBalance::improve(const NodeProblem& problem,
+                            double good_enough,
+                            bool may_split,
+                            EngineQueues& queues) {
+    const unsigned engines = problem.engines();
+    now_.queues = queues;
+    evaluate(problem, now_);
+    double best = now_.exchange;
+    for (int round = 0; round < balance_rounds_max && best > good_enough; ++round) {
+        const auto begin = now_.ends.begin();
+        const auto last = static_cast<unsigned>(std::max_element(begin, begin + engines) - begin);
+        const auto first = static_cast<unsigned>(std::min_element(begin, begin + engines) - begin);
+        if (now_.ends[last] - now_.ends[first] < even_us) break;
+        if (!try_moves(problem, last, first, may_split)) break;
+        std::swap(now_, best_move_);
+        if (now_.exchange >= best - 1e-6) continue;
+        best = now_.exchange;
+        queues = now_.queues;
+    }
+    return best;
+}
+
+void TailBalance::evaluate(const NodeProblem& problem, Trial& trial) const {
+    const double transfer = transfer_us(problem, trial.queues, trial.ends);
+    const std::size_t pieces = trial.queues.pieces();
+    trial.exchange = exchange_us(problem, transfer, pieces);
+    trial.measure = exchange_us(problem, ends_measure(trial.ends, problem.engines()), pieces);
+}
+
+// Leaves the best move in best_move_. false: none is a gain.
+bool TailBalance::try_moves(const NodeProblem& problem,
+                            unsigned last,
+                            unsigned first,
+                            bool may_split) {
+    const NodeRates& node = problem.node();
+    const double gap = now_.ends[last] - now_.ends[first];
+    const auto& queue = now_.queues.of[last];
+    std::array<ClassIndex, classes_tried_max> tried{};
+    unsigned tried_count = 0;
+    best_move_.measure = now_.measure - least_gain_us;
+    bool is_found = false;
+    for (std::size_t place = queue.size(); place-- > 0 && tried_count < classes_tried_max;) {
+        const QueuedPiece piece = queue[place];
+        const auto end = tried.begin() + tried_count;
+        if (std::find(tried.begin(), end, piece.route_class) != end) continue;
+        tried[tried_count++] = piece.route_class;
+        for (const double share : {0.5, 0.8}) {
+            const double bytes = std::min(piece.bytes, gap * share * node.engine_rate);
+            const bool is_whole = bytes >= piece.bytes * 0.97;
+            const bool is_worth = may_split && gap * 0.5 >= node.command_us * 0.8;
+            if (!is_whole && !is_worth) continue;
+            if (!cut(problem, last, place, first, is_whole ? piece.bytes : bytes)) continue;
+            const auto more = static_cast<double>(trial_.queues.pieces()) -
+                              static_cast<double>(now_.queues.pieces());
+            const bool is_no_later =
+                trial_.exchange < now_.exchange + 0.01 + node.command_us * more;
+            if (trial_.measure < best_move_.measure && is_no_later) {
+                std::swap(trial_, best_move_);
+                is_found = true;
+            }
+            if (is_whole) break;
+        }
+    }
+    return is_found;
+}
+
+// Makes the trial in which so many bytes of a piece go to another engine. false: too few.
+bool TailBalance::cut(
+    const NodeProblem& problem, unsigned last, std::size_t place, unsigned first, double bytes) {
+    trial_.queues = now_.queues;
+    auto& from = trial_.queues.of[last];
+    QueuedPiece part = from[place];
+    if (bytes >= part.bytes) {
+        from.erase(from.begin() + static_cast<std::ptrdiff_t>(place));
+    } else {
+        part.bytes = std::floor(bytes / cut_step) * cut_step;
+        if (part.bytes < cut_bytes_min) return false;
+        from[place].bytes -= part.bytes;
+    }
+    trial_.queues.of[first].push_back(part);
+    evaluate(problem, trial_);
+    return true;
+}
+
+}  // namespace acp::exchange

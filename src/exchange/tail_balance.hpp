@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Evens out the ends of a plan: moves a piece, or part of one, from the engine that ends last to the one that ends first, as long
+// as that brings the ends closer together by more than a further command costs. One thread per object, which keeps its memory.
+// Tests: tests/unit/exchange/tail_balance_test.cpp.
+#pragma once
+
+#include <array>
+
+#include "exchange/engine_queues.hpp"
+
+namespace acp::exchange {
+
+inline constexpr int balance_rounds_max = 6;
+
+class TailBalance {
+public:
+    //   queues       changed to the best that is found
+    //   good_enough  of the exchange; when it is reached, nothing more is tried
+    //   may_split    a piece may be cut
+    // Returns the time of the exchange.
+    double improve(const NodeProblem& problem,
+                   double good_enough,
+                   bool may_split,
+                   EngineQueues& queues);
+
+private:
+    using EngineEnds = std::array<double, engines_max>;
+
+    // A plan, its time and the measure that is made smaller.
+    struct Trial {
+        EngineQueues queues;
+        EngineEnds ends{};
+        double exchange = 0;
+        double measure = 0;
+    };
+
+    void evaluate(const NodeProblem& problem, Trial& trial) const;
+    bool try_moves(const NodeProblem& problem, unsigned last, unsigned first, bool may_split);
+    bool cut(
+        const NodeProblem& problem, unsigned last, std::size_t place, unsigned first, double bytes);
+
+    Trial now_, trial_, best_move_;
+};
+
+}  // namespace acp::exchange

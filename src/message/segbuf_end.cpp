@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making, meeting, sending, giving back, parting.
+#include "message/segbuf_end.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "memory/ga_layout.hpp"
+#include "message/signalled_put.hpp"
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::message {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+// The start of an end's block, in the heap of its rank. Behind it, from words_offset on: at the source one word, how many segments were
+// given back (written by the destination); at the destination a word for each place, how many segments have come there (written by
+// the source), and the landing area.
+struct SegbufEnd::OwnBlock {
+    Letter letter;                          // written by the partner
+    std::atomic<std::uint64_t> goodbye{0};  // 1: the partner has disconnected; written by it
+    std::atomic<std::uint64_t> probe{0};    // means nothing; written by the partner
+};
+
+namespace {
+
+constexpr std::uint64_t words_offset = 64;
+constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
+
+// Segments of at most so many bytes land in the heap, of all together no more than that: what one datagram carries.
+constexpr std::uint64_t landing_segment_bytes_max = operations::put_signal_bytes_max;
+constexpr std::uint64_t landing_bytes_max = std::uint64_t{1} << 20;
+
+constexpr std::uint32_t looks_per_yield = 32;
+constexpr std::uint64_t probe_pause_ns = 100'000'000;
+
+std::string sizes_of(const char* side,
+                     std::uint32_t rank,
+                     std::uint64_t count,
+                     std::uint64_t bytes) {
+    return std::string(side) + ", rank " + std::to_string(rank) + ", has " + std::to_string(count) +
+           " segments of " + std::to_string(bytes) + " bytes";
+}
+
+// A failure may be told many times.
+Status copy_of(const Status& failure) {
+    return Status::worded(failure.code(), [&] { return std::string(failure.message()); });
+}
+
+}  // namespace
+
+SegbufEnd::OwnBlock& SegbufEnd::own() const noexcept {
+    static_assert(sizeof(OwnBlock) <= words_offset);
+    return *reinterpret_cast<OwnBlock*>(pointer_to(block_));
+}
+
+std::atomic<std::uint64_t>& SegbufEnd::own_word(std::uint64_t index) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(pointer_to(block_ + words_offset))[index];
+}
+
+// Of memory in the heap of this process.
+char* SegbufEnd::pointer_to(GlobalAddress address) const noexcept {
+    const local::Space& space = tools_->gma.space();
+    return space.segment().claimed(space.slot(), node::Claim::heap_blocks) +
+           (address - tools_->allocator.start_of(space.process()));
+}
+
+// Of a place in the partner's block, at whose start its letter lies.
+GlobalAddress SegbufEnd::there(std::uint64_t block_offset) const noexcept {
+    return partner_.letter + block_offset;
+}
+
+Status SegbufEnd::make(SegbufTools& tools,
+                       const ChannelName& name,
+                       Side side,
+                       const SegmentRing& ring) {
+    tools_ = &tools;
+    name_ = name;
+    side_ = side;
+    ring_ = ring;
+    phase_ = Phase::in_use;
+    is_near_ = tools.gma.space().is_on_node(partner());
+    is_known_ = has_found_ = is_connected_ = false;
+    block_ = key_ = 0;
+    landing_ = nullptr;
+    partner_ = {};
+    counts_ = {};
+    commands_.reset(tools.gma);
+    probed_at_ns_ = looks_ = 0;
+    std::uint64_t where = 0;
+    Status status = prepare(where);
+    if (status.is_ok()) {
+        auto met = tools.pairing.meet(
+            name, side,
+            {block_ + offsetof(OwnBlock, letter), where, ring.segment_bytes, ring.segments},
+            is_known_);
+        if (!met.is_ok()) {
+            status = std::move(met).failure();
+        } else if (met.value().has_value()) {
+            has_found_ = true;
+            partner_ = *met.value();
+        }
+    }
+    if (!status.is_ok()) drop();
+    return status;
+}
+
+// Gets the block, and says where segments are to be put.
+Status SegbufEnd::prepare(std::uint64_t& where) {
+    const local::Space& space = tools_->gma.space();
+    const std::uint64_t bytes = ring_.segment_bytes * ring_.segments;
+    const bool is_source = side_ == Side::sender;
+    // The destination's buffer, if it lies in memory that all processes of the node have mapped.
+    const auto in_starter =
+        static_cast<std::uint64_t>(ring_.buffer - space.segment().starter(space.slot()));
+    const char* const heap = space.segment().claimed(space.slot(), node::Claim::heap_blocks);
+    const auto in_heap = static_cast<std::uint64_t>(ring_.buffer - heap);
+    if (memory::is_within(in_starter, space.segment().shape().starter_bytes, bytes)) {
+        where = space.starter_address(space.process()) + in_starter;
+    } else if (memory::is_within(in_heap, space.segment().shape().heap_bytes, bytes)) {
+        where = tools_->allocator.start_of(space.process()) + in_heap;
+    }
+    const bool is_landing = !is_source && where == 0 &&
+                            ring_.segment_bytes <= landing_segment_bytes_max &&
+                            bytes <= landing_bytes_max;
+    const std::uint64_t words = is_source ? 1 : ring_.segments;
+    // The product is below 2^64, since that with the segments' length is below 2^61.
+    const std::uint64_t head_bytes = words_offset + words * word_bytes;
+    auto block = tools_->allocator.allocate(space.process(), head_bytes + (is_landing ? bytes : 0),
+                                            words_offset);
+    if (!block.is_ok()) return std::move(block).failure();
+    block_ = block.value();
+    std::memset(pointer_to(block_), 0, head_bytes);
+    if (is_source) return {};
+    if (is_landing) {
+        where = block_ + head_bytes;
+        landing_ = pointer_to(where);
+    } else if (where == 0) {
+        auto key = tools_->gma.register_memory(ring_.buffer, bytes, 0);
+        if (!key.is_ok()) return std::move(key).failure();
+        where = key_ = key.value();
+    }
+    return {};
+}
+
+bool SegbufEnd::has_met() noexcept {
+    if (is_connected_) return true;
+    if (!has_found_) {
+        const Letter& letter = own().letter;
+        // acquire: the introduction is there; partner: operations::put_signal_set
+        if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
+        partner_ = letter.from;
+    }
+    is_connected_ = true;
+    return true;
+}
+
+Status SegbufEnd::check_partner() const {
+    if (partner_.record_bytes == ring_.segment_bytes && partner_.key == ring_.segments) [[likely]]
+        return {};
+    return Status::worded(Code::argument, [&] {
+        const local::Space& space = tools_->gma.space();
+        const std::string here = sizes_of(side_ == Side::sender ? "the source" : "the destination",
+                                          space.rank(), ring_.segments, ring_.segment_bytes);
+        const std::string other =
+            sizes_of(side_ == Side::sender ? "the destination" : "the source",
+                     space.segment().rank_of(partner()), partner_.key, partner_.record_bytes);
+        return here + "; " + other;
+    });
+}
+
+Status SegbufEnd::refuse_state() const {
+    return {Code::state, phase_ == Phase::in_use ? "it is not connected; acp_connect_segbuf waits "
+                                                   "until the other rank has made its end"
+                                                 : "it is disconnected"};
+}
+
+Result<bool> SegbufEnd::is_connected() {
+    if (phase_ != Phase::in_use) return refuse_state();
+    if (!has_met()) {
+        if (is_partner_gone()) return why_gone();
+        probe();
+        return false;
+    }
+    if (Status status = check_partner(); !status.is_ok()) return status;
+    return true;
+}
+
+bool SegbufEnd::is_partner_gone() const noexcept {
+    const node::Segment& segment = tools_->gma.space().segment();
+    if (segment.control().deaths.load(std::memory_order_relaxed) == 0) [[likely]]
+        return false;
+    return is_near_ ? node::is_dead(segment, tools_->gma.space().slot_of(partner()))
+                    : node::is_lost(segment, partner());
+}
+
+// Whether the partner has disconnected, and all that it had sent is there.
+bool SegbufEnd::has_partner_ended() const noexcept {
+    // acquire: what it had sent before; partner: operations::put_signal_set
+    return own().goodbye.load(std::memory_order_acquire) != 0;
+}
+
+Status SegbufEnd::why_gone() const {
+    return Status::worded(Code::peer, [this] {
+        const local::Space& space = tools_->gma.space();
+        return is_near_ ? node::fate(space.segment(), space.slot_of(partner()))
+                        : node::fate_of_process(space.segment(), partner());
+    });
+}
+
+// Reads what the partner has written.
+void SegbufEnd::take_in() noexcept {
+    if (side_ == Side::sender) {
+        // acquire: the destination no longer reads these segments; partner: its addition
+        counts_.released = own_word(0).load(std::memory_order_acquire);
+        return;
+    }
+    // As many as have come, of those that may have.
+    for (; counts_.sent - counts_.released < ring_.segments; ++counts_.sent) {
+        const std::uint64_t place = counts_.sent % ring_.segments;
+        // acquire: the segment is there; partner: the addition behind its put
+        const std::uint64_t come = own_word(place).load(std::memory_order_acquire);
+        if (come != counts_.sent / ring_.segments + 1) return;
+        if (landing_ != nullptr) {
+            std::memcpy(ring_.buffer + place * ring_.segment_bytes,
+                        landing_ + place * ring_.segment_bytes, ring_.segment_bytes);
+        }
+    }
+}
+
+Result<SegbufEnd::Counts> SegbufEnd::counts() {
+    if (phase_ != Phase::in_use || !has_met()) {
+        if (phase_ == Phase::in_use && is_partner_gone()) return why_gone();
+        return refuse_state();
+    }
+    if (Status status = check_partner(); !status.is_ok()) return status;
+    commands_.forget_ended();
+    // Before the last look: what had come until then is there.
+    const bool is_gone = is_partner_gone();
+    const bool has_ended = has_partner_ended();
+    const Counts before = counts_;
+    counts_.left = commands_.segments_left();
+    take_in();
+    if (counts_.released != before.released || counts_.sent != before.sent) looks_ = 0;
+    // A destination goes on with what has come.
+    if (side_ == Side::receiver && counts_.sent != counts_.released) return counts_;
+    if (is_gone) return why_gone();
+    if (!commands_.failure().is_ok()) return copy_of(commands_.failure());
+    if (has_ended) {
+        return Status(Code::stale, "the other rank has disconnected");
+    }
+    return counts_;
+}
+
+Result<SegbufEnd::Counts> SegbufEnd::look(bool is_asked_for_news) {
+    auto seen = counts();
+    if (!seen.is_ok() || !is_asked_for_news) return seen;
+    if (++looks_ % looks_per_yield == 0) os::yield_cpu();
+    (void)tools_->gma.help();
+    probe();
+    return counts();
+}
+
+void SegbufEnd::probe() {
+    if (is_near_ || !is_connected_ || !commands_.is_empty()) return;
+    const std::uint64_t now_ns = os::now_ns();
+    if (now_ns - probed_at_ns_ < probe_pause_ns) return;
+    probed_at_ns_ = now_ns;
+    tell(Kind::word, offsetof(OwnBlock, probe), 0);
+}
+
+// Stores a word of the partner's block, and wakes who waits there.
+void SegbufEnd::tell(Kind kind, std::uint64_t block_offset, std::uint64_t value) {
+    const operations::PutSignal told{there(block_offset), there(block_offset), value};
+    commands_.begin(kind, [&] {
+        return tools_->gma.issue_invoke({partner(),
+                                         operations::put_signal_set_number,
+                                         std::as_bytes(std::span(&told, 1)),
+                                         {},
+                                         nullptr},
+                                        gma::handle_null);
+    });
+}
+
+Status SegbufEnd::send() {
+    auto seen = counts();
+    if (!seen.is_ok()) return std::move(seen).failure();
+    if (side_ != Side::sender) return {Code::argument, "this rank is its destination"};
+    if (counts_.sent - counts_.released >= ring_.segments) {
+        return {Code::limit, "the destination has given no segment back that could be filled"};
+    }
+    const std::uint64_t place = counts_.sent % ring_.segments;
+    const std::uint64_t offset = place * ring_.segment_bytes;
+    commands_.begin(Kind::segment, [&] {
+        return issue_signalled(tools_->gma,
+                               {partner_.ring + offset,
+                                {ring_.buffer + offset, ring_.segment_bytes, false},
+                                memory::IssuedBy::put_signal},
+                               {there(words_offset + place * word_bytes), 1}, gma::handle_null);
+    });
+    ++counts_.sent;
+    commands_.forget_ended();
+    return commands_.failure().is_ok() ? Status() : copy_of(commands_.failure());
+}
+
+Status SegbufEnd::release() {
+    auto seen = counts();
+    if (!seen.is_ok()) return std::move(seen).failure();
+    if (side_ != Side::receiver) return {Code::argument, "this rank is its source"};
+    if (counts_.sent == counts_.released) {
+        return {Code::limit, "no segment has come that could be given back"};
+    }
+    commands_.begin(Kind::word, [&] {
+        return tools_->gma.issue(gma::PointerIssuer::add_of({there(words_offset), 1}),
+                                 gma::handle_null);
+    });
+    ++counts_.released;
+    commands_.forget_ended();
+    return {};
+}
+
+Status SegbufEnd::disconnect() {
+    if (phase_ != Phase::in_use) return refuse_state();
+    if (has_met()) say_goodbye();
+    phase_ = Phase::disconnected;
+    return {};
+}
+
+// Behind all that was sent. An order would say so too, but fail with any command of the program, and then nobody would say it again.
+void SegbufEnd::say_goodbye() {
+    if (commands_.has_said_goodbye()) return;
+    commands_.settle();
+    tell(Kind::goodbye, offsetof(OwnBlock, goodbye), 1);
+}
+
+Status SegbufEnd::begin_free() {
+    if (phase_ == Phase::in_use) {
+        return {Code::state, "it was not disconnected; acp_disconnect_segbuf comes first"};
+    }
+    if (phase_ == Phase::being_freed) return {Code::stale, "another thread frees it"};
+    phase_ = Phase::being_freed;
+    return {};
+}
+
+bool SegbufEnd::is_over() noexcept {
+    const bool is_gone = is_partner_gone();
+    if (!has_met()) return is_gone;
+    try {
+        if (!is_gone) say_goodbye();
+        commands_.forget_ended();
+        if (!commands_.is_empty()) return false;
+        if (is_gone || (commands_.has_said_goodbye() && has_partner_ended())) return true;
+        probe();
+    } catch (const std::bad_alloc&) {
+        // Tried again at the next look.
+    }
+    return false;
+}
+
+Status SegbufEnd::finish_free() {
+    Status status = has_met() && has_partner_ended() ? commands_.take_failure() : why_gone();
+    drop();
+    return status;
+}
+
+void SegbufEnd::drop() noexcept {
+    try {
+        if (key_ != 0) (void)tools_->gma.registry().remove(key_);
+        // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
+        bool is_letter_awaited = false;
+        if (is_known_ && !has_found_ && !has_met()) {
+            const auto withdrawn = tools_->pairing.withdraw(name_, side_);
+            is_letter_awaited = !(withdrawn.is_ok() && withdrawn.value()) && !is_partner_gone();
+        }
+        if (block_ != 0 && !is_letter_awaited) (void)tools_->allocator.free(block_);
+    } catch (const std::exception&) {
+        // Without memory for the calls the block stays until the heaps are emptied.
+    }
+    block_ = key_ = 0;
+}
+
+}  // namespace acp::message

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making ends, and the two calls that wait.
+#include "message/segbufs.hpp"
+
+#include <string>
+#include <utility>
+
+#include "gma/condition.hpp"
+
+namespace acp::message {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::uint64_t buffer_bytes_end = std::uint64_t{1} << 61;
+
+Status check(const SegmentRing& ring) {
+    const auto sizes = [&] {
+        return std::to_string(ring.segments) + " segments of " +
+               std::to_string(ring.segment_bytes) + " bytes";
+    };
+    if (ring.segment_bytes == 0 || ring.segments == 0) {
+        return {Code::argument, sizes() + ": both numbers are 1 or more"};
+    }
+    if (ring.segments > (buffer_bytes_end - 1) / ring.segment_bytes) {
+        return {Code::argument, sizes() + " are not below 2^61 bytes"};
+    }
+    if (ring.buffer == nullptr) return {Code::argument, "buf is NULL"};
+    return {};
+}
+
+}  // namespace
+
+// That an end is connected, or that it may go.
+class Segbufs::EndCondition final : public gma::Condition {
+public:
+    EndCondition(const SegbufTools& tools,
+                 SegbufEnd& end,
+                 SlotHandle handle,
+                 node::AwaitedCall call) noexcept
+        : tools_(tools), end_(end), handle_(handle), call_(call) {}
+
+    gma::LookResult look() override {
+        // The lock is held for steps that do not wait.
+        const std::scoped_lock lock(end_.mutex);
+        if (call_ == node::AwaitedCall::free_segbuf) {
+            return end_.is_over() ? gma::LookResult::all : gma::LookResult::nothing;
+        }
+        if (!Slots<SegbufEnd>::is_still(end_, handle_)) {
+            failure = stale();
+            return gma::LookResult::all;
+        }
+        auto connected = end_.is_connected();
+        if (!connected.is_ok()) {
+            failure = std::move(connected).failure();
+            return gma::LookResult::all;
+        }
+        return connected.value() ? gma::LookResult::all : gma::LookResult::nothing;
+    }
+
+    // Whoever makes the condition come rings by itself (operations::put_signal_set), as a death does.
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        const local::Space& space = tools_.gma.space();
+        memory::Command told;
+        told.source = space.starter_address(end_.name().sender);
+        told.target = space.starter_address(end_.name().receiver);
+        entry.tell(call_, since_ns, &told);
+    }
+
+    Status failure;
+
+private:
+    const SegbufTools& tools_;
+    SegbufEnd& end_;
+    SlotHandle handle_;
+    node::AwaitedCall call_;
+};
+
+Result<SlotHandle> Segbufs::make(std::uint32_t partner, Side side, const SegmentRing& ring) {
+    const std::uint32_t own = tools_.gma.space().process();
+    if (partner == own) return Status(Code::argument, "the other rank is the calling one");
+    if (Status status = check(ring); !status.is_ok()) return status;
+    SegbufEnd* const end = ends_.take();
+    if (end == nullptr) {
+        return Status(Code::limit, "this process has too many ends of segmented buffers");
+    }
+    const std::scoped_lock lock(end->mutex);
+    const bool is_source = side == Side::sender;
+    ChannelName name{is_source ? own : partner, is_source ? partner : own, 0, EndKind::segbuf};
+    // An end that could not be made has no number, so ends are made one after the other.
+    const std::scoped_lock numbers(numbers_mutex_);
+    std::uint64_t& number = numbers_[{name.sender, name.receiver}];
+    name.number = number;
+    Status status = end->make(tools_, name, side, ring);
+    if (status.is_ok()) {
+        ++number;
+        return ends_.show(*end);
+    }
+    ends_.give_back(*end);
+    return status;
+}
+
+void Segbufs::settle_sent() noexcept {
+    ends_.for_each([](SegbufEnd& end) {
+        const std::scoped_lock lock(end.mutex);
+        end.settle_sent();
+    });
+}
+
+Status Segbufs::connect(SlotHandle handle) {
+    SegbufEnd* const end = ends_.find(handle);
+    if (end == nullptr) return stale();
+    EndCondition condition(tools_, *end, handle, node::AwaitedCall::connect_segbuf);
+    (void)tools_.gma.wait_until(condition, -1);
+    return std::move(condition.failure);
+}
+
+Status Segbufs::free(SlotHandle handle) {
+    Status status = with(handle, [](SegbufEnd& end) { return end.begin_free(); });
+    if (!status.is_ok()) return status;
+    // Nobody else may free it now, so it stays.
+    SegbufEnd& end = *ends_.find(handle);
+    EndCondition condition(tools_, end, handle, node::AwaitedCall::free_segbuf);
+    (void)tools_.gma.wait_until(condition, -1);
+    const std::scoped_lock lock(end.mutex);
+    status = end.finish_free();
+    ends_.give_back(end);
+    return status;
+}
+
+}  // namespace acp::message

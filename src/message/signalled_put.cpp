@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// As an operation, or as two commands.
+#include "message/signalled_put.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "local/direct.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::message {
+
+namespace {
+
+// One message to another node, where the bytes are few and can be taken now.
+gma::Handle issue_as_operation(gma::Gma& gma,
+                               const gma::PointerCopy& put,
+                               const gma::Signal& signal,
+                               gma::Handle order) {
+    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
+    const operations::PutSignal head{put.address, signal.word, signal.value};
+    std::memcpy(arguments.data(), &head, sizeof head);
+    if (put.end.bytes != 0) {
+        local::move_bytes(reinterpret_cast<char*>(arguments.data() + sizeof head), put.end.memory,
+                          put.end.bytes);
+    }
+    gma::Invocation call;
+    call.process = static_cast<std::uint32_t>(gma.space().layout().process(put.address));
+    call.operation = operations::put_signal_add_number;
+    call.arguments = std::span(arguments).first(sizeof head + put.end.bytes);
+    return gma.issue_invoke(call, order);
+}
+
+}  // namespace
+
+gma::Handle issue_signalled(gma::Gma& gma,
+                            const gma::PointerCopy& put,
+                            const gma::Signal& signal,
+                            gma::Handle order) {
+    const bool is_operation =
+        put.end.bytes <= operations::put_signal_bytes_max &&
+        (put.end.memory != nullptr || put.end.bytes == 0) &&
+        gma.can_invoke(operations::put_signal_add_number,
+                       sizeof(operations::PutSignal) + put.end.bytes, put.address, signal.word) &&
+        gma.is_satisfied(order);
+    return is_operation ? issue_as_operation(gma, put, signal, order)
+                        : gma.issue_signalled(put, signal, order);
+}
+
+}  // namespace acp::message

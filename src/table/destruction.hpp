@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Destroys a table: its entries, further buckets and arrays, then its head; or a directory of tables. A participant that is killed at it leaves words by which
+// somebody else goes on: the head says who destroys it, and every block is freed when the word that led to it leads elsewhere
+// (table/freeing.hpp). Nobody else uses the table. Included by table/table.hpp.
+// Tests: tests/unit/table/kill_destroy_test.cpp.
+#pragma once
+
+#include "table/table.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class Destruction {
+public:
+    //   ground  outlives this
+    explicit Destruction(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
+
+    // Destroys what has this mark. false: it is not there, or somebody else destroys it.
+    //   what     unlinking::of_table() or of_directory()
+    //   begun()  is called once nobody else can
+    template <typename Begun>
+    bool run(std::uint64_t what, std::uint64_t mark, const Begun& begun) {
+        const BlockNumber block = unlinking::block_in(what);
+        auto& shown = ground_.shown();
+        shown.unlinking.store(what, std::memory_order_release);
+        // acq_rel: what others did in it; partner: who finds this participant dead
+        if (!ground_.head(block).mark.compare_exchange_strong(
+                mark, Head<Atomic>::mark_of_destroyed(block, ground_.own()),
+                std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            shown.unlinking.store(0, std::memory_order_release);
+            return false;
+        }
+        begun();
+        free_whole(what, shown);
+        return true;
+    }
+
+    // Goes on where a dead participant was killed.
+    void finish(std::uint32_t dead) {
+        auto& shown = ground_.participants()[dead];
+        const std::uint64_t what = shown.unlinking.load(std::memory_order_acquire);
+        const BlockNumber block = unlinking::block_in(what);
+        const bool is_begun = ground_.head(block).mark.load(std::memory_order_acquire) ==
+                              Head<Atomic>::mark_of_destroyed(block, dead);
+        if (is_begun) {
+            free_whole(what, shown);
+        } else {
+            shown.unlinking.store(0, std::memory_order_release);
+        }
+        shown.chain.store(0, std::memory_order_relaxed);
+    }
+
+private:
+    //   destroyer  whose `unlinking` leads to it
+    void free_whole(std::uint64_t what, Participant<Atomic>& destroyer) {
+        const BlockNumber block = unlinking::block_in(what);
+        if ((what & unlinking::is_directory) != 0) {
+            auto& more = ground_.directory(block).more;
+            const std::uint64_t word = more.load(std::memory_order_acquire);
+            // Where somebody was killed when the block was signed, no other goes with it any more; a link has no bits.
+            if ((word & link::bits) == 0 && word != 0) free_linked(more, link::next_in(word), 0);
+        } else {
+            free_arrays(ground_.head(block));
+        }
+        ground_.shown().chain.store(0, std::memory_order_relaxed);
+        // The first word, which nobody needs any more; the second one says who destroys it.
+        unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), block,
+                        Spare::first_word,
+                        [&] { destroyer.unlinking.store(0, std::memory_order_release); });
+    }
+
+    void free_arrays(Head<Atomic>& head) {
+        const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
+        // The array that is moved from comes after the other: its buckets say which have been moved.
+        for (std::uint32_t level = Head<Atomic>::levels_max; level-- > 0;) {
+            auto& word = head.arrays[level];
+            const BlockNumber array = link::next_in(word.load(std::memory_order_acquire));
+            if (array == 0) continue;
+            const bool is_freed = level != 0 && level < root.from;  // when the next was full
+            if (!is_freed) free_chains(head, root, level);
+            if (level != 0 && !is_freed) {
+                free_linked(word, array, 0);
+            } else {
+                word.store(0, std::memory_order_release);
+            }
+        }
+    }
+
+    // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
+    // next array.
+    void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
+        auto& array = Growth<Atomic>(ground_).array_of(head, level);
+        for (std::uint64_t i = 0; i < array.buckets; ++i) {
+            // An array before root.from has no entries; array root.from, which is_moved() reads, is freed after the next one.
+            const bool has_entries =
+                level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
+            free_chain(array.bucket(i), has_entries);
+        }
+    }
+
+    [[nodiscard]] bool is_moved(const Head<Atomic>& head,
+                                const Root& root,
+                                std::uint64_t index) const noexcept {
+        if (!root.is_growing()) return false;
+        auto& from = Growth<Atomic>(ground_).array_of(head, root.from);
+        return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
+    }
+
+    // Takes one further bucket after the other out, from the first on; the bits of the first one's link stay, which is_moved() reads.
+    void free_chain(Bucket<Atomic>& first, bool has_entries) {
+        if (has_entries) free_entries(first);
+        for (;;) {
+            const std::uint64_t word = first.link.load(std::memory_order_relaxed);
+            const BlockNumber next = link::next_in(word);
+            if (next == 0) return;
+            auto& bucket = ground_.bucket(next);
+            if (has_entries) free_entries(bucket);
+            const BlockNumber after = link::next_in(bucket.link.load(std::memory_order_relaxed));
+            free_linked(first.link, next, (word & link::bits) | link::to(after));
+        }
+    }
+
+    void free_entries(Bucket<Atomic>& bucket) {
+        for (auto& slot : bucket.slots) {
+            const std::uint64_t word = slot.load(std::memory_order_relaxed);
+            if (!slot::is_entry(word)) continue;
+            ground_.shown().chain.store(chain::of_slot(ground_.place_of(slot)),
+                                        std::memory_order_relaxed);
+            ground_.unlink_and_free(slot::record_in(word),
+                                    [&] { slot.store(slot::emptied, std::memory_order_release); });
+        }
+    }
+
+    // Frees a block that a link leads to, which is another word from then on.
+    void free_linked(Atomic<std::uint64_t>& word, BlockNumber block, std::uint64_t instead) {
+        ground_.shown().chain.store(chain::of_link(ground_.place_of(word)),
+                                    std::memory_order_relaxed);
+        ground_.unlink_and_free(block, [&] { word.store(instead, std::memory_order_release); });
+    }
+
+    const Ground<Atomic>& ground_;
+};
+
+template <template <class> class Atomic>
+bool HashTable<Atomic>::destroy(BlockNumber table, std::uint64_t id) {
+    return is_table(table, id) &&
+           Destruction<Atomic>(ground_).run(unlinking::of_table(table),
+                                            Head<Atomic>::mark_of(table, id), [] {});
+}
+
+template <template <class> class Atomic>
+bool HashTable<Atomic>::destroy_directory(BlockNumber block) {
+    const auto run = [&](std::uint64_t mark) {
+        return Destruction<Atomic>(ground_).run(unlinking::of_directory(block), mark, [] {});
+    };
+    // The first use may end meanwhile.
+    return is_directory(block) && (run(DirectoryStart<Atomic>::mark_in_first_use) ||
+                                   run(DirectoryStart<Atomic>::mark_of_directories));
+}
+
+template <template <class> class Atomic>
+template <typename Begun>
+bool HashTable<Atomic>::destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun) {
+    if (offset_of(block) % line_bytes != 0) return false;
+    auto& head = ground_.head(block);
+    const std::uint64_t mark =
+        head.mark.load(std::memory_order_acquire) ^ unused::of(maker);  // after a first use
+    Destruction<Atomic> destruction(ground_);
+    if (mark == DirectoryStart<Atomic>::mark_in_first_use)
+        return destruction.run(unlinking::of_directory(block), mark ^ unused::of(maker), begun);
+    return mark == Head<Atomic>::mark_of(block, head.id) &&
+           destruction.run(unlinking::of_table(block), mark ^ unused::of(maker), begun);
+}
+
+}  // namespace acp::table

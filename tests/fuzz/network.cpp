@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The text of a network model. Whatever it is, it is read or refused with a message; what was read passes its check, is shown as
+// a text that means the same, and has routes that lead where they should. One thread.
+#include <algorithm>
+
+#include "exchange/network_text.hpp"
+#include "exchange/route_finder.hpp"
+
+#include "fuzz/fuzz.hpp"
+
+namespace acp::fuzz {
+
+using exchange::ModelLinkIndex;
+using exchange::ModelNode;
+
+void run(Input& input) {
+    const auto read = exchange::network_from_text(input.text());
+    if (!read.is_ok())
+        return require(!read.failure().message().empty(), "what is refused is explained");
+    const exchange::NetworkModel& model = read.value();
+    require(exchange::check(model).is_ok(), "what was read passes its check");
+    const std::string shown = exchange::text_of(model);
+    const auto again = exchange::network_from_text(shown);
+    require(again.is_ok() && exchange::text_of(again.value()) == shown,
+            "what is shown means the same");
+    exchange::RouteFinder finder(model);
+    const ModelNode source = model.nodes / 2;
+    for (const ModelNode target : {ModelNode{0}, model.nodes - 1, model.nodes / 3}) {
+        const auto route = finder.find(source, target);
+        if (!route.is_ok()) continue;
+        ModelNode here = source;
+        for (const ModelLinkIndex link : route.value()) {
+            require(model.links.at(link).from == here, "links follow each other");
+            here = model.links[link].to;
+        }
+        require(here == target, "a route leads to its target");
+    }
+}
+
+}  // namespace acp::fuzz

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks send numbered segments to each other without end, until the one in the middle is killed. Rank 0 is a source for the
+// victim, rank 2 a destination; a thread of each of the two exchanges segments with the other one all the while. Each then finds its calls
+// refused, frees its end, and exchanges segments once more.
+#include <atomic>
+#include <cstdio>
+#include <sched.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <acp.h>
+
+#include "segbuf/kill_board.hpp"
+#include "support/board.hpp"
+#include "support/clock.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::size_t words = 64;  // of a segment
+constexpr std::size_t segments = 8;
+constexpr std::size_t bytes = words * sizeof(std::uint64_t);
+
+class Ring {
+public:
+    acp_segbuf_t make_source(int rank) {
+        return end = acp_create_src_segbuf(rank, room.data(), bytes, segments);
+    }
+
+    acp_segbuf_t make_destination(int rank) {
+        return end = acp_create_dst_segbuf(rank, room.data(), bytes, segments);
+    }
+
+    std::uint64_t* place(std::uint64_t number) { return &room[number % segments * words]; }
+
+    // Returns 0 or -1.
+    int send(std::uint64_t number) {
+        int answer = 1;
+        while ((answer = acp_isready_segbuf(end)) == 1) {
+        }
+        if (answer != 0) return -1;
+        std::fill_n(place(number), words, number);
+        return acp_ack_segbuf(end);
+    }
+
+    // Returns 0, 1 where the segment was not whole, or -1.
+    int receive(std::uint64_t number) {
+        int answer = 1;
+        while ((answer = acp_isacked_segbuf(end)) == 1) {
+        }
+        if (answer != 0) return -1;
+        for (std::size_t i = 0; i < words; ++i) {
+            if (place(number)[i] != number) return 1;
+        }
+        return acp_ready_segbuf(end);
+    }
+
+    int part() { return acp_disconnect_segbuf(end) == 0 ? acp_free_segbuf(end) : -1; }
+
+    acp_segbuf_t end = ACP_SEGBUF_NULL;
+
+private:
+    std::vector<std::uint64_t> room = std::vector<std::uint64_t>(words * segments);
+};
+
+class Worker {
+public:
+    explicit Worker(SegbufBoard& board)
+        : scene_(static_cast<Scene>(board.scene.load(std::memory_order_relaxed))),
+          note_(board.ranks[acp_rank()]),
+          rank_(acp_rank()) {}
+
+    int run() {
+        note_.process.store(getpid(), std::memory_order_relaxed);
+        if (rank_ == victim_rank) relay();
+        exchange([](std::uint64_t number) { return number == 40; });
+        const std::int64_t before = blocks();
+        std::thread beside([this] {
+            // Both stop at the number that rank 0 says.
+            exchange([this](std::uint64_t number) {
+                return rank_ == 0 && is_over_.load() && number > 40;
+            });
+        });
+        use_victim();
+        is_over_.store(true);
+        beside.join();
+        note_.blocks_left.store(blocks() - before, std::memory_order_relaxed);
+        must(acp_heap_check(rank_) == 0, "acp_heap_check");
+        acp_finalize();
+        return note_.message[0] == '\0' ? 0 : 5;
+    }
+
+private:
+    void must(bool is_so, const std::string& what) {
+        if (is_so || note_.message[0] != '\0') return;
+        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
+                      acp_error_message());
+    }
+
+    std::int64_t blocks() {
+        acp_heap_stat_t stat{};
+        must(acp_heap_stat(rank_, &stat) == 0, "acp_heap_stat");
+        return static_cast<std::int64_t>(stat.blocks);
+    }
+
+    // The victim passes on what it gets, or does nothing.
+    [[noreturn]] void relay() {
+        Ring in;
+        Ring out;
+        if (scene_ != Scene::connecting) {
+            in.make_destination(0);
+            out.make_source(2);
+            left_open_.make_destination(0);
+            must(acp_connect_segbuf(in.end) == 0 && acp_connect_segbuf(out.end) == 0, "connecting");
+            must(acp_connect_segbuf(left_open_.end) == 0, "connecting what is left open");
+        }
+        note_.is_at_work.store(1, std::memory_order_release);
+        for (std::uint64_t number = 0; scene_ == Scene::asking; ++number) {
+            if (in.receive(number) != 0 || out.send(number) != 0) break;
+        }
+        for (;;) pause();
+    }
+
+    void use_victim() {
+        Ring ring;
+        const bool is_source = rank_ == 0;
+        must((is_source ? ring.make_source(1) : ring.make_destination(1)) != ACP_SEGBUF_NULL,
+             "an end with the victim");
+        if (scene_ == Scene::connecting) note_.is_at_work.store(1, std::memory_order_release);
+        const int connected = acp_connect_segbuf(ring.end);
+        must((connected == 0) == (scene_ != Scene::connecting), "acp_connect_segbuf");
+        const bool is_leaving_open = is_source && scene_ != Scene::connecting;
+        if (is_leaving_open) {
+            left_open_.make_source(1);
+            must(acp_connect_segbuf(left_open_.end) == 0, "connecting what is left open");
+        }
+        if (scene_ == Scene::freeing) {
+            for (std::uint64_t number = 0; is_source && number < 3; ++number) ring.send(number);
+            note_.is_at_work.store(1, std::memory_order_release);
+        }
+        for (std::uint64_t number = 0; scene_ == Scene::asking; ++number) {
+            const int moved = is_source ? ring.send(number) : ring.receive(number);
+            must(moved != 1, "segment " + std::to_string(number) + " has other bytes");
+            if (moved != 0) break;
+            if (number == 50) note_.is_at_work.store(1, std::memory_order_release);
+        }
+        if (scene_ != Scene::freeing) expect_refused(ring);
+        must(ring.part() == -1 && acp_errno() == ACP_ERR_PEER, "freeing an end with the victim");
+        if (scene_ == Scene::freeing)
+            note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
+        must(acp_free_segbuf(ring.end) == -1 && acp_errno() == ACP_ERR_STALE, "freeing it again");
+        // What this sends fails, and acp_finalize is not to tell of it.
+        must(!is_leaving_open || acp_disconnect_segbuf(left_open_.end) == 0, "disconnecting");
+    }
+
+    void expect_refused(const Ring& ring) {
+        note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
+        must(acp_errno() == ACP_ERR_PEER, "a call with the victim");
+        must(std::string(acp_error_message()).find("rank 1") != std::string::npos,
+             "the message does not name rank 1");
+        for (const auto call : {acp_isconnected_segbuf, acp_ready_segbuf, acp_ack_segbuf,
+                                acp_isready_segbuf, acp_isacked_segbuf}) {
+            const bool is_told = scene_ == Scene::connecting || call != acp_isconnected_segbuf;
+            must(!is_told || (call(ring.end) == -1 && acp_errno() == ACP_ERR_PEER), "a later call");
+        }
+        must(acp_query_segbuf_tail(ring.end) == -1, "acp_query_segbuf_tail");
+    }
+
+    // With the other survivor, both ways, until is_last(number) of rank 0, which rank 2 is told by the segment.
+    template <typename IsLast>
+    void exchange(const IsLast& is_last) {
+        constexpr std::uint64_t last_mark = std::uint64_t{1} << 63;
+        Ring out;
+        Ring in;
+        out.make_source(2 - rank_);
+        in.make_destination(2 - rank_);
+        must(acp_connect_segbuf(out.end) == 0 && acp_connect_segbuf(in.end) == 0, "connecting");
+        for (std::uint64_t number = 0;; ++number) {
+            bool is_end = false;
+            if (rank_ == 0) {
+                is_end = is_last(number);
+                must(await(acp_isready_segbuf, out.end), "acp_isready_segbuf of a survivor");
+                out.place(number)[0] = is_end ? number | last_mark : number;
+                must(acp_ack_segbuf(out.end) == 0, "acp_ack_segbuf to a survivor");
+            }
+            must(await(acp_isacked_segbuf, in.end), "acp_isacked_segbuf of a survivor");
+            const std::uint64_t got = in.place(number)[0];
+            must((got & ~last_mark) == number, "a segment of a survivor");
+            must(acp_ready_segbuf(in.end) == 0, "acp_ready_segbuf of a survivor");
+            if (rank_ == 2) {
+                is_end = (got & last_mark) != 0;
+                must(await(acp_isready_segbuf, out.end), "acp_isready_segbuf of a survivor");
+                out.place(number)[0] = number;
+                must(acp_ack_segbuf(out.end) == 0, "acp_ack_segbuf to a survivor");
+            }
+            note_.moved.fetch_add(1, std::memory_order_relaxed);
+            if (is_end || note_.message[0] != '\0') break;
+        }
+        must(acp_disconnect_segbuf(out.end) == 0 && acp_disconnect_segbuf(in.end) == 0,
+             "acp_disconnect_segbuf");
+        must(acp_free_segbuf(out.end) == 0 && acp_free_segbuf(in.end) == 0,
+             "freeing ends of survivors");
+    }
+
+    static bool await(int (*question)(acp_segbuf_t), acp_segbuf_t end) {
+        int answer = 1;
+        while ((answer = question(end)) == 1) {
+        }
+        return answer == 0;
+    }
+
+    Scene scene_;
+    Ring left_open_;
+    SegbufNote& note_;
+    int rank_;
+    std::atomic<bool> is_over_{false};
+};
+
+}  // namespace
+}  // namespace acp::test
+
+int main(int argc, char** argv) {
+    acp::test::arm_watchdog(120, "a rank of segbuf_victim");
+    const auto board = acp::test::Board<acp::test::SegbufBoard>::open();
+    if (acp_init(&argc, &argv) != 0) {
+        std::fprintf(stderr, "%s\n", acp_error_message());
+        return 3;
+    }
+    return acp::test::Worker(*board).run();
+}

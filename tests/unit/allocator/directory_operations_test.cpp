@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Directories of hashed containers by their numbered operations: made, used, destroyed once; bad arguments are refused.
+#include "allocator/directory_operations.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <span>
+#include <vector>
+
+#include "node/death.hpp"
+
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+namespace {
+
+using base::Code;
+
+constexpr std::uint64_t heap_bytes = 8 * heap::area_bytes;
+constexpr std::uint64_t id = 99;
+constexpr std::uint64_t tables = 5;
+
+class DirectoryOperationsTest : public testing::Test {
+protected:
+    template <typename Arguments>
+    Code run(std::uint32_t number, const Arguments& arguments) {
+        const auto& rows = directory_operations();
+        const auto row = std::find_if(rows.begin(), rows.end(),
+                                      [&](const auto& one) { return one.number == number; });
+        result_.assign(row->result_bytes_max, std::byte{0xee});
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
+                                        0);
+        return local::run_operation(*row, context, std::as_bytes(std::span(&arguments, 1)), result_)
+            .code;
+    }
+
+    std::uint64_t make(std::uint64_t maker) {
+        DirectoryMake request;
+        request.head.id = id;
+        request.head.kind = 2;
+        request.head.slots = 7;
+        request.head.tables = tables;
+        request.maker = maker;
+        EXPECT_EQ(run(directory_make_number, request), Code::ok);
+        std::uint64_t address = 0;
+        std::memcpy(&address, result_.data(), sizeof address);
+        return address;
+    }
+
+    [[nodiscard]] char* memory_of(std::uint64_t address) const {
+        return node_.claimed(0, node::Claim::heap_blocks) +
+               (address - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+    }
+
+    [[nodiscard]] DirectoryHead head_at(std::uint64_t address) const {
+        DirectoryHead head;
+        std::memcpy(&head, memory_of(address), sizeof head);
+        return head;
+    }
+
+    std::uint64_t blocks() { return NodeHeap(node_, 0, owner_.hazards).usage(0).blocks; }
+
+    node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+TEST_F(DirectoryOperationsTest, a_directory_has_room_for_its_tables_behind_it) {
+    const std::uint64_t made = make(NodeHeap::nobody);
+    const DirectoryHead head = head_at(made);
+    EXPECT_EQ(head.id, id);
+    EXPECT_EQ(head.kind, 2U);
+    EXPECT_EQ(head.slots, 7U);
+    EXPECT_EQ(head.tables, tables);
+    EXPECT_EQ(head.room, tables);
+    EXPECT_EQ(head.list, made + sizeof head);
+    const std::vector<char> nothing(tables * sizeof(std::uint64_t));
+    EXPECT_EQ(std::memcmp(memory_of(head.list), nothing.data(), nothing.size()), 0);
+    EXPECT_EQ(blocks(), 1U);
+    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
+    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::stale);
+    EXPECT_EQ(run(directory_use_number, DirectoryName{made, id}), Code::stale);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(DirectoryOperationsTest, a_list_that_lies_apart_is_freed_with_it) {
+    const std::uint64_t made = make(NodeHeap::nobody);
+    NodeHeap heap(node_, 0, owner_.hazards);
+    const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::container);
+    const std::uint64_t more = table::link::to(table::number_of(list));
+    std::memcpy(memory_of(made), &more, sizeof more);
+    EXPECT_EQ(blocks(), 2U);
+    EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(DirectoryOperationsTest, one_that_is_used_stays_when_its_maker_dies) {
+    const std::uint64_t used = make(1);
+    const std::uint64_t unused = make(1);
+    EXPECT_EQ(run(directory_use_number, DirectoryName{used, id}), Code::ok);
+    EXPECT_EQ(run(directory_use_number, DirectoryName{used, id}), Code::ok);
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(blocks(), 1U);
+    EXPECT_EQ(run(directory_use_number, DirectoryName{unused, id}), Code::stale);
+    EXPECT_EQ(run(directory_destroy_number, DirectoryName{used, id}), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
+TEST_F(DirectoryOperationsTest, what_is_no_directory_of_this_identity_is_refused) {
+    const std::uint64_t made = make(NodeHeap::nobody);
+    for (const std::uint32_t number : {directory_use_number, directory_destroy_number}) {
+        EXPECT_EQ(run(number, DirectoryName{made, id + 1}), Code::stale);
+        EXPECT_EQ(run(number, DirectoryName{made + 64, id}), Code::stale);
+        EXPECT_EQ(run(number, DirectoryName{made + 1, id}), Code::stale);
+        EXPECT_EQ(run(number, DirectoryName{0, id}), Code::stale);
+        EXPECT_EQ(run(number, std::uint64_t{made}), Code::argument);
+    }
+    DirectoryMake request;
+    request.head.tables = tables_max + 1;
+    EXPECT_EQ(run(directory_make_number, request), Code::argument);
+    EXPECT_EQ(run(directory_make_number, std::uint64_t{0}), Code::argument);
+    request.head.tables = tables_max;  // more than the heap has room for
+    EXPECT_EQ(run(directory_make_number, request), Code::ok);
+    EXPECT_EQ(std::count(result_.begin(), result_.end(), std::byte{0}), 8);
+}
+
+}  // namespace
+}  // namespace acp::allocator::test

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process that is killed or stopped before any access while it makes or destroys a table: what it had begun to destroy is gone after the
+// recovery, with every entry, bucket and array; what it had made and told nobody of is gone too.
+#include <csignal>
+
+#include "kill_scene.hpp"
+#include "support/effort.hpp"
+#include "support/scoped_watchdog.hpp"
+
+namespace acp::table {
+namespace {
+
+// Before which accesses victim and recovery are struck: each, or so many apart.
+constexpr std::uint64_t victim_stride = test::effort(std::uint64_t{11}, std::uint64_t{59});
+constexpr std::uint64_t recovery_stride = test::effort(std::uint64_t{1}, std::uint64_t{3});
+
+// What tables have: nothing, one bucket, a chain that grows no more, some that are being moved, and all moved.
+struct Filling {
+    std::uint32_t keys;
+    bool may_grow;
+};
+
+void PrintTo(const Filling& filling, std::ostream* out) {
+    *out << filling.keys << (filling.may_grow ? " keys" : " keys in one chain");
+}
+
+constexpr std::uint64_t id = 77;
+
+struct DestroyScene : TableScene<DestroyScene> {
+    explicit DestroyScene(const Filling& filling) : TableScene(1) {
+        table = own.table.make({1, filling.may_grow, false, id});
+        own.table.keep();
+        for (std::uint32_t key = 0; key < filling.keys; ++key) {
+            const std::string text = key_number(key);
+            EXPECT_EQ(own.table.insert(table, key_of(text), value_of("a value")), Effect::done);
+        }
+    }
+
+    void act() const {
+        Stepped by = user(test::victim);
+        (void)by.table.destroy(table, id);
+    }
+
+    void expect_nothing_lost(const std::string& when) {
+        if (own.table.is_table(table, id)) {
+            EXPECT_TRUE(own.table.destroy(table, id)) << when;
+        }
+        EXPECT_FALSE(own.table.destroy(table, id)) << when;
+        own.table.reclaim();
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
+    }
+
+    BlockNumber table = 0;
+};
+
+class KilledDestroyer : public testing::TestWithParam<Filling> {};
+
+TEST_P(KilledDestroyer, before_any_access_leaves_nothing_of_the_table) {
+    const test::ScopedWatchdog watchdog("kills of destroyers");
+    const auto check = [](DestroyScene& scene, const StruckChild& child) {
+        scene.recover_victim();
+        scene.expect_nothing_lost(child.when());
+    };
+    test::strike_everywhere<DestroyScene>({SIGKILL}, check, GetParam());
+}
+
+TEST_P(KilledDestroyer, before_any_access_of_its_recovery_leaves_nothing_of_the_table) {
+    const test::ScopedWatchdog watchdog("kills of recoveries");
+    const auto check = [](DestroyScene& scene, const std::string& when) {
+        scene.expect_nothing_lost(when);
+    };
+    test::kill_recoveries<DestroyScene>({SIGKILL, 1, victim_stride}, {SIGKILL, 1, recovery_stride},
+                                        check, GetParam());
+}
+
+TEST_P(KilledDestroyer, stopped_before_any_access_it_keeps_nobody_waiting) {
+    const test::ScopedWatchdog watchdog("stops of destroyers");
+    const auto check = [](DestroyScene& scene, StruckChild& child) {
+        const bool is_there = scene.own.table.is_table(scene.table, id);
+        EXPECT_EQ(scene.own.table.destroy(scene.table, id), is_there) << child.when();
+        child.go_on();
+        scene.recover_victim();
+        scene.expect_nothing_lost(child.when());
+    };
+    test::strike_everywhere<DestroyScene>({SIGSTOP}, check, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(tables,
+                         KilledDestroyer,
+                         testing::Values(Filling{0, true},
+                                         Filling{6, true},
+                                         Filling{17, false},
+                                         Filling{8, true},
+                                         Filling{14, true},
+                                         Filling{31, true}));
+
+// Its victim makes the table.
+struct MakeScene : TableScene<MakeScene> {
+    MakeScene() : TableScene(1) {}
+
+    void act() const {
+        Stepped by = user(test::victim);
+        const BlockNumber table = by.table.make({2, true, false, id});
+        made->store(table);
+        by.table.keep();
+    }
+
+    heap::SharedPages making{sizeof(std::uint64_t)};
+    std::atomic<std::uint64_t>* made = reinterpret_cast<std::atomic<std::uint64_t>*>(making.data());
+};
+
+TEST(KilledMaker, before_any_access_leaves_no_table_that_nobody_knows) {
+    const test::ScopedWatchdog watchdog("kills of makers");
+    const auto check = [](MakeScene& scene, const StruckChild& child) {
+        scene.recover_victim();
+        if (!child.is_hit()) {
+            EXPECT_TRUE(scene.own.table.destroy(scene.made->load(), id));
+        }
+        EXPECT_EQ(scene.shared.blocks_in_use(), 0U) << child.when();
+    };
+    test::strike_everywhere<MakeScene>({SIGKILL}, check);
+}
+
+}  // namespace
+}  // namespace acp::table
