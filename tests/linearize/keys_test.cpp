@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <string>
 
+#include "base/fence.hpp"
+
 #include "linearize/history.hpp"
 #include "support/arena.hpp"
 #include "support/clock.hpp"
@@ -185,11 +187,11 @@ protected:
         operation.operand = random.below(4);
         operation.expected = random.below(4);
         // The fences keep the call between the two looks at the clock.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         operation.call_ns = now_ns();
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         operation.result = perform(map, record.key, operation);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         operation.return_ns = now_ns();
         return record;
     }
