@@ -10,12 +10,11 @@
 #include <sched.h>
 #include <string>
 
-#include "base/fence.hpp"
-
 #include "linearize/history.hpp"
 #include "support/arena.hpp"
 #include "support/clock.hpp"
 #include "support/effort.hpp"
+#include "support/fence.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
 
@@ -187,11 +186,11 @@ protected:
         operation.operand = random.below(4);
         operation.expected = random.below(4);
         // The fences keep the call between the two looks at the clock.
-        base::fence(std::memory_order_seq_cst);
+        test::fence();
         operation.call_ns = now_ns();
-        base::fence(std::memory_order_seq_cst);
+        test::fence();
         operation.result = perform(map, record.key, operation);
-        base::fence(std::memory_order_seq_cst);
+        test::fence();
         operation.return_ns = now_ns();
         return record;
     }
