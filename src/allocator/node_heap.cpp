@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/fence.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/cpu.hpp"
@@ -238,7 +239,7 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
 bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     const heap::CacheNumbers dead = heap::caches_of(slot);
     // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    base::fence(std::memory_order_seq_cst);
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         const std::uint32_t taker = caches_.taker_of(number).number;
         if (taker != 0 && !is_of_gone(taker - 1)) return false;
@@ -283,7 +284,7 @@ bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) 
             is_done = false;
             continue;
         }
-        std::atomic_thread_fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
+        base::fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
         const bool is_recovered = is_of_gone(number) || recover_caches(cache, {number, 1});
         caches_.let_go(number, is_recovered ? heap::CacheTaker{} : taker);
         is_done = is_done && is_recovered;
@@ -367,7 +368,7 @@ void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
         heap::ThreadCache* const taken = caches_.take_over(number, cache.number());
         if (taken == nullptr) continue;
         // partner: recover_process(), which finds that a process is gone, then looks who has taken over its caches
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         if (!is_of_gone(number)) reclaim(*taken);
         caches_.let_go(number);
     }

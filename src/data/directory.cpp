@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "base/format.hpp"
 #include "data/ask.hpp"
 
@@ -232,7 +233,7 @@ void Directories::write(Copy& copy,
     const std::uint64_t version = relaxed(copy.version);
     copy.version.store(version + 1, order);
     // release: whoever reads one of the words below sees the odd version, or a later one
-    std::atomic_thread_fence(std::memory_order_release);
+    base::fence(std::memory_order_release);
     // release: partner is find(), which may read these words as soon as it finds them
     if (room != nullptr) copy.tables.store(room, std::memory_order_release);
     copy.directory.store(address, order);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fence.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "gma/gma.hpp"
@@ -108,7 +109,7 @@ public:
         place.tables = count;
         copy.tables.load(std::memory_order_acquire)[place.index].tell(place);
         // acquire: the loads above come before the one below
-        std::atomic_thread_fence(std::memory_order_acquire);
+        base::fence(std::memory_order_acquire);
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
@@ -125,7 +126,7 @@ public:
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
         place = {0, relaxed(copy.id), 0, index, relaxed(copy.slots), count};
         if (index < count) copy.tables.load(std::memory_order_acquire)[index].tell(place);
-        std::atomic_thread_fence(std::memory_order_acquire);
+        base::fence(std::memory_order_acquire);
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 

@@ -21,6 +21,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/fence.hpp"
+
 #include "list/ground.hpp"
 #include "list/payload.hpp"
 #include "list/reclaimer.hpp"
@@ -194,7 +196,7 @@ public:
         if (!is_at(at)) return ListEffect::stale;
         visit(ground_.node(at.node), mark::bytes_in(at.mark), mark::is_apart(at.mark));
         // Bytes that lie apart are read by plain loads, and before the mark.
-        std::atomic_thread_fence(std::memory_order_acquire);
+        base::fence(std::memory_order_acquire);
         return is_at(at) ? ListEffect::done : ListEffect::stale;
     }
 

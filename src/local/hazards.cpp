@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "node/death.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -205,11 +206,7 @@ void Hazards::order_with_readers() const noexcept {
     if (has_membarrier_) {
         (void)os::expedite();  // cannot fail: the constructor registered for it
     } else {
-#if ACP_PLAIN_HAZARDS
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-#else  // ThreadSanitizer knows no fences; a read-modify-write of a shared word replaces the fence
-        segment_.control().deaths.fetch_add(0, std::memory_order_seq_cst);
-#endif
+        base::fence(std::memory_order_seq_cst);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "gma/condition.hpp"
 #include "os/cpu.hpp"
 #include "os/membarrier.hpp"
@@ -63,7 +64,7 @@ public:
         // The first look after announce() is the one that must not miss anything.
         if (std::exchange(is_announced_, false)) {
             // Orders the announcement before the looks that follow; partner: MappedPath::publish()
-            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+            if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             {
                 const std::scoped_lock lock(end_.mutex);
                 if (!is_done()) end_.go_on_thoroughly();

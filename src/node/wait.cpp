@@ -2,6 +2,8 @@
 // The waiter's policy, as the machine and the job call for it; and bells.
 #include "node/wait.hpp"
 
+#include "base/fence.hpp"
+
 namespace acp::node {
 
 Waiter::Waiter(const Segment& segment, std::uint32_t threads_per_rank, LookCost look_cost) noexcept
@@ -33,13 +35,8 @@ bool Waiter::is_watched() const noexcept {
 }
 
 void ring_bell(sync::Bell<>& bell) noexcept {
-    // The caller's publishing store and the look at the bell must not pass each other: the sleeper does the
-    // reverse. A read-modify-write that changes nothing, where a tool does not see fences.
-#if defined(__SANITIZE_THREAD__)
-    bell.word().fetch_add(0, std::memory_order_seq_cst);
-#else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
+    // The caller's publishing store and the look at the bell must not pass each other: the sleeper does the reverse.
+    base::fence(std::memory_order_seq_cst);
     ring_bell_after_rmw(bell);
 }
 

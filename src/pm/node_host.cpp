@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fence.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/futex.hpp"
@@ -28,7 +29,7 @@ void NodeHost::clear(const node::Segment& segment, std::uint32_t slot) noexcept 
 }
 
 void NodeHost::barrier() noexcept {
-    if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!os::expedite()) base::fence(std::memory_order_seq_cst);
 }
 
 bool NodeHost::meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {

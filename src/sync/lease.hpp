@@ -28,6 +28,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/fence.hpp"
+
 namespace acp::sync {
 
 enum class LeaseKind : std::uint8_t {
@@ -136,7 +138,7 @@ enum class LeaseEntry : std::uint8_t {
 };
 
 struct StandardFence {
-    static void order() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+    static void order() noexcept { base::fence(std::memory_order_seq_cst); }
 };
 
 // A lease as it lies in shared memory. Zeros are one that nobody can take.

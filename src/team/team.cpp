@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/fence.hpp"
 #include "gma/condition.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
@@ -62,7 +63,7 @@ public:
         if (is_announced_) {
             is_announced_ = false;
             // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
-            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+            if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
         has_come_ = has_come_ || expected_.has_come();

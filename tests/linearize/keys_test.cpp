@@ -14,6 +14,7 @@
 #include "support/arena.hpp"
 #include "support/clock.hpp"
 #include "support/effort.hpp"
+#include "support/fence.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
 
@@ -185,11 +186,11 @@ protected:
         operation.operand = random.below(4);
         operation.expected = random.below(4);
         // The fences keep the call between the two looks at the clock.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        test::fence();
         operation.call_ns = now_ns();
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        test::fence();
         operation.result = perform(map, record.key, operation);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        test::fence();
         operation.return_ns = now_ns();
         return record;
     }

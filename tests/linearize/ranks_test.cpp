@@ -10,6 +10,7 @@
 #include "linearize/history.hpp"
 #include "support/arena.hpp"
 #include "support/clock.hpp"
+#include "support/fence.hpp"
 #include "support/mode.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
@@ -60,13 +61,11 @@ protected:
         operation.expected = random.below(4);
         own.word<std::uint64_t>(result_place) = 0;
         own.word<std::uint64_t>(value_place) = operation.operand;
-        std::atomic_thread_fence(
-            std::memory_order_seq_cst);  // the operation begins after the clock is read
+        test::fence();  // the operation begins after the clock is read
         operation.call_ns = now_ns();
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        test::fence();
         acp_complete(issue(operation, word, own));
-        std::atomic_thread_fence(
-            std::memory_order_seq_cst);  // and is visible to all before it is read again
+        test::fence();  // and is visible to all before it is read again
         operation.return_ns = now_ns();
         operation.result = own.word<std::uint64_t>(result_place);
         return operation;

@@ -31,7 +31,7 @@ TEST(Pool, lends_its_rings_in_turns_to_more_senders_than_it_has_rings) {
         Node node(count);
         Exchange exchange(node);
         test::Random random(count);
-        const std::uint64_t wanted = test::effort(std::uint64_t{20}, std::uint64_t{2}) * count;
+        const std::uint64_t wanted = test::effort(std::uint64_t{20}, std::uint64_t{5}) * count;
         for (std::uint64_t sends = 0; sends < wanted && !HasFailure();) {
             sends += exchange.send(static_cast<std::uint32_t>(random.below(count))) ? 1U : 0U;
             if (random.chance(90)) (void)exchange.receive();

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fence.hpp"
+
 #include "pm/near_outlet.hpp"
 #include "pm/receive_pool.hpp"
 #include "support/random.hpp"
@@ -41,7 +43,7 @@ public:
         return sync::WriteLease<AtomicOf>::Fence::by_each;
     }
 
-    static void barrier() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+    static void barrier() { base::fence(std::memory_order_seq_cst); }
 
     [[nodiscard]] bool meet(Path& path, const Hello& hello, std::uint32_t /*index*/) const {
         path.set_near(all_[hello.process].bell);

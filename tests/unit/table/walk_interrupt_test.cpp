@@ -9,6 +9,13 @@
 #include "support/stepped_atomic.hpp"
 #include "table_memory.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+// The handler runs where the thread sends itself the signal, never inside the C or C++ library: it may allocate.
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
+    return "report_signal_unsafe=0";
+}
+#endif
+
 namespace acp::table {
 namespace {
 
