@@ -29,6 +29,7 @@
 #include <acp/memory.h>
 #include <acp/multimap.h>
 #include <acp/multiset.h>
+#include <acp/pm.h>
 #include <acp/segbuf.h>
 #include <acp/set.h>
 #include <acp/team.h>

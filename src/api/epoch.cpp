@@ -172,6 +172,8 @@ base::Status open_epoch(Library& instance) {
         instance.channel_handles_made);
     instance.segbufs = std::make_unique<message::Segbufs>(
         *instance.gma, *instance.hashed, *instance.allocator, instance.segbuf_handles_made);
+    instance.contexts = std::make_unique<pm::Contexts>(*instance.gma, *instance.allocator,
+                                                       instance.contexts_opened);
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
         instance.config.is_check_on || is_debug_build);
@@ -188,6 +190,8 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
         instance.segbuf_handles_made = instance.segbufs->handles_made();
     }
     instance.segbufs.reset();
+    if (instance.contexts != nullptr) instance.contexts_opened = instance.contexts->opened();
+    instance.contexts.reset();
     if (instance.channels != nullptr) {
         instance.channel_handles_made = instance.channels->handles_made();
     }
@@ -208,6 +212,7 @@ void clear_memory(const node::Member& member) {
                 member.segment().shape().starter_bytes);
     allocator::NodeHeap::clear(member.segment(), member.slot_index());
     message::Pairing::clear(member.segment(), member.slot_index());
+    pm::NodeHost::clear(member.segment(), member.slot_index());
     team::Teams::clear(member.segment(), member.slot_index());
 }
 
@@ -303,6 +308,7 @@ void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
     instance.teams->settle_sent();
+    instance.contexts->settle_sent();
     const node::Unreported unreported = instance.gma->finish_all();
     if (unreported.count == 0) return;
     try {

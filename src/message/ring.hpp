@@ -230,6 +230,12 @@ public:
         return {path_.room(shape_.payload_offset(line_, held_.wraps)), held_.bytes, held_.tag};
     }
 
+    // Whether receive() would give a record.
+    [[nodiscard]] bool has_record() const noexcept {
+        // relaxed: nobody reads the payload after this
+        return fits(path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed));
+    }
+
     // Gives the lines of the record of the last receive() back. true: the caller must wake the sender.
     [[nodiscard]] bool release() noexcept {
         ACP_ASSERT(is_held_);
@@ -251,6 +257,11 @@ public:
     // Tells the sender of all that was released. Else it is told a quarter of the ring at a time. true: the caller must wake the sender.
     [[nodiscard]] bool tell_released() noexcept { return tell_credit(); }
 
+    [[nodiscard]] bool has_told_all() const noexcept { return told_ == line_; }
+
+    // How many lines were released since the ring was opened.
+    [[nodiscard]] std::uint64_t released() const noexcept { return line_; }
+
     [[nodiscard]] Path& path() noexcept { return path_; }
 
     // Mends what may be wrong with the words between the ends, when a record is waited for and does not come. Harmless when none was sent.
@@ -270,8 +281,21 @@ public:
             return;
         }
         path_.store(shape_.request_offset(), key_.request(line_));
+        tell_again();
+    }
+
+    // Stores the credits again: for a sender that may have lost both while nothing is missing here.
+    void tell_again() noexcept {
         path_.store(shape_.credit_offset(0), key_.credit(told_));
         path_.store(shape_.credit_offset(1), key_.credit(told_));
+    }
+
+    // Whether a credit at home is not the one that was told. Where the sender has the ring's memory mapped.
+    [[nodiscard]] bool is_credit_damaged() const noexcept {
+        const std::uint64_t credit = key_.credit(told_);
+        // relaxed: no other end writes them
+        return path_.word(shape_.credit_offset(0)).load(std::memory_order_relaxed) != credit ||
+               path_.word(shape_.credit_offset(1)).load(std::memory_order_relaxed) != credit;
     }
 
 private:

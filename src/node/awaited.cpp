@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 34> call_names{
+constexpr std::array<std::string_view, 35> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, 34> call_names{
     "acp_wait_ch_timeout",
     "acp_connect_segbuf",
     "acp_free_segbuf",
+    "acp_wait_pm",
     "no call on a team",
     "acp_sync_team",
     "acp_split_team",
@@ -103,6 +104,8 @@ std::string wish_of(const Doing& doing, const std::string& partner) {
             return to_partner + " to make its end";
         case AwaitedCall::free_segbuf:
             return to_partner + " to disconnect too";
+        case AwaitedCall::wait_pm:
+            return "for a message from any rank";
         default:
             break;
     }

@@ -22,8 +22,9 @@ namespace acp::node {
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
-// the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0. From team_none on: calls on a team, in the order
-// of team::CollectiveCall, with the bytes of the call, an address of the rank that it waits for as target, and the team's number as source.
+// the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0; a wait for PM messages, which may come from
+// anybody, with the caller as both. From team_none on: calls on a team, in the order of team::CollectiveCall, with the bytes of the call,
+// an address of the rank that it waits for as target, and the team's number as source.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -44,6 +45,7 @@ enum class AwaitedCall : std::uint32_t {
     wait_ch_timeout,
     connect_segbuf,
     free_segbuf,
+    wait_pm,
     team_none,
     team_sync,
     team_split,

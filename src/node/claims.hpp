@@ -30,6 +30,7 @@ enum class Claim : std::uint32_t {
     heap_blocks,
     channel_map,
     world_board,
+    pm_pools,
     heap_words,
     heap_users,
     list_users,
@@ -37,6 +38,9 @@ enum class Claim : std::uint32_t {
 };
 
 inline constexpr std::uint64_t claim_alignment = 64;
+
+// How many contexts of PM messages there may be.
+inline constexpr std::uint64_t pm_contexts = 16;
 
 // Room for the board of a member of a team.
 inline constexpr std::uint64_t world_board_bytes = std::uint64_t{258} * 1024;
@@ -64,7 +68,7 @@ struct ClaimedRange {
 }
 
 // In the order of Claim; those of which the gateway has one come first, those without an address last.
-inline constexpr std::array<ClaimedRange, 9> claimed_ranges{{
+inline constexpr std::array<ClaimedRange, 10> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
      [](const Shape&) -> std::uint64_t { return 64 * 256 + 32 * 4096; }},
@@ -75,6 +79,8 @@ inline constexpr std::array<ClaimedRange, 9> claimed_ranges{{
      [](const Shape&) -> std::uint64_t { return claim_alignment; }},
     {"what the team of all ranks shows its members (team/board.hpp)",
      [](const Shape& shape) -> std::uint64_t { return shape.procs == 1 ? 0 : world_board_bytes; }},
+    {"where contexts of PM messages have their pools (pm/context.hpp)",
+     [](const Shape&) -> std::uint64_t { return pm_contexts * sizeof(std::uint64_t); }},
     {.name = "words of the heap (allocator/node_heap.hpp)",
      .bytes = [](const Shape& shape) -> std::uint64_t {
          return shape.heap_bytes == 0 ? 0 : heap_words(shape).bytes();

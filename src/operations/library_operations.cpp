@@ -9,6 +9,7 @@
 #include "allocator/operations.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
+#include "operations/leased_put.hpp"
 #include "operations/put_signal.hpp"
 
 namespace acp::operations {
@@ -17,6 +18,7 @@ const local::OperationTable& library_operations() noexcept {
     static const local::OperationTable table = [] {
         local::OperationTable all;
         all.add(put_signal_operations());
+        all.add(leased_put_operations());
         all.add(allocator::operations());
         all.add(allocator::table_operations());
         all.add(allocator::directory_operations());

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a PM message takes, half a round trip, beside two bare copies through memory that both ranks have mapped, in the same empty loop;
+// batches of both alternate, so that a noisy machine disturbs both alike. And how many messages of 8 bytes all other ranks together bring to rank 0 in
+// a second.
+//   acprun -n 2 [--nodes 2] pm_speed; acprun -n 9 pm_speed
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <vector>
+
+#include <acp.h>
+
+namespace {
+
+constexpr int rounds = 100;
+constexpr int trips = 300;
+constexpr std::uint64_t burst_messages = 2'000'000;
+constexpr std::uint64_t bytes_most = 4096;
+
+struct alignas(64) BareSlot {
+    std::atomic<std::uint64_t> flag;
+    char payload[bytes_most];
+};
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+    std::nth_element(values.begin(),
+                     values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+void must(bool is_so) {
+    if (is_so) return;
+    std::fprintf(stderr, "pm_speed: %s\n", acp_error_message());
+    std::exit(1);
+}
+
+acp_pm_t pm = ACP_PM_NULL;
+std::array<char, bytes_most> content{};
+
+void send(int to, std::size_t bytes) {
+    void* buffer = nullptr;
+    int has_room = 0;
+    while (has_room == 0) has_room = acp_get_buffer_pm(pm, to, bytes, &buffer);
+    must(has_room == 1);
+    std::memcpy(buffer, content.data(), bytes);
+    must(acp_send_pm(pm) == 0);
+}
+
+void receive() {
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+    int has_come = 0;
+    while (has_come == 0) has_come = acp_receive_pm(pm, &data, &bytes, nullptr);
+    must(has_come == 1);
+    std::memcpy(content.data(), data, bytes);
+    must(acp_release_pm(pm) == 0);
+}
+
+// Of the two copies: [0] is written by rank 0, [1] by rank 1.
+struct Bare {
+    BareSlot* slots = nullptr;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+
+    void send(int own, std::size_t bytes) {
+        std::memcpy(slots[own].payload, content.data(), bytes);
+        slots[own].flag.store(++sent, std::memory_order_release);  // partner: receive()
+    }
+
+    void receive(int other, std::size_t bytes) {
+        ++received;
+        while (slots[other].flag.load(std::memory_order_acquire) != received) {
+        }
+        std::memcpy(content.data(), slots[other].payload, bytes);
+    }
+};
+
+template <typename Send, typename Receive>
+double half_trip(int rank, const Send& send_one, const Receive& receive_one) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < trips; ++i) {
+        if (rank == 0) send_one();
+        receive_one();
+        if (rank != 0) send_one();
+    }
+    return ns_since(begin) / trips / 2;
+}
+
+void compare(int rank, Bare* bare, std::size_t bytes) {
+    std::vector<double> ours;
+    std::vector<double> bares;
+    std::vector<double> ratios;
+    for (int round = 0; round < rounds; ++round) {
+        ours.push_back(half_trip(
+            rank, [&] { send(1 - rank, bytes); }, [] { receive(); }));
+        if (bare == nullptr) continue;
+        bares.push_back(half_trip(
+            rank, [&] { bare->send(rank, bytes); }, [&] { bare->receive(1 - rank, bytes); }));
+        ratios.push_back(ours.back() / bares.back());
+    }
+    if (rank != 0) return;
+    if (bare == nullptr) {
+        std::printf("%5zu B: %9.1f ns half a round trip\n", bytes, median(ours));
+    } else {
+        std::printf("%5zu B: %9.1f ns half a round trip, two bare copies %7.1f, ratio %.2f\n",
+                    bytes, median(ours), median(bares), median(ratios));
+    }
+    std::fflush(stdout);
+}
+
+void burst(int rank, int ranks) {
+    const auto each = burst_messages / static_cast<std::uint64_t>(ranks - 1);
+    must(acp_sync() == 0);
+    if (rank != 0) {
+        for (std::uint64_t i = 0; i < each; ++i) send(0, 8);
+        while (acp_test_sent_pm(pm) == 0) {
+        }
+    } else {
+        const auto begin = Clock::now();
+        const std::uint64_t all = each * static_cast<std::uint64_t>(ranks - 1);
+        for (std::uint64_t i = 0; i < all; ++i) receive();
+        std::printf("burst of 8 B from %d ranks: %.1f million a second\n", ranks - 1,
+                    static_cast<double>(all) / ns_since(begin) * 1e3);
+        std::fflush(stdout);
+    }
+    must(acp_sync() == 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    must(acp_init(&argc, &argv) == 0);
+    const int rank = acp_rank();
+    pm = acp_open_pm(0);
+    must(pm != ACP_PM_NULL);
+    must(acp_sync() == 0);
+    if (acp_procs() == 2) {
+        Bare bare{static_cast<BareSlot*>(acp_query_address(acp_query_starter_ga(0)))};
+        const bool is_near = acp_query_address(acp_query_starter_ga(1 - rank)) != nullptr;
+        for (const std::size_t bytes : {8U, 64U, 1024U, 4096U})
+            compare(rank, is_near ? &bare : nullptr, bytes);
+    }
+    for (int i = 0; i < 3 && acp_procs() > 1; ++i) burst(rank, acp_procs());
+    must(acp_close_pm(pm) == 0);
+    must(acp_finalize() == 0);
+    return 0;
+}

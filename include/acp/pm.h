@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PM messages: short messages from any rank to any other one through a context, in the shape of PMv2: the program composes a message in a buffer
+ * of the library, sends it, and the receiver uses it where it came to lie and gives its place back. Messages of one rank to another one arrive in
+ * the order sent, each once and whole. On a node they go through shared memory, between nodes over the network, chosen by the destination.
+ *
+ * A context is known on all ranks by its number. It takes one block of 2.3 MiB of the rank's heap, and about 0.4 MiB besides, whatever the number
+ * of ranks: 64 rings, of 32 KiB each, into which up to 64 ranks send at a time. Where more want to, those whose messages have all been received and
+ * who have been silent longest lose their rings to them, without being asked; they get one again with their next message. In the same way a rank sends
+ * to up to 64 others at a time. A rank that is stopped, even in the middle of a send, delays nobody else, as long as not 64 are.
+ *
+ * Whatever is written over the words by which two ranks speak to each other (by a stray pointer, say) is noticed and mended while both make calls on
+ * the context; no message is lost, doubled or out of order by it. What is written over a message is not noticed.
+ *
+ * A message to this node needs nothing more of its sender. One to another node needs calls of the sender on the context, of whatever kind, until
+ * acp_test_sent_pm says 1.
+ *
+ * If a rank dies, or its node is lost, acp_receive_pm and acp_wait_pm tell so once, after all messages that had arrived from it, and acp_get_buffer_pm
+ * for it fails, both with ACP_ERR_PEER.
+ *
+ * A context is used by one thread at a time; several contexts by several threads at once. Not from a signal handler. acp_finalize and acp_reset close all
+ * contexts. Calls that fail set acp_errno(): ACP_ERR_STALE (no such context, or the destination has closed it), ACP_ERR_ARGUMENT, ACP_ERR_STATE,
+ * ACP_ERR_PEER, ACP_ERR_MEMORY, ACP_ERR_UNSUPPORTED (heaps of size 0). */
+#ifndef ACP_PM_H
+#define ACP_PM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <acp/export.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A context, of the calling process alone. */
+typedef struct acp_pm_context* acp_pm_t;
+
+#ifdef __cplusplus
+#define ACP_PM_NULL (static_cast<acp_pm_t>(nullptr))
+#else
+#define ACP_PM_NULL ((acp_pm_t)0)
+#endif
+
+enum {
+    ACP_PM_CONTEXTS = 16,       /* numbers of contexts are 0 .. ACP_PM_CONTEXTS-1 */
+    ACP_PM_MESSAGE_BYTES = 8192 /* the longest message */
+};
+
+/* Opens the context of a number, so that others may send to this rank. Waits for nobody: a rank that has not yet opened it has no room for messages.
+ * Returns ACP_PM_NULL after a failure; ACP_ERR_STATE: it is open already. */
+ACP_API acp_pm_t acp_open_pm(int number);
+
+/* Closes it. Messages that were not received are dropped, and so may those be that this rank has sent to other nodes, unless acp_test_sent_pm has
+ * said 1 since. The memory is used again when the number is opened again, and given back by acp_finalize. Returns 0 or -1. */
+ACP_API int acp_close_pm(acp_pm_t pm);
+
+/* Room for one message, until it is sent.
+ *   rank    the destination; may be the caller
+ *   size    0 .. ACP_PM_MESSAGE_BYTES
+ *   buffer  gets the room, aligned to 8 bytes, to be written by the caller
+ * Returns 1; 0: there is no room now (the destination does not receive, or has not opened its context, or 64 others are being sent to): receive what
+ * has come, and try again; -1: a failure. ACP_ERR_STATE: a buffer is out already. Does not block. */
+ACP_API int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer);
+
+/* Makes the message that is being composed shorter.   size  at most as it was got. Returns 0 or -1. */
+ACP_API int acp_truncate_pm(acp_pm_t pm, size_t size);
+
+/* Sends the message that is being composed. Returns 0, or -1 (ACP_ERR_STATE: there is none). Does not block. */
+ACP_API int acp_send_pm(acp_pm_t pm);
+
+/* Whether all messages that were sent have reached the nodes of their destinations: 1 or 0; -1 after a failure. Does not block. */
+ACP_API int acp_test_sent_pm(acp_pm_t pm);
+
+/* The next message, in place, until it is released; one at a time.
+ *   data    gets where it lies, aligned to 8 bytes
+ *   size    gets its length; NULL is legal
+ *   source  gets the rank that sent it, also where that has died; NULL is legal
+ * Returns 1; 0: there is none now; -1: a failure. ACP_ERR_STATE: one is held already; ACP_ERR_PEER: see above. Does not block. */
+ACP_API int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source);
+
+/* Gives the place of the message back. Returns 0, or -1 (ACP_ERR_STATE: none is held). */
+ACP_API int acp_release_pm(acp_pm_t pm);
+
+/* Waits until acp_receive_pm has something to tell. Sleeps when nothing comes for long.   timeout_ns  < 0: for ever
+ * Returns 1; 0: the time is over; -1 after a failure. */
+ACP_API int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

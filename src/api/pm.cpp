@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/pm.h>.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/fatal.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "gma/commands.hpp"
+
+#include <acp/error.h>
+#include <acp/pm.h>
+
+#include "pm/contexts.hpp"
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using api::Gravity;
+using api::library;
+using base::Code;
+using base::Result;
+using base::Status;
+using pm::Context;
+
+static_assert(ACP_PM_CONTEXTS == node::pm_contexts);
+static_assert(ACP_PM_MESSAGE_BYTES == pm::message_bytes_max);
+
+std::uint64_t number_of(acp_pm_t handle) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
+}
+
+// nullptr: there is none, or no call may be made now.
+[[gnu::always_inline]] inline Context* context_at_hand(acp_pm_t handle) noexcept {
+    if (!library().life.is_usable()) [[unlikely]]
+        return nullptr;
+    return library().contexts->find(number_of(handle));
+}
+
+// "acp_send_pm(context 0x101) by rank 0 on host"
+Status named(const char* call, acp_pm_t handle, Status failure) {
+    return std::move(failure).within(std::string(call) + "(context " +
+                                     base::hex(number_of(handle)) + ")" +
+                                     gma::by_rank(library().member->rank()));
+}
+
+// Tells what went wrong, by what body(context) returns; what a call cannot do at once comes here.
+template <typename Body>
+[[gnu::noinline]] int run(const char* call, acp_pm_t handle, const Body& body) noexcept {
+    return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
+        Context* const context = library().contexts->find(number_of(handle));
+        Result<int> result = context == nullptr
+                                 ? Status(Code::stale, "there is no such context, or it was closed")
+                                 : body(*context);
+        if (result.is_ok()) return result;
+        return named(call, handle, std::move(result).failure());
+    });
+}
+
+std::uint32_t process_of(int rank) noexcept {
+    return library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
+}
+
+int rank_of(std::uint32_t process) noexcept {
+    return static_cast<int>(library().gma->space().segment().rank_of(process));
+}
+
+bool is_rank(int rank) noexcept {
+    return rank >= 0 && static_cast<std::uint32_t>(rank) < library().member->procs();
+}
+
+int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buffer) noexcept {
+    return run("acp_get_buffer_pm", handle, [&](Context& context) -> Result<int> {
+        if (!is_rank(rank)) {
+            return Status(Code::argument, "rank " + std::to_string(rank) +
+                                              " is not one of ranks 0 to " +
+                                              std::to_string(library().member->procs() - 1));
+        }
+        if (size > pm::message_bytes_max || buffer == nullptr) {
+            return Status(Code::argument, "buffer is NULL, or size " + std::to_string(size) +
+                                              " is more than " +
+                                              std::to_string(pm::message_bytes_max));
+        }
+        if (context.has_reserved())
+            return Status(Code::state, "a message is being composed: send it first");
+        Status status = context.why_no_room(process_of(rank));
+        if (!status.is_ok()) return status;
+        return 0;
+    });
+}
+
+// When there is no message: whether somebody is gone.
+int explain_no_message(acp_pm_t handle, const void* data, int* source) noexcept {
+    return run("acp_receive_pm", handle, [&](Context& context) -> Result<int> {
+        if (data == nullptr) return Status(Code::argument, "data is NULL");
+        if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
+        const auto gone = context.take_gone();
+        if (!gone.has_value()) return 0;
+        if (source != nullptr) *source = rank_of(*gone);
+        return Status::worded(Code::peer, [&] { return context.fate_of(*gone); });
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_pm_t acp_open_pm(int number) {
+    constexpr const char* call = "acp_open_pm";
+    return api::run<Gravity::misuse_ends>(call, ACP_PM_NULL, [&]() -> Result<acp_pm_t> {
+        if (number < 0 || number >= ACP_PM_CONTEXTS) {
+            return api::in_call(
+                call,
+                Status(Code::argument, "number " + std::to_string(number) + " is not one of 0 to " +
+                                           std::to_string(ACP_PM_CONTEXTS - 1)));
+        }
+        auto opened = library().contexts->open(static_cast<std::uint32_t>(number));
+        if (!opened.is_ok()) return api::in_call(call, std::move(opened).failure());
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
+        return reinterpret_cast<acp_pm_t>(static_cast<std::uintptr_t>(opened.value()));
+    });
+}
+
+int acp_close_pm(acp_pm_t pm) {
+    return run("acp_close_pm", pm, [&](Context& /*context*/) -> Result<int> {
+        (void)library().contexts->close(number_of(pm));
+        return 0;
+    });
+}
+
+int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer) {
+    Context* const context = context_at_hand(pm);
+    if (context != nullptr && is_rank(rank) && size <= pm::message_bytes_max && buffer != nullptr)
+        [[likely]] {
+        char* const room = context->reserve(process_of(rank), size);
+        if (room != nullptr) [[likely]] {
+            *buffer = room;
+            return 1;
+        }
+    }
+    return explain_no_room(pm, rank, size, buffer);
+}
+
+int acp_truncate_pm(acp_pm_t pm, size_t size) {
+    return run("acp_truncate_pm", pm, [&](Context& context) -> Result<int> {
+        if (!context.has_reserved()) return Status(Code::state, "no message is being composed");
+        if (size > context.reserved_bytes()) {
+            return Status(Code::argument, "size " + std::to_string(size) + " is more than the " +
+                                              std::to_string(context.reserved_bytes()) +
+                                              " bytes that were got");
+        }
+        context.truncate(size);
+        return 0;
+    });
+}
+
+int acp_send_pm(acp_pm_t pm) {
+    Context* const context = context_at_hand(pm);
+    if (context != nullptr && context->has_reserved()) [[likely]] {
+        context->send();
+        return 0;
+    }
+    return run("acp_send_pm", pm, [](Context& /*context*/) -> Result<int> {
+        return Status(Code::state, "no message is being composed");
+    });
+}
+
+int acp_test_sent_pm(acp_pm_t pm) {
+    return run("acp_test_sent_pm", pm,
+               [](Context& context) -> Result<int> { return context.is_sent() ? 1 : 0; });
+}
+
+int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source) {
+    Context* const context = context_at_hand(pm);
+    if (context != nullptr && data != nullptr && !context->is_holding()) [[likely]] {
+        const Context::PmMessage found = context->receive();
+        if (found.data != nullptr) [[likely]] {
+            *data = found.data;
+            if (size != nullptr) *size = found.bytes;
+            if (source != nullptr) *source = rank_of(found.source);
+            return 1;
+        }
+        if (!context->has_new_deaths()) [[likely]]
+            return 0;
+    }
+    return explain_no_message(pm, data, source);
+}
+
+int acp_release_pm(acp_pm_t pm) {
+    Context* const context = context_at_hand(pm);
+    if (context != nullptr && context->is_holding()) [[likely]] {
+        context->release();
+        return 0;
+    }
+    return run("acp_release_pm", pm, [](Context& /*context*/) -> Result<int> {
+        return Status(Code::state, "no message is held");
+    });
+}
+
+int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns) {
+    return run("acp_wait_pm", pm,
+               [&](Context& context) -> Result<int> { return context.wait(timeout_ns) ? 1 : 0; });
+}
+
+}  // extern "C"

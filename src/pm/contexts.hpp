@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contexts of PM messages of a process, by number and by handle. One for each epoch. Opening and closing: any thread. A context is used by one
+// thread at a time. Tests: tests/conformance/pm_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "gma/gma.hpp"
+
+#include "pm/context.hpp"
+
+namespace acp::pm {
+
+// The number of a context plus 1 in the lower 8 bits, above them how often one was opened; 0: none.
+using ContextHandle = std::uint64_t;
+
+class Contexts {
+public:
+    //   both outlive this
+    //   opened  opened() of the epoch before this one
+    Contexts(gma::Gma& gma, data::Allocator& allocator, std::uint64_t opened) noexcept
+        : gma_(gma), allocator_(allocator), opened_(opened) {}
+
+    ~Contexts() { settle_sent(); }
+
+    Contexts(const Contexts&) = delete;
+    Contexts& operator=(const Contexts&) = delete;
+
+    //   number  < node::pm_contexts
+    // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
+    base::Result<ContextHandle> open(std::uint32_t number);
+
+    // The block stays until the epoch ends: others may be about to write into it. false: there is no such context.
+    [[nodiscard]] bool close(ContextHandle handle) noexcept;
+
+    // nullptr: there is none.
+    [[nodiscard]] Context* find(ContextHandle handle) const noexcept {
+        const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
+        if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
+        return entries_[index].context.get();
+    }
+
+    // Waits for what was sent. What of it failed, since somebody is gone, was told or is nobody's to be told.
+    void settle_sent() noexcept;
+
+    [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
+
+private:
+    static constexpr ContextHandle index_mask = 255;
+
+    struct ContextEntry {
+        ContextHandle handle = 0;          // 0: it is not open
+        std::unique_ptr<Context> context;  // kept when it was closed
+    };
+
+    gma::Gma& gma_;
+    data::Allocator& allocator_;
+    std::mutex mutex_;
+    std::uint64_t opened_;
+    std::array<ContextEntry, node::pm_contexts> entries_;
+};
+
+}  // namespace acp::pm

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path from the receiver of a ring of the pool to its sender: the ring lies at home; credits and requests are read at home by a sender
+// of this node, and are carried to a sender of another node. Which of the two it is is not known before the sender's first record.
+// For the receiver's thread. Tests: tests/unit/pm/pool_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sync/bell.hpp"
+#include "sync/lease.hpp"
+
+namespace acp::pm {
+
+// Brings words of a ring to the credit cell of a sender on another node. Of two words for one offset the later one stays.
+class WordCarrier {
+public:
+    WordCarrier() = default;
+    WordCarrier(const WordCarrier&) = delete;
+    WordCarrier& operator=(const WordCarrier&) = delete;
+    virtual ~WordCarrier() = default;
+
+    //   offset  in the ring
+    virtual void carry(std::uint64_t offset, std::uint64_t word) noexcept = 0;
+};
+
+template <template <class> class Atomic = std::atomic>
+class InletPath {
+public:
+    using Word = Atomic<std::uint64_t>;
+    using PeerBell = sync::Bell<Atomic>;
+    using Fence = typename sync::WriteLease<Atomic>::Fence;
+
+    InletPath(char* memory, Fence fence) noexcept
+        : memory_(memory), is_fence_by_each_(fence == Fence::by_each) {}
+
+    // A sender of this node, and what it sleeps on.
+    void set_near(PeerBell& bell) noexcept {
+        bell_ = &bell;
+        carrier_ = nullptr;
+    }
+
+    // One of another node.   carrier  outlives its use here
+    void set_far(WordCarrier& carrier) noexcept {
+        bell_ = nullptr;
+        carrier_ = &carrier;
+    }
+
+    void set_unknown() noexcept {
+        bell_ = nullptr;
+        carrier_ = nullptr;
+    }
+
+    [[nodiscard]] bool is_far() const noexcept { return carrier_ != nullptr; }
+
+    [[nodiscard]] Word& word(std::uint64_t offset) const noexcept {
+        return *reinterpret_cast<Word*>(memory_ + offset);
+    }
+
+    [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return memory_ + offset; }
+
+    void store(std::uint64_t offset, std::uint64_t value) const noexcept {
+        if (carrier_ != nullptr) return carrier_->carry(offset, value);
+        // release: partner is the sender's acquiring load; the zeros come first
+        word(offset).store(value, std::memory_order_release);
+    }
+
+    [[nodiscard]] bool publish(std::uint64_t offset, std::uint64_t value) const noexcept {
+        if (is_fence_by_each_ && carrier_ == nullptr) {
+            word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()
+        } else {
+            store(offset, value);
+            // The processor is held by the sleeper's barrier, the compiler by this.
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
+        return bell_ != nullptr && bell_->ring();
+    }
+
+private:
+    char* memory_;
+    PeerBell* bell_ = nullptr;
+    WordCarrier* carrier_ = nullptr;
+    bool is_fence_by_each_;
+};
+
+}  // namespace acp::pm

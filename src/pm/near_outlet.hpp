@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way to the pool of a process of this node: a lease of one of its rings, taken with the first message and taken anew when it was taken
+// back, and the sender's end of that ring. For the thread that uses the context. Tests: tests/unit/pm.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <optional>
+
+#include "message/mapped_path.hpp"
+#include "message/ring.hpp"
+
+#include "pm/pool_layout.hpp"
+
+namespace acp::pm {
+
+// A Host is what an outlet needs of its process: fence() as of ReceivePool, process(), which is the own one, and wake(process).
+template <typename Host, template <class> class Atomic = std::atomic>
+class NearOutlet {
+public:
+    using NearPath = message::MappedPath<Atomic>;
+
+    struct OutletPlace {
+        std::uint32_t process = 0;                    // the destination
+        char* pool = nullptr;                         // its pool
+        sync::WriterNote<Atomic>* note = nullptr;     // of this process
+        typename NearPath::PeerBell* bell = nullptr;  // of the destination
+    };
+
+    //   host, and what place names, outlive this
+    NearOutlet(Host& host, const OutletPlace& place) noexcept : host_(host), place_(place) {}
+
+    NearOutlet(const NearOutlet&) = delete;
+    NearOutlet& operator=(const NearOutlet&) = delete;
+    ~NearOutlet() = default;
+
+    // Room for a message, until commit() or cancel(). nullptr: there is none now.   bytes  <= message_bytes_max
+    [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
+        for (;;) {
+            if (!ring_.has_value() && !take()) return nullptr;
+            switch (lease().enter(mine_, *place_.note, note_, lease_fence())) {
+                case sync::LeaseEntry::open: {
+                    char* const room =
+                        is_announced_ || announce() ? ring_->reserve(bytes) : nullptr;
+                    if (room == nullptr) cancel();
+                    return room;
+                }
+                case sync::LeaseEntry::not_now:
+                    return nullptr;
+                case sync::LeaseEntry::revoked:
+                    ring_.reset();
+            }
+        }
+    }
+
+    // Sends the first bytes of what was reserved.
+    void commit(std::uint64_t bytes) noexcept { send(bytes, PoolRecord::message); }
+
+    // Sends nothing.
+    void cancel() noexcept { lease().leave(*place_.note, ring_->next()); }
+
+    // Answers a receiver that asks for a header.
+    void serve() noexcept {
+        if (ring_.has_value()) ring_->serve();
+    }
+
+    // Whether the receiver has released all, so that nobody needs this object any more.
+    [[nodiscard]] bool is_settled() noexcept {
+        return !ring_.has_value() || ring_->is_released(ring_->next());
+    }
+
+private:
+    using PoolFence = typename sync::WriteLease<Atomic>::Fence;
+
+    [[nodiscard]] sync::LeaseDesk<Atomic>& desk() const noexcept {
+        return *reinterpret_cast<sync::LeaseDesk<Atomic>*>(place_.pool);
+    }
+
+    [[nodiscard]] sync::LeasedLine<Atomic>& line(std::uint32_t index) const noexcept {
+        return *reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index));
+    }
+
+    [[nodiscard]] sync::WriteLease<Atomic> lease() const noexcept {
+        return sync::WriteLease<Atomic>(line(index_).words, index_);
+    }
+
+    [[nodiscard]] PoolFence lease_fence() const noexcept { return host_.fence(); }
+
+    // Takes any free lease. Not all begin to look at the same one.
+    [[nodiscard]] bool take() noexcept {
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            index_ = (host_.process() + i) % leases;
+            mine_ = lease().take(held_by(host_.process()));
+            if (mine_.is_sound()) return open();
+        }
+        desk().wanted.store(1, std::memory_order_seq_cst);  // seq_cst: partner: Bell::announce()
+        wake_if(place_.bell->ring());
+        return false;
+    }
+
+    [[nodiscard]] bool open() noexcept {
+        const auto fence = lease_fence() == PoolFence::by_each ? NearPath::Fence::by_each
+                                                               : NearPath::Fence::by_sleeper;
+        note_ = place_of(place_.process, index_);
+        is_announced_ = false;
+        try {
+            ring_.emplace(NearPath(place_.pool + ring_offset(index_), *place_.bell, fence),
+                          ring_shape, key_of(index_, mine_.generation()));
+        } catch (const std::bad_alloc&) {
+            return false;  // the lease stays taken, unused, until somebody wants it
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool announce() noexcept {
+        const Hello hello{host_.process(), 0, 0};
+        char* const room = ring_->reserve(sizeof hello);
+        if (room == nullptr) return false;
+        std::memcpy(room, &hello, sizeof hello);
+        wake_if(ring_->commit(sizeof hello, static_cast<std::uint8_t>(PoolRecord::hello)));
+        is_announced_ = true;
+        return true;
+    }
+
+    void send(std::uint64_t bytes, PoolRecord tag) noexcept {
+        wake_if(ring_->commit(bytes, static_cast<std::uint8_t>(tag)));
+        lease().leave(*place_.note, ring_->next());
+        // seq_cst: where there is no barrier of the receiver, after the header's exchange; partner: ReceivePool::end_watch()
+        if (line(index_).is_watched.load(std::memory_order_seq_cst) == 0) [[unlikely]]
+            call();
+    }
+
+    void call() noexcept {
+        // release: partner is ReceivePool::find(); the record is there. seq_cst: before the look at the bell
+        desk().calls.fetch_or(std::uint64_t{1} << index_, std::memory_order_seq_cst);
+        wake_if(place_.bell->ring());
+    }
+
+    void wake_if(bool is_due) noexcept {
+        if (is_due) host_.wake(place_.process);
+    }
+
+    Host& host_;
+    OutletPlace place_;
+    std::uint32_t index_ = 0;  // of the lease
+    bool is_announced_ = false;
+    sync::LeaseState mine_;
+    std::uint64_t note_ = 0;                             // what the note says of this ring
+    std::optional<message::RingSender<NearPath>> ring_;  // none: there is no lease
+};
+
+}  // namespace acp::pm

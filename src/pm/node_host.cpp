@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pools, notes and bells of the processes of a node.
+#include "pm/node_host.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "os/futex.hpp"
+#include "os/membarrier.hpp"
+
+namespace acp::pm {
+
+using memory::GlobalAddress;
+
+NodeHost::NodeHost(gma::Gma& gma, data::Allocator& allocator, std::uint32_t context)
+    : gma_(gma),
+      allocator_(allocator),
+      space_(gma.space()),
+      context_(context),
+      fence_(gma.hazards().has_membarrier() ? sync::WriteLease<>::Fence::by_owner
+                                            : sync::WriteLease<>::Fence::by_each) {}
+
+void NodeHost::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
+    std::memset(segment.claimed(slot, node::Claim::pm_pools), 0,
+                node::pm_contexts * sizeof(std::uint64_t));
+}
+
+void NodeHost::barrier() noexcept {
+    if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+bool NodeHost::meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {
+    if (hello.process >= space_.segment().shape().procs) return false;
+    if (is_near(hello.process)) {
+        path.set_near(bell_of(hello.process));
+        return true;
+    }
+    auto& carrier = carriers_[index];
+    try {
+        if (carrier == nullptr) carrier = std::make_unique<CreditCarrier>(gma_);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    carrier->begin(hello.process, hello.cell);
+    path.set_far(*carrier);
+    return true;
+}
+
+// Of a sender on another node the gateway writes, and notes it in this process's pool.
+bool NodeHost::writes(std::uint32_t process, std::uint64_t place) const noexcept {
+    const auto* const own = reinterpret_cast<const sync::LeaseDesk<>*>(pool_of(this->process()));
+    if (own != nullptr && (process == nobody || !is_near(process)) && own->gateway.says(place))
+        return true;
+    const node::Shape& shape = space_.segment().shape();
+    for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
+        const std::uint32_t other = shape.first_process + i;
+        if (process != nobody && process != other) continue;
+        const auto* const desk = reinterpret_cast<const sync::LeaseDesk<>*>(pool_of(other));
+        if (desk != nullptr && desk->own.says(place)) return true;
+    }
+    return false;
+}
+
+bool NodeHost::is_gone(std::uint32_t process) const noexcept {
+    return is_near(process) ? node::is_dead(space_.segment(), space_.slot_of(process))
+                            : node::is_lost(space_.segment(), process);
+}
+
+void NodeHost::wake(std::uint32_t process) const noexcept {
+    if (process != nobody && is_near(process))
+        os::futex_wake(bell_of(process).word(), os::everybody);
+}
+
+std::atomic<std::uint64_t>& NodeHost::pool_word(std::uint32_t process) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(
+        space_.segment().claimed(space_.slot_of(process), node::Claim::pm_pools))[context_];
+}
+
+GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept {
+    return space_.claimed_address(process, node::Claim::pm_pools) +
+           context_ * sizeof(std::uint64_t);
+}
+
+char* NodeHost::pool_of(std::uint32_t process) const noexcept {
+    // acquire: the pool was made; partner: Context
+    const std::uint64_t address = pool_word(process).load(std::memory_order_acquire) & ~pool_closed;
+    return address == pool_not_open ? nullptr : pointer_to(process, address);
+}
+
+char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const noexcept {
+    return space_.segment().claimed(space_.slot_of(process), node::Claim::heap_blocks) +
+           (address - allocator_.start_of(process));
+}
+
+sync::Bell<>& NodeHost::bell_of(std::uint32_t process) const noexcept {
+    return space_.segment().slot(space_.slot_of(process)).door.waiter_bell;
+}
+
+void NodeHost::carry_on() noexcept {
+    for (const auto& carrier : carriers_)
+        if (carrier != nullptr) carrier->carry_on();
+}
+
+void NodeHost::settle() noexcept {
+    for (const auto& carrier : carriers_)
+        if (carrier != nullptr) carrier->settle();
+}
+
+}  // namespace acp::pm

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiver's side of a pool: it takes messages out of the rings of whoever holds a lease, in the order sent by each and without favour among
+// them, mends what was overwritten, and takes leases back from those who have been silent longest, where others want one. Knows no network and no
+// clock. One thread at a time, the receiver's.
+//
+// WHERE IT LOOKS. It looks unasked at the rings that it watches, at most `watched_max`, and at those whose senders call: after each record
+// a sender reads is_watched, and where that is 0 sets its bit in the desk's calls. When the receiver ends a watch, it stores 0, has a barrier
+// on all CPUs, and looks once more.
+//
+// WHAT tend() DOES, every 0.25 ms while calls are made, and before a sleep:
+//   more was written than read      the call was lost: it looks; the header was lost: RingReceiver::recover()
+//   the ring is empty               the sender is told of all that was released
+//   a credit is not what was told   it is stored again; a sender on another node, where it cannot be looked at, asks for it
+//   a lease's state is nonsense     it is put back where the holder is known by its first record, else the lease is revoked
+//   the holder is dead              what is there was received: the lease is free
+//   somebody wants a lease          those silent longest are revoked, a quarter of all
+// Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "message/ring.hpp"
+
+#include "pm/inlet_path.hpp"
+#include "pm/pool_layout.hpp"
+
+namespace acp::pm {
+
+// A Host is what a pool needs to know of the processes around it:
+//   fence()                    of leases and rings: by whom
+//   barrier()                  orders what was stored before what is read after, against all threads that have no fence of their own
+//   process()                  whose pool it is
+//   meet(path, hello, index)   sets the path of a ring to the sender of a first record; false: that is not possible now
+//   writes(process, place)     whether the note of who writes for a process says that it writes there; nobody: any note at all
+//   is_gone(process)           it will never write again
+//   wake(process)              wakes the threads of a process of this node that sleep on its bell
+//   Atomic  the template of words in shared memory
+template <typename Host, template <class> class Atomic = std::atomic>
+class ReceivePool {
+public:
+    using WayToSender = InletPath<Atomic>;
+
+    static constexpr std::uint32_t watched_max = 8;
+
+    //   memory  pool_bytes, aligned to lines, which nobody else has ever used
+    //   both outlive this
+    // Throws std::bad_alloc.
+    ReceivePool(Host& host, char* memory) : host_(host), memory_(memory) {
+        new (memory) sync::LeaseDesk<Atomic>;
+        inlets_ = std::make_unique<std::array<std::unique_ptr<Inlet>, leases>>();
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            new (memory + lease_offset(i)) sync::LeasedLine<Atomic>;
+            (*inlets_)[i] = std::make_unique<Inlet>(memory + ring_offset(i), host.fence());
+            make_free(i);
+        }
+    }
+
+    ReceivePool(const ReceivePool&) = delete;
+    ReceivePool& operator=(const ReceivePool&) = delete;
+    ~ReceivePool() = default;
+
+    struct Message {
+        const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no message
+        std::uint64_t bytes = 0;
+        std::uint32_t source = 0;  // the process that sent it
+    };
+
+    // The next message, where it lies, until release(). While one is held there is no other.
+    [[nodiscard]] Message receive() noexcept {
+        for (;;) {
+            const message::ReceivedRecord record = find();
+            if (record.data == nullptr) return {};
+            Inlet& from = inlet(current_);
+            if (static_cast<PoolRecord>(record.tag) == PoolRecord::message) [[likely]] {
+                is_held_ = true;
+                return {record.data, record.bytes, from.holder};
+            }
+            if (!meet(from, record)) return {};  // until it can be met
+            end_record(from);
+        }
+    }
+
+    // Gives the place of the message of receive() back.
+    void release() noexcept {
+        is_held_ = false;
+        end_record(inlet(current_));
+    }
+
+    // Whether there is work for receive(): before a sleep, after a barrier.
+    [[nodiscard]] bool has_call() const noexcept {
+        // relaxed: the barrier orders it
+        return desk().calls.load(std::memory_order_relaxed) != 0;
+    }
+
+    void tend(std::uint64_t now_ns) noexcept {
+        now_ns_ = now_ns;
+        for (std::uint32_t i = 0; i < leases; ++i) tend(i);
+        if (desk().wanted.load(std::memory_order_relaxed) != 0) {
+            desk().wanted.store(0, std::memory_order_relaxed);
+            choose_silent();
+        }
+        revoke_chosen();
+    }
+
+    // Before the pool is used anew: what was sent before is dropped. Rings into which somebody writes stay shut until they may be taken back.
+    void drop_all() noexcept {
+        looked_ = 0;
+        is_held_ = false;
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            Inlet& of = inlet(i);
+            of.is_dropped = true;
+            chosen_ |= bit_of(i);
+        }
+        revoke_chosen();
+    }
+
+    // The process that holds a lease; nobody: none, or it is not known yet.
+    [[nodiscard]] std::uint32_t holder_of(std::uint32_t index) const noexcept {
+        return (*inlets_)[index]->holder;
+    }
+
+    // Lines of a ring that were released under its present lease.
+    [[nodiscard]] std::uint64_t released_of(std::uint32_t index) const noexcept {
+        return (*inlets_)[index]->ring.released();
+    }
+
+    // Beside the block.
+    [[nodiscard]] static constexpr std::uint64_t private_bytes() noexcept {
+        return sizeof(ReceivePool) + leases * (sizeof(Inlet) + sizeof(void*));
+    }
+
+private:
+    static constexpr std::uint32_t burst_max =
+        16;  // messages of one ring before others are looked at
+    static constexpr std::uint64_t idle_looks_max =
+        1024;  // after which a watch may end for another one
+    static constexpr std::uint32_t revoked_at_once = leases / 4;
+    static constexpr std::uint64_t wake_after_ns = 5'000'000;
+    static constexpr std::uint64_t late_ns = 1'000'000;
+
+    struct Inlet {
+        Inlet(char* memory, typename WayToSender::Fence fence)
+            : ring(WayToSender(memory, fence), ring_shape, message::RingKey(0)) {}
+
+        message::RingReceiver<WayToSender> ring;
+        std::uint32_t generation = 0;
+        std::uint32_t holder = nobody;  // as its first record said
+        bool is_watched = false;
+        bool is_dropped = false;             // its records are nobody's any more
+        std::uint64_t last_look = 0;         // number of the look that found something
+        std::uint64_t missing_since_ns = 0;  // 0: nothing is missing
+        std::uint64_t missing_line = 0;      // what is
+    };
+
+    [[nodiscard]] sync::LeaseDesk<Atomic>& desk() const noexcept {
+        return *reinterpret_cast<sync::LeaseDesk<Atomic>*>(memory_);
+    }
+
+    [[nodiscard]] sync::LeasedLine<Atomic>& line(std::uint32_t index) const noexcept {
+        return *reinterpret_cast<sync::LeasedLine<Atomic>*>(memory_ + lease_offset(index));
+    }
+
+    [[nodiscard]] sync::WriteLease<Atomic> lease(std::uint32_t index) const noexcept {
+        return sync::WriteLease<Atomic>(line(index).words, index);
+    }
+
+    [[nodiscard]] Inlet& inlet(std::uint32_t index) noexcept { return *(*inlets_)[index]; }
+
+    [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t index) noexcept {
+        return std::uint64_t{1} << index;
+    }
+
+    // --- Looking ---
+
+    // A record of the ring that gave the last one, as long as others have not waited for long; then of the next ones in turn.
+    [[nodiscard]] message::ReceivedRecord find() noexcept {
+        if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
+            const message::ReceivedRecord record = inlet(current_).ring.receive();
+            if (record.data != nullptr) [[likely]] {
+                ++burst_;
+                return record;
+            }
+        }
+        ++looks_;
+        const message::ReceivedRecord record = look_around();
+        if (record.data != nullptr) return record;
+        if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
+        // acquire: partner is NearOutlet::call(); the records are there
+        looked_ |= desk().calls.exchange(0, std::memory_order_acquire);
+        return look_around();
+    }
+
+    [[nodiscard]] message::ReceivedRecord look_around() noexcept {
+        const std::uint64_t behind = ~std::uint64_t{0} << 1 << current_;
+        for (std::uint64_t rest : {looked_ & behind, looked_ & ~behind}) {
+            for (; rest != 0; rest &= rest - 1) {
+                const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
+                const message::ReceivedRecord record = look_at(index);
+                if (record.data != nullptr) return record;
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] message::ReceivedRecord look_at(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        const message::ReceivedRecord record = of.ring.receive();
+        if (record.data == nullptr) {
+            // Whoever is not watched calls after the next record.
+            if (!of.is_watched) looked_ &= ~bit_of(index);
+            return {};
+        }
+        current_ = index;
+        burst_ = 1;
+        of.last_look = looks_;
+        if (!of.is_watched) [[unlikely]]
+            watch(index);
+        return record;
+    }
+
+    // Watches a ring, in place of one that was silent for long if there are so many.
+    void watch(std::uint32_t index) noexcept {
+        if (watched_ == watched_max) {
+            std::uint32_t silent = leases;
+            for (std::uint32_t i = 0; i < leases; ++i) {
+                const Inlet& of = inlet(i);
+                if (of.is_watched && looks_ - of.last_look > idle_looks_max) silent = i;
+            }
+            if (silent == leases) return;
+            end_watch(silent);
+        }
+        inlet(index).is_watched = true;
+        ++watched_;
+        line(index).is_watched.store(1, std::memory_order_relaxed);
+    }
+
+    // Its bit stays in looked_, so that it is looked at once more, after the barrier.
+    void end_watch(std::uint32_t index) noexcept {
+        if (!std::exchange(inlet(index).is_watched, false)) return;
+        --watched_;
+        line(index).is_watched.store(0, std::memory_order_relaxed);
+        host_.barrier();
+        looked_ |= bit_of(index);
+    }
+
+    [[nodiscard]] bool meet(Inlet& of, const message::ReceivedRecord& record) noexcept {
+        Hello hello;
+        std::memcpy(&hello, record.data, sizeof hello);
+        if (!host_.meet(of.ring.path(), hello, current_)) return false;
+        of.holder = hello.process;
+        return true;
+    }
+
+    void end_record(Inlet& of) noexcept {
+        if (of.ring.release()) [[unlikely]]
+            host_.wake(of.holder);
+    }
+
+    // --- Tending ---
+
+    void tend(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        // Whoever reads it sees what is watched, whatever was written over it.
+        line(index).is_watched.store(of.is_watched ? 1 : 0, std::memory_order_relaxed);
+        const sync::LeaseState state = lease(index).state();
+        if (!is_true(of, state)) return mend(index, state);
+        if (state.kind() == sync::LeaseKind::free) {
+            // Nobody holds it, so nobody else tells the count again.
+            if (!lease(index).is_used_up(0)) chosen_ |= bit_of(index);
+            return;
+        }
+        if (state.kind() == sync::LeaseKind::revoking) {
+            if (of.holder == nobody || of.is_dropped) {
+                chosen_ |= bit_of(index);
+            } else {
+                lease(index).give_back(of.generation, held_by(of.holder));
+            }
+        }
+        if (of.is_dropped) {
+            chosen_ |= bit_of(index);
+            return;
+        }
+        look_for_missing(index);
+        if (holds_message(index) || of.ring.has_record()) return;
+        tell(index);
+        const std::uint32_t holder = of.holder != nobody ? of.holder : holder_in(state);
+        if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
+    }
+
+    // Whether a state can be that of an inlet's lease.
+    [[nodiscard]] static bool is_true(const Inlet& of, sync::LeaseState state) noexcept {
+        if (!state.is_sound() || state.generation() != of.generation) return false;
+        return of.holder == nobody || holder_in(state) == of.holder;
+    }
+
+    // A state that is nonsense: of a lease that is held, or was taken meanwhile by somebody who has not said who it is.
+    void mend(std::uint32_t index, sync::LeaseState nonsense) noexcept {
+        const Inlet& of = inlet(index);
+        if (of.holder != nobody && !of.is_dropped)
+            return lease(index).mend(nonsense, of.generation, held_by(of.holder));
+        chosen_ |= bit_of(index);
+        look_for_missing(index);
+    }
+
+    // Records that were written and did not come.
+    void look_for_missing(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        if (lease(index).is_used_up(of.ring.released())) {
+            of.missing_since_ns = 0;
+            return;
+        }
+        looked_ |= bit_of(index);
+        if (holds_message(index) || of.ring.has_record()) return;
+        if (of.missing_since_ns == 0 || of.missing_line != of.ring.released()) {
+            of.missing_since_ns = now_ns_;
+            of.missing_line = of.ring.released();
+        }
+        // What datagrams bring comes in any order, and is often late and seldom lost.
+        if (of.ring.path().is_far() && now_ns_ - of.missing_since_ns < late_ns) return;
+        of.ring.recover();
+        if (now_ns_ - of.missing_since_ns < wake_after_ns || of.holder == nobody) return;
+        of.missing_since_ns = 0;
+        host_.wake(of.holder);  // a sender that sleeps has not seen what recover() asks for
+    }
+
+    // Of an empty ring.
+    void tell(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        auto& asks = line(index).asks;
+        // relaxed: whoever asks asks again
+        const bool is_asked = asks.load(std::memory_order_relaxed) != 0;
+        if (is_asked) asks.store(0, std::memory_order_relaxed);
+        if (is_asked || !of.ring.has_told_all()) {
+            if (of.ring.tell_released()) host_.wake(of.holder);
+        } else if (!of.ring.path().is_far() && of.ring.is_credit_damaged()) {
+            of.ring.tell_again();
+        }
+    }
+
+    // Of a holder that is gone, in whose ring was nothing. What it had sent whole is there, if need be by the journal.
+    void end_of_holder(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        of.ring.recover();
+        if (of.ring.has_record()) {
+            looked_ |= bit_of(index);
+            return;
+        }
+        make_free(index);
+    }
+
+    // --- Leases ---
+
+    // Nobody holds the lease.
+    void make_free(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        end_watch(index);
+        looked_ &= ~bit_of(index);
+        of.generation = (of.generation + 1) % sync::LeaseState::generations;
+        of.holder = nobody;
+        of.is_dropped = false;
+        of.missing_since_ns = 0;
+        of.ring.path().set_unknown();
+        (void)of.ring.open(key_of(index, of.generation));
+        lease(index).make_free(of.generation);
+    }
+
+    // The holders that have been silent longest, whose rings look empty.
+    void choose_silent() noexcept {
+        std::array<std::uint32_t, leases> silent{};
+        std::uint32_t count = 0;
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            const sync::LeaseState state = lease(i).state();
+            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return;  // there is one
+            if (lease(i).is_used_up(inlet(i).ring.released())) silent[count++] = i;
+        }
+        std::sort(silent.begin(), silent.begin() + count, [this](std::uint32_t a, std::uint32_t b) {
+            return inlet(a).last_look < inlet(b).last_look;
+        });
+        for (std::uint32_t i = 0; i < std::min(count, revoked_at_once); ++i)
+            chosen_ |= bit_of(silent[i]);
+    }
+
+    // Takes back what can be taken back of the leases in chosen_; one barrier serves all.
+    void revoke_chosen() noexcept {
+        std::uint64_t begun = 0;
+        for (std::uint64_t rest = std::exchange(chosen_, 0); rest != 0; rest &= rest - 1) {
+            const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
+            if (begin_revoke(index)) begun |= bit_of(index);
+        }
+        if (begun == 0) return;
+        host_.barrier();
+        for (; begun != 0; begun &= begun - 1)
+            end_revoke(static_cast<std::uint32_t>(std::countr_zero(begun)));
+    }
+
+    [[nodiscard]] bool begin_revoke(std::uint32_t index) noexcept {
+        const sync::LeaseState state = lease(index).state();
+        const bool is_begun =
+            is_true(inlet(index), state) && state.kind() == sync::LeaseKind::revoking;
+        return is_begun || lease(index).begin_revoke(state, inlet(index).generation);
+    }
+
+    void end_revoke(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        const std::uint32_t holder =
+            of.holder != nobody ? of.holder : holder_in(lease(index).state());
+        if (!writes(holder, index) && (of.is_dropped || has_nothing_left(index)))
+            return make_free(index);
+        // Of one whose holder is not known tend() tries again.
+        if (holder != nobody && !of.is_dropped)
+            lease(index).give_back(of.generation, held_by(holder));
+    }
+
+    // Nobody writes. Of a holder that is not known nothing was received; where its counts were overwritten, the ring tells that nothing was sent.
+    [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
+        Inlet& of = inlet(index);
+        if (lease(index).is_used_up(of.ring.released())) return true;
+        if (of.holder != nobody || !lease(index).is_count_damaged()) return false;
+        of.ring.recover();
+        return !of.ring.has_record();
+    }
+
+    // Whoever it is, where the holder is not known.
+    [[nodiscard]] bool writes(std::uint32_t holder, std::uint32_t index) const noexcept {
+        return host_.writes(holder, place_of(host_.process(), index));
+    }
+
+    [[nodiscard]] bool holds_message(std::uint32_t index) const noexcept {
+        return is_held_ && index == current_;
+    }
+
+    // What a lease's state says of its holder; nobody: it was overwritten.
+    [[nodiscard]] static std::uint32_t holder_in(sync::LeaseState state) noexcept {
+        return state.holder() - 1;
+    }
+
+    Host& host_;
+    char* memory_;
+    std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
+    std::uint64_t looked_ = 0;   // a bit for each ring that is watched, or called
+    std::uint64_t chosen_ = 0;   // leases that are to be taken back
+    std::uint32_t current_ = 0;  // the ring that gave the last record
+    std::uint32_t burst_ = 0;    // how many it gave
+    bool is_held_ = false;       // a message of it, by whoever called receive()
+    std::uint32_t watched_ = 0;  // how many rings are watched
+    std::uint64_t looks_ = 0;    // at all of them
+    std::uint64_t now_ns_ = 0;
+};
+
+}  // namespace acp::pm

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program whose ranks send numbered PM messages to each other without end, until one of them is killed. Each other one is then told so, and
+// exchanges some more with those that are left.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+#include <acp.h>
+
+#include "pm/kill_board.hpp"
+#include "support/board.hpp"
+#include "support/clock.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr std::uint64_t count_after = 500;  // messages to each that is left
+
+class Exchanger {
+public:
+    Exchanger(PmBoard& board, acp_pm_t pm)
+        : note_(board.ranks[acp_rank()]),
+          victim_(board.victim.load(std::memory_order_relaxed)),
+          pm_(pm) {}
+
+    int run() {
+        note_.process.store(getpid(), std::memory_order_relaxed);
+        Random random(static_cast<std::uint64_t>(acp_rank()) + 1);
+        for (std::uint64_t turn = 0; !is_told_; ++turn) {
+            if (turn == 2000) note_.is_at_work.store(1, std::memory_order_release);
+            const int to = static_cast<int>(random.below(pm_ranks));
+            (void)send(to, number_[to], random.chance(5) ? 8000 : 64);
+            (void)receive();
+            // Some wait for what comes, as programs do.
+            if (random.chance(1)) (void)acp_wait_pm(pm_, 100'000);
+        }
+        go_on_with_others();
+        void* buffer = nullptr;
+        must(acp_get_buffer_pm(pm_, victim_, 8, &buffer) == -1 && acp_errno() == ACP_ERR_PEER,
+             "a buffer for the victim");
+        must(std::string(acp_error_message()).find("rank " + std::to_string(victim_)) !=
+                 std::string::npos,
+             "the message does not name the victim");
+        must(acp_close_pm(pm_) == 0, "acp_close_pm");
+        acp_finalize();
+        return note_.message[0] == '\0' ? 0 : 5;
+    }
+
+private:
+    struct Content {
+        std::uint64_t number;
+        std::uint64_t is_last;
+    };
+
+    void must(bool is_so, const std::string& what) {
+        if (is_so || note_.message[0] != '\0') return;
+        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
+                      acp_error_message());
+    }
+
+    bool send(int to, std::uint64_t& number, std::size_t size, bool is_last = false) {
+        void* buffer = nullptr;
+        const int has_room = acp_get_buffer_pm(pm_, to, size, &buffer);
+        must(has_room >= 0 || (to == victim_ && acp_errno() == ACP_ERR_PEER), "acp_get_buffer_pm");
+        if (has_room != 1) return false;
+        const Content content{number, is_last ? 1U : 0U};
+        std::memcpy(buffer, &content, sizeof content);
+        must(acp_send_pm(pm_) == 0, "acp_send_pm");
+        ++number;
+        return true;
+    }
+
+    bool receive() {
+        const void* data = nullptr;
+        std::size_t size = 0;
+        int source = -1;
+        const int has_come = acp_receive_pm(pm_, &data, &size, &source);
+        if (has_come == -1) {
+            // Those that are done leave, and are told of after the victim, each once.
+            must(acp_errno() == ACP_ERR_PEER && !has_gone_[source], "acp_receive_pm");
+            has_gone_[source] = true;
+            if (source != victim_) {
+                must(last_seen_ > 0, "a rank is told to be gone before the victim");
+                return false;
+            }
+            is_told_ = true;
+            note_.told_at_ns.store(now_ns(), std::memory_order_relaxed);
+            return false;
+        }
+        if (has_come != 1) return false;
+        Content content{};
+        std::memcpy(&content, data, sizeof content);
+        must(content.number == expected_[source]++, "a message is lost, doubled or out of order");
+        last_seen_ += static_cast<int>(content.is_last);
+        must(!has_gone_[source], "a message of a rank after its end was told");
+        must(acp_release_pm(pm_) == 0, "acp_release_pm");
+        return true;
+    }
+
+    void go_on_with_others() {
+        std::uint64_t left[pm_ranks] = {};
+        std::uint64_t all_left = 0;
+        for (int to = 0; to < pm_ranks; ++to) {
+            left[to] = to == victim_ ? 0 : count_after;
+            all_left += left[to];
+        }
+        while ((all_left > 0 || last_seen_ < pm_ranks - 1 || acp_test_sent_pm(pm_) == 0) &&
+               note_.message[0] == '\0') {
+            for (int to = 0; to < pm_ranks; ++to) {
+                if (left[to] == 0 || !send(to, number_[to], 64, left[to] == 1)) continue;
+                --left[to];
+                --all_left;
+            }
+            while (receive()) {
+            }
+        }
+    }
+
+    PmNote& note_;
+    int victim_;
+    acp_pm_t pm_;
+    bool is_told_ = false;
+    bool has_gone_[pm_ranks] = {};
+    int last_seen_ = 0;
+    std::uint64_t number_[pm_ranks] = {};
+    std::uint64_t expected_[pm_ranks] = {};
+};
+
+}  // namespace
+}  // namespace acp::test
+
+int main(int argc, char** argv) {
+    acp::test::arm_watchdog(120, "a rank of pm_victim");
+    const auto board = acp::test::Board<acp::test::PmBoard>::open();
+    if (acp_init(&argc, &argv) != 0) {
+        std::fprintf(stderr, "%s\n", acp_error_message());
+        return 3;
+    }
+    const acp_pm_t pm = acp_open_pm(0);
+    if (pm == ACP_PM_NULL) {
+        std::fprintf(stderr, "%s\n", acp_error_message());
+        return 4;
+    }
+    return acp::test::Exchanger(*board, pm).run();
+}
