@@ -176,6 +176,44 @@ TEST(Concurrency, users_who_free_late_agree_on_a_weak_memory) {
     sched::for_each_seed(600, [](std::uint64_t seed) { run_scheduled(seed, 20, 4); });
 }
 
+// Who stops anywhere in a move learns afterwards that it is done, also where others have carried it out meanwhile.
+TEST(Concurrency, a_move_is_told_as_done_by_whomever_it_was_carried_out) {
+    constexpr int looks = 400;
+    sched::for_each_death(0, 2, [](const sched::Options& options) {
+        SharedHeap shared;
+        const SharedPages participants(ListParticipants<sched::Atomic>::bytes(participants_max));
+        std::deque<User<sched::Atomic>> users;
+        for (std::uint32_t i = 0; i < 2; ++i) users.emplace_back(shared, participants.data(), i, 1);
+        const Names lists{users[0].make(), users[0].make()};
+        EXPECT_LT(lists[0], lists[1]);
+        (void)users[0].push_back(lists[0], "z");
+        (void)users[0].push_back(lists[1], "x");
+        ListEffect effect = ListEffect::stale;
+        const auto mover = [&] {
+            Position moved;
+            effect = users[0].lists.move(lists[1], users[0].lists.end_of(lists[1]), lists[0],
+                                         users[0].first(lists[0]), moved);
+        };
+        const auto& head = *reinterpret_cast<const ListHead<sched::Atomic>*>(
+            shared.blocks.data() + table::offset_of(lists[0]));
+        // Uses the list whose turn the move takes first, once the mover has begun, if it does.
+        const auto helper = [&] {
+            for (int i = 0; i < looks; ++i) {
+                if (turn::is_busy(head.turn.load(std::memory_order_acquire))) break;
+            }
+            (void)users[1].push_back(lists[0], "y");
+        };
+        const sched::Outcome outcome = sched::run(options, {mover, helper});
+        EXPECT_EQ(outcome.failure, "");
+        if (!outcome.is_victim_hit || options.is_victim_resumed) {
+            EXPECT_EQ(effect, ListEffect::done) << options.victim_operation;
+            EXPECT_EQ(users[1].texts(lists[0]), std::vector<std::string>{"y"});
+            EXPECT_EQ(users[1].texts(lists[1]), (std::vector<std::string>{"x", "z"}));
+        }
+        return outcome.is_victim_hit;
+    });
+}
+
 // A queue: what one user has put in comes out in that order.
 TEST(Concurrency, a_queue_keeps_the_order_of_each_user) {
     sched::for_each_seed(800, [](std::uint64_t seed) {

@@ -93,6 +93,7 @@ public:
 
     [[nodiscard]] bool may_wait(std::uint64_t turns, std::uint64_t /*capacity*/) override {
         test::sched::pause();
+        ++asked_;
         return turns < turns_most_;
     }
 
@@ -100,9 +101,13 @@ public:
 
     void set_turns_most(std::uint64_t turns) { turns_most_ = turns; }
 
+    // How often somebody else was to be waited for.
+    [[nodiscard]] std::uint64_t asked() const { return asked_; }
+
 private:
     std::uint64_t dead_ = 0;
     std::uint64_t turns_most_ = 3;
+    std::uint64_t asked_ = 0;
 };
 
 // One thread's way to the sequences of a heap.
