@@ -75,23 +75,25 @@ public:
 
     // The next message, where it lies, until release(). While one is held there is no other.
     [[nodiscard]] Message receive() noexcept {
+        end_released();
         for (;;) {
-            const message::ReceivedRecord record = find();
-            if (record.data == nullptr) return {};
+            const char* const data = find();
+            if (data == nullptr) return {};
             Inlet& from = inlet(current_);
-            if (static_cast<PoolRecord>(record.tag) == PoolRecord::message) [[likely]] {
+            if (static_cast<PoolRecord>(from.ring.held().tag) == PoolRecord::message) [[likely]] {
                 is_held_ = true;
-                return {record.data, record.bytes, from.holder};
+                return {data, from.ring.held().bytes, from.holder};
             }
-            if (!meet(from, record)) return {};  // until it can be met
+            if (!meet(from, data)) return {};  // until it can be met
             end_record(from);
         }
     }
 
-    // Gives the place of the message of receive() back.
+    // Gives the place of the message of receive() back: with the next call, so that the stores this takes, to lines that the sender's processor
+    // has, delay no answer that the caller sends first.
     void release() noexcept {
         is_held_ = false;
-        end_record(inlet(current_));
+        is_release_due_ = true;
     }
 
     // Whether there is work for receive(): before a sleep, after a barrier.
@@ -102,6 +104,7 @@ public:
 
     void tend(std::uint64_t now_ns) noexcept {
         now_ns_ = now_ns;
+        end_released();
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
         if (desk().wanted.load(std::memory_order_relaxed) != 0) {
             desk().wanted.store(0, std::memory_order_relaxed);
@@ -114,6 +117,7 @@ public:
     void drop_all() noexcept {
         looked_ = 0;
         is_held_ = false;
+        is_release_due_ = false;
         for (std::uint32_t i = 0; i < leases; ++i) {
             Inlet& of = inlet(i);
             of.is_dropped = true;
@@ -180,50 +184,50 @@ private:
 
     // --- Looking ---
 
-    // A record of the ring that gave the last one, as long as others have not waited for long; then of the next ones in turn.
-    [[nodiscard]] message::ReceivedRecord find() noexcept {
+    // The payload of a record of the ring that gave the last one, as long as others have not waited for long; then of the next ones in turn.
+    [[nodiscard]] const char* find() noexcept {
         if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
-            const message::ReceivedRecord record = inlet(current_).ring.receive();
-            if (record.data != nullptr) [[likely]] {
+            const char* const data = inlet(current_).ring.receive().data;
+            if (data != nullptr) [[likely]] {
                 ++burst_;
-                return record;
+                return data;
             }
         }
         ++looks_;
-        const message::ReceivedRecord record = look_around();
-        if (record.data != nullptr) return record;
-        if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
+        const char* const data = look_around();
+        if (data != nullptr) return data;
+        if (desk().calls.load(std::memory_order_relaxed) == 0) return nullptr;
         // acquire: partner is NearOutlet::call(); the records are there
         looked_ |= desk().calls.exchange(0, std::memory_order_acquire);
         return look_around();
     }
 
-    [[nodiscard]] message::ReceivedRecord look_around() noexcept {
+    [[nodiscard]] const char* look_around() noexcept {
         const std::uint64_t behind = ~std::uint64_t{0} << 1 << current_;
         for (std::uint64_t rest : {looked_ & behind, looked_ & ~behind}) {
             for (; rest != 0; rest &= rest - 1) {
                 const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
-                const message::ReceivedRecord record = look_at(index);
-                if (record.data != nullptr) return record;
+                const char* const data = look_at(index);
+                if (data != nullptr) return data;
             }
         }
-        return {};
+        return nullptr;
     }
 
-    [[nodiscard]] message::ReceivedRecord look_at(std::uint32_t index) noexcept {
+    [[nodiscard]] const char* look_at(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        const message::ReceivedRecord record = of.ring.receive();
-        if (record.data == nullptr) {
+        const char* const data = of.ring.receive().data;
+        if (data == nullptr) {
             // Whoever is not watched calls after the next record.
             if (!of.is_watched) looked_ &= ~bit_of(index);
-            return {};
+            return nullptr;
         }
         current_ = index;
         burst_ = 1;
         of.last_look = looks_;
         if (!of.is_watched) [[unlikely]]
             watch(index);
-        return record;
+        return data;
     }
 
     // Watches a ring, in place of one that was silent for long if there are so many.
@@ -251,12 +255,16 @@ private:
         looked_ |= bit_of(index);
     }
 
-    [[nodiscard]] bool meet(Inlet& of, const message::ReceivedRecord& record) noexcept {
+    [[nodiscard]] bool meet(Inlet& of, const char* record) noexcept {
         Hello hello;
-        std::memcpy(&hello, record.data, sizeof hello);
+        std::memcpy(&hello, record, sizeof hello);
         if (!host_.meet(of.ring.path(), hello, current_)) return false;
         of.holder = hello.process;
         return true;
+    }
+
+    void end_released() noexcept {
+        if (std::exchange(is_release_due_, false)) end_record(inlet(current_));
     }
 
     void end_record(Inlet& of) noexcept {
@@ -445,13 +453,14 @@ private:
     Host& host_;
     char* memory_;
     std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
-    std::uint64_t looked_ = 0;   // a bit for each ring that is watched, or called
-    std::uint64_t chosen_ = 0;   // leases that are to be taken back
-    std::uint32_t current_ = 0;  // the ring that gave the last record
-    std::uint32_t burst_ = 0;    // how many it gave
-    bool is_held_ = false;       // a message of it, by whoever called receive()
-    std::uint32_t watched_ = 0;  // how many rings are watched
-    std::uint64_t looks_ = 0;    // at all of them
+    std::uint64_t looked_ = 0;     // a bit for each ring that is watched, or called
+    std::uint64_t chosen_ = 0;     // leases that are to be taken back
+    std::uint32_t current_ = 0;    // the ring that gave the last record
+    std::uint32_t burst_ = 0;      // how many it gave
+    bool is_held_ = false;         // a message of it, by whoever called receive()
+    bool is_release_due_ = false;  // of that message, which is no longer held
+    std::uint32_t watched_ = 0;    // how many rings are watched
+    std::uint64_t looks_ = 0;      // at all of them
     std::uint64_t now_ns_ = 0;
 };
 
