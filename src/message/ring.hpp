@@ -240,6 +240,16 @@ public:
         return fits(path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed));
     }
 
+    // Whether a record that is not released has come at all, be it behind others that have not. Looks at every line.
+    [[nodiscard]] bool has_any_record() const noexcept {
+        for (std::uint64_t line = line_; line != line_ + shape_.lines(); ++line) {
+            // relaxed: as above
+            const auto& place = path_.word(shape_.header_offset(line));
+            if (key_.fits_header(place.load(std::memory_order_relaxed), line)) return true;
+        }
+        return false;
+    }
+
     // Gives the lines of the record of the last receive() back. true: the caller must wake the sender.
     [[nodiscard]] bool release() noexcept {
         ACP_ASSERT(is_held_);

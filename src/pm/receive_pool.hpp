@@ -427,13 +427,14 @@ private:
             lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Nobody writes. Of a holder that is not known nothing was received; where its counts were overwritten, the ring tells that nothing was sent.
+    // Nobody writes. Of a holder that is not known nothing was received; where its first record or its counts were overwritten, the ring tells
+    // that nothing else was sent.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         if (lease(index).is_used_up(of.ring.released())) return true;
-        if (of.holder != nobody || !lease(index).is_count_damaged()) return false;
+        if (of.holder != nobody) return false;
         of.ring.recover();
-        return !of.ring.has_record();
+        return !of.ring.has_any_record();
     }
 
     // Whoever it is, where the holder is not known.
