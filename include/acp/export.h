@@ -3,6 +3,17 @@
 #ifndef ACP_EXPORT_H
 #define ACP_EXPORT_H
 
-#define ACP_API __attribute__((visibility("default")))
+/* Where the compiler can, a program calls a function of the library through the pointer that the loader has set, not by a jump
+ * to one. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define ACP_CALLED_BY_POINTER __attribute__((noplt))
+#endif
+#endif
+#ifndef ACP_CALLED_BY_POINTER
+#define ACP_CALLED_BY_POINTER
+#endif
+
+#define ACP_API __attribute__((visibility("default"))) ACP_CALLED_BY_POINTER
 
 #endif

@@ -73,7 +73,8 @@ ACP_API int64_t acp_query_segbuf_head(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);
 
-/* Says that this end is used no more: only acp_free_segbuf may follow. What was sent still arrives. Returns 0 or -1. Does not wait. */
+/* Says that this end is used no more: only acp_free_segbuf may follow. The destination may still read what was sent. Returns 0 or -1. Waits
+ * until what was sent is there, but not for the other rank. */
 ACP_API int acp_disconnect_segbuf(acp_segbuf_t segbuf);
 
 /* Waits until the other rank has made its end and has disconnected it too, and frees this one. Returns 0; or -1: ACP_ERR_STATE (it

@@ -71,17 +71,19 @@ public:
     // there while tell() runs, of a find that found one. tell() returns false to end: what comes behind is not done.
     template <typename Tell>
     void run(NodeTables& tables, table::BlockNumber table, const Tell& tell) const {
-        Spots spots;  // NOLINT: written as far as read
-        prefetch_buckets(tables, table, 0, spots);
-        prefetch_buckets(tables, table, group, spots);
-        prefetch_records(tables, 0, spots);
-        for (std::uint32_t first = 0; first < count_; first += group) {
-            prefetch_records(tables, first + group, spots);
-            prefetch_buckets(tables, table, first + 2 * group, spots);
-            for (std::uint32_t i = first; i < end_of_group(first); ++i) {
-                if (!run_one(tables, table, i, tell)) return;
-            }
+        if (kind_ == BatchKind::find) {
+            find_all(tables->finder(), table, tell);
+            return;
         }
+        const table::Finder<> finder = tables->finder();
+        run_in_groups(
+            finder, table,
+            [&](std::uint32_t i, const Spots& spots) {
+                finder.prefetch_record(spots[i], ones_[i].key.hash);
+            },
+            [&](std::uint32_t i, const Spots& /*spots*/) {
+                return run_one(tables, table, i, tell);
+            });
     }
 
 private:
@@ -89,23 +91,57 @@ private:
 
     using Spots = std::array<table::Spot<std::atomic>, batch_max>;
 
-    [[nodiscard]] std::uint32_t end_of_group(std::uint32_t first) const noexcept {
-        return std::min(first + group, count_);
+    // Has the processor fetch the buckets of a group two groups ahead, calls fetch(i, spots) for one a group ahead, and then
+    // work(i, spots), which ends all by false.
+    template <typename Fetch, typename Work>
+    [[gnu::always_inline]] void run_in_groups(const table::Finder<>& finder,
+                                              table::BlockNumber table,
+                                              const Fetch& fetch,
+                                              const Work& work) const {
+        Spots spots;  // NOLINT: written as far as read
+        const auto for_group = [&](std::uint32_t first, const auto& call) {
+            const std::uint32_t end = std::min(first + group, count_);
+            for (std::uint32_t i = first; i < end; ++i) call(i);
+        };
+        const auto fetch_bucket = [&](std::uint32_t i) {
+            spots[i] = finder.prefetch_bucket(table, ones_[i].key.hash);
+        };
+        const auto fetch_record = [&](std::uint32_t i) { fetch(i, spots); };
+        for_group(0, fetch_bucket);
+        for_group(group, fetch_bucket);
+        for_group(0, fetch_record);
+        for (std::uint32_t first = 0; first < count_; first += group) {
+            for_group(first + group, fetch_record);
+            for_group(first + 2 * group, fetch_bucket);
+            const std::uint32_t end = std::min(first + group, count_);
+            for (std::uint32_t i = first; i < end; ++i) {
+                if (!work(i, spots)) return;
+            }
+        }
     }
 
-    void prefetch_buckets(NodeTables& tables,
-                          table::BlockNumber table,
-                          std::uint32_t first,
-                          Spots& spots) const noexcept {
-        for (std::uint32_t i = first; i < end_of_group(first); ++i)
-            spots[i] = tables->prefetch_bucket(table, ones_[i].key.hash);
-    }
-
-    void prefetch_records(NodeTables& tables,
-                          std::uint32_t first,
-                          const Spots& spots) const noexcept {
-        for (std::uint32_t i = first; i < end_of_group(first); ++i)
-            tables->prefetch_record(spots[i], ones_[i].key.hash);
+    template <typename Tell>
+    void find_all(const table::Finder<>& finder, table::BlockNumber table, const Tell& tell) const {
+        std::array<table::Finder<>::Trail, batch_max> trails;  // NOLINT: written as far as read
+        run_in_groups(
+            finder, table,
+            [&](std::uint32_t i, const Spots& spots) {
+                trails[i] = finder.follow(table, spots[i], ones_[i].key.hash);
+            },
+            [&](std::uint32_t i, const Spots& spots) {
+                EntryResult told;
+                bool goes_on = true;
+                const bool is_there = finder.find_on(
+                    table, spots[i], trails[i], ones_[i].key,
+                    [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
+                        told.value_bytes = bytes;
+                        told.record = record;
+                        goes_on = tell(i, told, value);
+                    });
+                if (is_there) return goes_on;
+                told.effect = table::Effect::absent;
+                return tell(i, told, nullptr);
+            });
     }
 
     template <typename Tell>
@@ -115,18 +151,6 @@ private:
                  const Tell& tell) const {
         const One& one = ones_[index];
         EntryResult told;
-        if (kind_ == BatchKind::find) {
-            bool goes_on = true;
-            const bool is_there = tables->find(
-                table, one.key,
-                [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
-                    told.value_bytes = bytes;
-                    told.record = record;
-                    goes_on = tell(index, told, value);
-                });
-            told.effect = table::Effect::absent;
-            return is_there ? goes_on : tell(index, told, nullptr);
-        }
         if (kind_ == BatchKind::erase) {
             told.effect = tables.with_room([&] { return tables->erase(table, one.key); });
         } else if (kind_ == BatchKind::insert || kind_ == BatchKind::assign) {

@@ -233,6 +233,7 @@ public:
 
 private:
     friend class HeapBlocks;
+    friend class NodeFinder;
     friend class ListBlocks;
 
     // Before a new block is kept. What a container wrote into it when it freed it is there no more (table/freeing.hpp). Every block has

@@ -36,6 +36,30 @@ private:
     heap::ThreadCache& cache_;
 };
 
+// What only finds there.
+class NodeFinder {
+public:
+    //   as NodeTables
+    NodeFinder(NodeHeap& heap, std::uint32_t thread) noexcept
+        : heap_(heap),
+          lease_(heap, thread),
+          finder_({heap.blocks_, heap.participants()[lease_.cache().number()],
+                   heap.heap_.order_all() != nullptr}) {}
+
+    ~NodeFinder() = default;
+    NodeFinder(const NodeFinder&) = delete;
+    NodeFinder& operator=(const NodeFinder&) = delete;
+
+    [[nodiscard]] const table::Finder<>* operator->() const noexcept { return &finder_; }
+
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+private:
+    NodeHeap& heap_;
+    NodeHeap::Lease lease_;
+    table::Finder<> finder_;
+};
+
 class NodeTables {
 public:
     //   heap    outlives this

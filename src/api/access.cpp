@@ -33,8 +33,7 @@ template <typename Issue>
     return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
-// The long way for each kind, with its arguments as they came: reached by a jump, so that the inline path saves
-// no registers. The line may be entered still.
+// The long way for each kind: reached by a jump, so that the inline path saves no registers. The line may be entered still.
 [[gnu::noinline]] acp_handle_t copy_long(acp_ga_t target,
                                          acp_ga_t source,
                                          size_t size,
@@ -46,6 +45,14 @@ template <typename Issue>
         }
         return gma.issue_copy(target, source, size, static_cast<gma::Handle>(order));
     });
+}
+
+// copy_long() of what the inline path has declined: the line names the addresses.
+[[gnu::noinline]] acp_handle_t copy_declined(const memory::HazardLine& line,
+                                             size_t size,
+                                             acp_handle_t order) noexcept {
+    return copy_long(line.target.load(std::memory_order_relaxed),
+                     line.source.load(std::memory_order_relaxed), size, order);
 }
 
 template <typename Word, Operation operation>
@@ -155,15 +162,17 @@ template <typename Word, Operation operation>
 
 extern "C" {
 
-acp_handle_t acp_copy(acp_ga_t target, acp_ga_t source, size_t size, acp_handle_t order) {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
-        const gma::Handle handle = gma::copy_inline<plain>(api::fast_path, *line, target, source,
-                                                           size, static_cast<gma::Handle>(order));
-        if (handle != 0) [[likely]] {
-            return static_cast<acp_handle_t>(handle);
-        }
+[[gnu::aligned(64)]] acp_handle_t acp_copy(acp_ga_t target,
+                                           acp_ga_t source,
+                                           size_t size,
+                                           acp_handle_t order) {
+    memory::HazardLine* const line = api::inline_line;
+    if (line == nullptr) [[unlikely]] {
+        return copy_long(target, source, size, order);
     }
-    return copy_long(target, source, size, order);
+    return static_cast<acp_handle_t>(gma::copy_inline<plain>(
+        api::fast_path, *line, {target, source}, size, static_cast<gma::Handle>(order),
+        [=] { return static_cast<gma::Handle>(copy_declined(*line, size, order)); }));
 }
 
 acp_handle_t acp_cas4(
@@ -312,7 +321,7 @@ static_assert(
     memory::operation_count == 9,
     "an operation is offered by four functions above, which include/acp/access.h declares");
 
-void acp_complete(acp_handle_t handle) {
+[[gnu::aligned(64)]] void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
     const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
     if (static_cast<gma::Handle>(handle) <= done && done != 0) [[likely]] {  // 0: not in use

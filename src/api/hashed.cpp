@@ -2,7 +2,9 @@
 // <acp/hashed.h>: options of new containers, and calls on many keys.
 #include "api/hashed.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "allocator/entry_operations.hpp"
@@ -28,9 +30,7 @@ Result<std::uint32_t> process_of_rank(int rank) {
 }
 
 // The result of the call on one key.
-int result_of(BatchKind kind, const data::BatchItem& item) noexcept {
-    if (!item.is_done) return -1;
-    const Effect effect = item.result.effect;
+int result_of(BatchKind kind, Effect effect) noexcept {
     switch (kind) {
         case BatchKind::assign:
             return effect == Effect::done ? 0 : -1;
@@ -88,19 +88,66 @@ void fill(const ContainerName& name,
 }
 
 // What a call on many tells of one entry.
+//   count  of a find in a multiset: the value
 void tell_entry(const ContainerName& name,
                 BatchKind kind,
-                const data::BatchItem& item,
+                const data::EntryResult& result,
+                std::uint64_t count,
                 acp_entry_t& entry) noexcept {
-    entry.result = result_of(kind, item);
+    entry.result = result_of(kind, result.effect);
     if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
-        entry.number = item.result.number;
+        entry.number = result.number;
     } else if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
-        if (item.operand == table::ended_count) entry.result = 0;
-        entry.number = entry.result == 1 ? item.operand : 0;
+        if (count == table::ended_count) entry.result = 0;
+        entry.number = entry.result == 1 ? count : 0;
     } else if (kind == BatchKind::find && entry.result == 1) {
-        entry.value_size = item.result.value_bytes;
+        entry.value_size = result.value_bytes;
     }
+}
+
+bool is_good(BatchKind kind, const acp_entry_t& entry) noexcept {
+    return entry.result == (kind == BatchKind::assign ? 0 : 1);
+}
+
+// Runs what can be run at once, from the first entry on. Returns how many those are.   good  grows by how many results were good
+std::size_t run_at_once(data::Hashed& hashed,
+                        const ContainerName& name,
+                        BatchKind kind,
+                        std::span<acp_entry_t> entries,
+                        std::int64_t& good) {
+    const bool stores = stores_values(name, kind);
+    const auto copies = [&](const acp_entry_t& entry) {
+        return kind == BatchKind::find && !is_of_keys_alone(name) && entry.value != nullptr;
+    };
+    constexpr std::size_t bytes_most = std::numeric_limits<std::uint32_t>::max();
+    std::size_t done = 0;
+    for (std::size_t some = allocator::batch_max; some == allocator::batch_max; done += some) {
+        const auto rest = entries.subspan(done);
+        some = data::HashedBatch::run_at_once(
+            hashed, name, kind, rest.size(),
+            [&](std::size_t i, allocator::EntryBatch::One& one) {
+                const acp_entry_t& entry = rest[i];
+                const std::size_t value_bytes = stores ? entry.value_size : 0;
+                one.key.data = entry.key;
+                one.key.bytes = static_cast<std::uint32_t>(entry.key_size);
+                one.value = {entry.value, static_cast<std::uint32_t>(value_bytes)};
+                one.operand = entry.number;
+                return entry.key_size <= bytes_most && value_bytes <= bytes_most;
+            },
+            [&](std::size_t i, const data::EntryResult& result, const char* value) {
+                acp_entry_t& entry = rest[i];
+                std::uint64_t count = 0;
+                if (value != nullptr && copies(entry)) {
+                    std::memcpy(entry.value, value,
+                                std::min<std::size_t>(result.value_bytes, entry.value_size));
+                } else if (value != nullptr && name.kind == ContainerKind::multiset) {
+                    std::memcpy(&count, value, sizeof count);
+                }
+                tell_entry(name, kind, result, count, entry);
+                good += is_good(kind, entry) ? 1 : 0;
+            });
+    }
+    return done;
 }
 
 // Runs at most HashedBatch::items_max of them. The first failure.   good  becomes how many results were good
@@ -114,10 +161,14 @@ Status run_some(data::Hashed& hashed,
     items.resize(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) fill(name, kind, entries[i], items[i]);
     auto status = data::HashedBatch(hashed, name, kind, lease.room()).run();
-    const int good_result = kind == BatchKind::assign ? 0 : 1;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        tell_entry(name, kind, items[i], entries[i]);
-        good += entries[i].result == good_result ? 1 : 0;
+        const data::BatchItem& item = items[i];
+        if (item.is_done) {
+            tell_entry(name, kind, item.result, item.operand, entries[i]);
+        } else {
+            entries[i].result = -1;
+        }
+        good += is_good(kind, entries[i]) ? 1 : 0;
     }
     return status;
 }
@@ -171,7 +222,8 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
     if (auto status = check(name, kind, entries); !status.is_ok()) return status;
     Status first;
     std::int64_t good = 0;
-    for (std::size_t done = 0; done < entries.size(); done += data::HashedBatch::items_max) {
+    for (std::size_t done = run_at_once(hashed, name, kind, entries, good); done < entries.size();
+         done += data::HashedBatch::items_max) {
         const auto some =
             entries.subspan(done, std::min(data::HashedBatch::items_max, entries.size() - done));
         auto status = run_some(hashed, name, kind, some, good);

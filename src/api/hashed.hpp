@@ -238,18 +238,18 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
 
 // Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
 // made calls before, and no cancellation is held off, for nothing in it can be cancelled.
-template <typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
                                                           const Run& run) noexcept {
     return may_run_at_once(key, value_size) &&
-           hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, run);
+           hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, run);
 }
 
 // The same of a call whose result is an iterator: of a map or a set.
-template <typename Handle, typename Run>
+template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
                                                           std::size_t value_size,
@@ -260,7 +260,8 @@ template <typename Handle, typename Run>
                   HashedTypes<Handle>::kind == ContainerKind::set);
     EntryPlace place;
     if (!may_run_at_once(key, value_size) ||
-        !hashed_at_hand->run_at_once(*inline_line, name_of(handle), key, result, place, run)) {
+        !hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, place,
+                                            run)) {
         return false;
     }
     set_iterator(it, handle, place, data::Scope::all);

@@ -73,12 +73,13 @@ public:
 };
 
 // What the inline path reads. Zero, and so closed, but between acp_init and acp_finalize.
-extern constinit gma::FastPath fast_path;
+// Hidden, as the next: the compiler then knows that they are of this library, and names them without a detour.
+extern constinit gma::FastPath fast_path __attribute__((visibility("hidden")));
 
 // The calling thread's own hazard line while the inline path may use it; nullptr sends it the long way, where
 // it is claimed. Cleared in a forked child, and when the line is given back because the thread ends.
 extern constinit thread_local memory::HazardLine* inline_line
-    __attribute__((tls_model("initial-exec")));
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // Library::hashed for calls that run at once; nullptr but between acp_init and acp_finalize, which sends them the long way.
 extern constinit data::Hashed* hashed_at_hand;

@@ -203,10 +203,11 @@ int acp_retrieve_map(
     acp_map_t map, const void* key, size_t key_size, void* value, size_t* value_size) {
     const Bytes bytes = bytes_at(key, key_size);
     EntryResult at_once;
-    if (value_size != nullptr &&
-        api::run_at_once(map, bytes, 0, at_once, [&](auto& here, const auto& place) {
-            return data::TableCalls::find_in(here, place, bytes, api::room_at(value, *value_size));
-        })) [[likely]] {
+    if (value_size != nullptr && api::run_at_once<data::TableCalls::Finding>(
+                                     map, bytes, 0, at_once, [&](auto& here, const auto& place) {
+                                         return data::TableCalls::find_in(
+                                             here, place, bytes, api::room_at(value, *value_size));
+                                     })) [[likely]] {
         if (at_once.effect != Effect::done) return 0;
         *value_size = at_once.value_bytes;
         return 1;

@@ -31,15 +31,27 @@ template <typename Issue>
     return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
+template <bool is_get>
 [[gnu::noinline]] acp_handle_t pointer_long(acp_ga_t address,
-                                            const gma::LocalEnds::End& end,
+                                            char* pointer,
+                                            std::size_t bytes,
                                             acp_handle_t order) noexcept {
-    const auto call = end.is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
-    return issue_long(end.is_get ? "acp_get" : "acp_put", order, [&](gma::Gma& gma) {
-        const gma::PointerCopy copy{address, end, call};
+    return issue_long(is_get ? "acp_get" : "acp_put", order, [=](gma::Gma& gma) {
+        const gma::PointerCopy copy{address,
+                                    {pointer, bytes, is_get},
+                                    is_get ? memory::IssuedBy::get : memory::IssuedBy::put};
         if (api::is_checking()) api::check_overlap(gma.space(), copy);
         return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
     });
+}
+
+// pointer_long() of what the inline path has declined: the line names the address.
+template <bool is_get>
+[[gnu::noinline]] acp_handle_t pointer_declined(const memory::HazardLine& line,
+                                                char* pointer,
+                                                std::size_t bytes,
+                                                acp_handle_t order) noexcept {
+    return pointer_long<is_get>(line.target.load(std::memory_order_relaxed), pointer, bytes, order);
 }
 
 template <bool is_get>
@@ -47,15 +59,14 @@ template <bool is_get>
                                                        char* pointer,
                                                        std::size_t bytes,
                                                        acp_handle_t order) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr && pointer != nullptr)
-        [[likely]] {
-        const gma::Handle handle = gma::pointer_inline<plain, is_get>(
-            api::fast_path, *line, address, pointer, bytes, static_cast<gma::Handle>(order));
-        if (handle != 0) [[likely]] {
-            return static_cast<acp_handle_t>(handle);
-        }
+    memory::HazardLine* const line = api::inline_line;
+    if (line == nullptr || pointer == nullptr) [[unlikely]] {
+        return pointer_long<is_get>(address, pointer, bytes, order);
     }
-    return pointer_long(address, {pointer, bytes, is_get}, order);
+    return static_cast<acp_handle_t>(gma::pointer_inline<plain, is_get>(
+        api::fast_path, *line, address, {pointer, bytes}, static_cast<gma::Handle>(order), [=] {
+            return static_cast<gma::Handle>(pointer_declined<is_get>(*line, pointer, bytes, order));
+        }));
 }
 
 // A put is only read from.
@@ -86,11 +97,17 @@ char* as_end(const void* source) noexcept {
 
 extern "C" {
 
-acp_handle_t acp_put(acp_ga_t target, const void* source, size_t size, acp_handle_t order) {
+[[gnu::aligned(64)]] acp_handle_t acp_put(acp_ga_t target,
+                                          const void* source,
+                                          size_t size,
+                                          acp_handle_t order) {
     return run_pointer<false>(target, as_end(source), size, order);
 }
 
-acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_handle_t order) {
+[[gnu::aligned(64)]] acp_handle_t acp_get(void* target,
+                                          acp_ga_t source,
+                                          size_t size,
+                                          acp_handle_t order) {
     return run_pointer<true>(source, static_cast<char*>(target), size, order);
 }
 
@@ -102,8 +119,9 @@ acp_handle_t acp_put_signal(acp_ga_t target,
                             acp_handle_t order) {
     if (memory::HazardLine* line = api::inline_line; line != nullptr && source != nullptr)
         [[likely]] {
-        if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, as_end(source), size,
-                                              static_cast<gma::Handle>(order)) != 0) {
+        if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, {as_end(source), size},
+                                              static_cast<gma::Handle>(order),
+                                              [] { return gma::handle_null; }) != 0) {
             std::uint64_t old = 0;
             const gma::Handle handle =
                 gma::fetch_inline<plain, std::uint64_t, memory::Operation::add>(

@@ -51,15 +51,15 @@ Status check_with_root(const Membership& members,
     return check(members, bytes, members.own() == static_cast<std::uint32_t>(root), buffers);
 }
 
-// One side of an exchange of pairs.
-struct Side {
+// What a member sends to all, or receives from all, in an exchange of pairs.
+struct PairedBlocks {
     const void* buffer;
     const size_t* sizes;
     const size_t* offsets;
     const char* name;
 };
 
-Status check_side(const Membership& members, const Side& side) {
+Status check_blocks(const Membership& members, const PairedBlocks& side) {
     if (side.sizes == nullptr || side.offsets == nullptr) {
         return {Code::argument,
                 std::string(side.name) + "_sizes or " + side.name + "_offsets is NULL"};
@@ -156,9 +156,9 @@ int acp_alltoallv_team(acp_team_t team,
         return api::make_call(
             team, Signature(CollectiveCall::alltoallv, 0),
             [&](const Membership& members) -> Status {
-                Status status = check_side(members, {send, send_sizes, send_offsets, "send"});
+                Status status = check_blocks(members, {send, send_sizes, send_offsets, "send"});
                 if (status.is_ok())
-                    status = check_side(members, {recv, recv_sizes, recv_offsets, "recv"});
+                    status = check_blocks(members, {recv, recv_sizes, recv_offsets, "recv"});
                 if (status.is_ok() && send_sizes[members.own()] != recv_sizes[members.own()]) {
                     return {Code::argument,
                             "the caller sends itself " + std::to_string(send_sizes[members.own()]) +

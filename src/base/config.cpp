@@ -79,32 +79,42 @@ void add_misfit(std::string& misfits,
 
 Result<ParsedConfig> parse_config(const Environment& environment) {
     const Settings settings = collect(environment);
-    const Config defaults;
     ParsedConfig parsed;
     std::string misfits;
     for (const Variable& row : variables()) {
         const std::string_view text = value_of(settings, row.name);
-        const std::string default_value = row.show(defaults);
         if (!text.empty() && !row.parse(text, parsed.config)) {
             add_misfit(misfits, row.name, text, row.whole_type.empty() ? row.type : row.whole_type,
-                       default_value);
+                       row.show(Config{}));
         }
-        parsed.variables.push_back(
-            {std::string(row.name), std::string(row.type), row.show(parsed.config), default_value,
-             text.empty() ? "default" : "environment", std::string(row.meaning)});
     }
     for (const LauncherVariable& row : launcher_variables()) {
         const std::string_view text = value_of(settings, row.name);
         if (!text.empty() && row.fits != nullptr && !row.fits(text)) {
             add_misfit(misfits, row.name, text, row.type, "");
         }
-        parsed.variables.push_back({std::string(row.name), std::string(row.type), std::string(text),
-                                    "", text.empty() ? "not set" : "launcher",
-                                    std::string(row.meaning)});
     }
     if (!misfits.empty()) return Status(Code::config, std::move(misfits));
     parsed.warnings = warnings_for(settings);
     return parsed;
+}
+
+std::vector<VariableState> list_variables(const Config& config, const Environment& environment) {
+    const Settings settings = collect(environment);
+    const Config defaults;
+    std::vector<VariableState> states;
+    for (const Variable& row : variables()) {
+        states.push_back({std::string(row.name), std::string(row.type), row.show(config),
+                          row.show(defaults),
+                          value_of(settings, row.name).empty() ? "default" : "environment",
+                          std::string(row.meaning)});
+    }
+    for (const LauncherVariable& row : launcher_variables()) {
+        const std::string_view text = value_of(settings, row.name);
+        states.push_back({std::string(row.name), std::string(row.type), std::string(text), "",
+                          text.empty() ? "not set" : "launcher", std::string(row.meaning)});
+    }
+    return states;
 }
 
 }  // namespace acp::base

@@ -73,8 +73,6 @@ struct VariableState {
 
 struct ParsedConfig {
     Config config;
-    // In the order of Config's fields, then the variables internal to the launcher.
-    std::vector<VariableState> variables;
     // "ACP_MAILBOXX is not a variable of ACP (did you mean ACP_MAILBOX?)"
     std::vector<std::string> warnings;
 };
@@ -85,6 +83,11 @@ using Environment = std::vector<std::string>;
 // Parses the environment. A value that does not parse is Code::config; the message has the variable, the value and the values
 // that are allowed. An unknown ACP_* name gives a warning with the nearest known name.
 Result<ParsedConfig> parse_config(const Environment& environment);
+
+// All variables, in the order of Config's fields, then those internal to the launcher. For tools: a rank, which may have
+// thousands beside it, makes no such list.
+//   config  what parse_config() made of the environment
+std::vector<VariableState> list_variables(const Config& config, const Environment& environment);
 
 // "64k", "2G", "1048576", "0x1000" -> bytes (k, M, G, T are powers of 1024, any case, optional "B" or "iB");
 // nullopt for anything else, for overflow, and for "20kk".

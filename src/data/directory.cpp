@@ -166,7 +166,12 @@ Status Directories::destroy(const ContainerName& name) {
 void Directories::keep(GlobalAddress address, const Directory& directory) {
     open_heaps(directory);
     const std::lock_guard lock(lock_);
-    Copy& copy = copies_[index_of(address)];
+    if (made_ == nullptr) {
+        made_ = std::make_unique<Copy[]>(kept_max);
+        // release: whoever sees them sees them empty; partner: find()
+        copies_.store(made_.get(), std::memory_order_release);
+    }
+    Copy& copy = made_[index_of(address)];
     KnownTable* room = nullptr;
     if (directory.tables.size() > copy.room_of_tables) {
         const std::uint64_t words = std::bit_ceil(directory.tables.size());
@@ -179,7 +184,8 @@ void Directories::keep(GlobalAddress address, const Directory& directory) {
 
 void Directories::forget(GlobalAddress directory) noexcept {
     const std::lock_guard lock(lock_);
-    Copy& copy = copies_[index_of(directory)];
+    if (made_ == nullptr) return;
+    Copy& copy = made_[index_of(directory)];
     if (relaxed(copy.directory) == directory) copy.directory.store(0, std::memory_order_relaxed);
 }
 
@@ -206,7 +212,9 @@ TablePlace Directories::place_in(const Directory& directory,
     const DirectoryHead& head = directory.head;
     TablePlace place;
     place.id = head.id;
-    place.hash = hash_of_key(static_cast<hash::HashFunction>(head.hash), head.seed, key);
+    place.function = static_cast<hash::HashFunction>(head.hash);
+    place.seed = head.seed;
+    place.hash = hash_of_key(place.function, place.seed, key);
     place.index = table_of(place.hash, head.slots, head.tables);
     place.slots = head.slots;
     place.tables = head.tables;

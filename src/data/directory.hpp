@@ -7,7 +7,6 @@
 // Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -70,6 +69,8 @@ struct TablePlace {
     // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
     allocator::NodeHeap* heap = nullptr;
     table::BlockNumber block = 0;
+    hash::HashFunction function = hash::HashFunction::crc64;  // of the container's keys
+    std::uint64_t seed = 0;
 };
 
 // The copies of one process.
@@ -87,13 +88,18 @@ public:
     [[nodiscard, gnu::always_inline]] bool find(const ContainerName& name,
                                                 std::span<const std::byte> key,
                                                 TablePlace& place) const noexcept {
-        const Copy& copy = copies_[index_of(name.directory)];
+        // acquire: pairs with the release in keep()
+        const Copy* const copies = copies_.load(std::memory_order_acquire);
+        if (copies == nullptr) [[unlikely]]
+            return false;
+        const Copy& copy = copies[index_of(name.directory)];
         // acquire: what belongs to this version; partner: keep()
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) [[unlikely]]
             return false;
-        const auto function = static_cast<hash::HashFunction>(relaxed(copy.hash));
-        place.hash = hash_of_key(function, relaxed(copy.seed), key);
+        place.function = static_cast<hash::HashFunction>(relaxed(copy.hash));
+        place.seed = relaxed(copy.seed);
+        place.hash = hash_of_key(place.function, place.seed, key);
         place.id = relaxed(copy.id);
         // acquire: whoever sees this count sees room for so many; partner: write()
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
@@ -111,7 +117,9 @@ public:
     [[nodiscard]] bool find_table(const ContainerName& name,
                                   std::uint64_t index,
                                   TablePlace& place) const noexcept {
-        const Copy& copy = copies_[index_of(name.directory)];
+        const Copy* const copies = copies_.load(std::memory_order_acquire);  // as in find()
+        if (copies == nullptr) return false;
+        const Copy& copy = copies[index_of(name.directory)];
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) return false;
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
@@ -207,7 +215,11 @@ private:
     Allocator& allocator_;
     std::mutex lock_;
     std::vector<std::unique_ptr<KnownTable[]>> rooms_;  // of all copies, once used
-    std::array<Copy, kept_max> copies_;
+    // kept_max of them, made with the first that is kept: a program without containers does without 32 KiB
+    std::unique_ptr<Copy[]> made_;
+    std::atomic<Copy*> copies_{nullptr};  // those, or nullptr
 };
+
+static_assert(sizeof(Directories) <= 256, "every rank has it, also one without containers");
 
 }  // namespace acp::data

@@ -77,11 +77,12 @@ public:
                                      EntryPlace* entry);
     base::Result<EntryResult> erase(const ContainerName& name, Bytes key);
 
-    // The same at once, if the table of the key is of this node and was used before: run(TableCalls::Here&, place) is one of
-    // TableCalls::find_in() and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    // The same at once, if the table of the key is of this node and was used before: run(Where&, place) is one of TableCalls::find_in()
+    // and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    //   Where TableCalls::Here, or Finding
     //   line  the calling thread's own
     //   key   less than 4 GiB, as all that is put
-    template <typename Run>
+    template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const ContainerName& name,
                                                        Bytes key,
@@ -89,12 +90,12 @@ public:
                                                        const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
-        return tables_.run_at_once(line, place, result,
-                                   [&](TableCalls::Here& here) { return run(here, place); });
+        return tables_.run_at_once<Where>(line, place, result,
+                                          [&](Where& here) { return run(here, place); });
     }
 
     // The same, of an entry of a map or a set, whose place is told: behind all where there is none.
-    template <typename Run>
+    template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const ContainerName& name,
                                                        Bytes key,
@@ -103,8 +104,8 @@ public:
                                                        const Run& run) {
         TablePlace place;
         if (!directories_.find(name, key, place)) return false;
-        if (!tables_.run_at_once(line, place, result,
-                                 [&](TableCalls::Here& here) { return run(here, place); })) {
+        if (!tables_.run_at_once<Where>(line, place, result,
+                                        [&](Where& here) { return run(here, place); })) {
             return false;
         }
         entry = result.record != 0 ? place_by_key(place, key, result)

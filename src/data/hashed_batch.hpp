@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls on many keys of a hashed container. Keys of one table go together: on this node in groups for which the processor fetches memory
-// ahead, to other nodes many in a message, and messages to several tables at once. Any thread; blocks where other nodes are asked.
+// ahead, to other nodes many in a message, and messages to several tables at once. Where the container has one table, which is of this
+// node, nothing of a key is noted elsewhere first: that took as long as to find it. Any thread; blocks where other nodes are asked.
 // Errors: as data/hashed.hpp, of the first key that failed; the others are done.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -33,6 +35,50 @@ public:
 
     // Does what the items of its room say, at most items_max.
     base::Status run();
+
+    // Does calls on keys of a container of one table, which is of this node, at once and without a room. Returns how many: at most
+    // allocator::batch_max, and fewer where the table is elsewhere, or where there was no memory for an entry: run() knows why.
+    //   ask(i, allocator::EntryBatch::One&)      says all but its hash; false: it goes not at once, and so nothing behind it
+    //   tell(i, EntryResult, const char* value)  as EntryBatch::run has it, but for the result
+    template <typename Ask, typename Tell>
+    static std::size_t run_at_once(Hashed& hashed,
+                                   const ContainerName& name,
+                                   BatchKind kind,
+                                   std::size_t count,
+                                   const Ask& ask,
+                                   const Tell& tell) {
+        allocator::EntryBatch batch(kind);
+        TablePlace place;
+        for (std::size_t i = 0; i < std::min<std::size_t>(count, allocator::batch_max); ++i) {
+            allocator::EntryBatch::One one;
+            if (!ask(i, one)) break;
+            const Bytes key(static_cast<const std::byte*>(one.key.data), one.key.bytes);
+            if (i != 0) {
+                one.key.hash = hash_of_key(place.function, place.seed, key);
+            } else {
+                if (!hashed.directories().find(name, key, place) || place.tables != 1 ||
+                    place.heap == nullptr) {
+                    return 0;
+                }
+                one.key.hash = place.hash;
+            }
+            batch.add(one);
+        }
+        if (batch.count() == 0) return 0;
+        local::Hazards& hazards = hashed.tables().gma().hazards();
+        local::Hazards::Lease lease(hazards);
+        TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
+        if (here.table() == 0) return 0;
+        std::size_t done = 0;
+        batch.run(here.tables(), here.table(),
+                  [&](std::uint32_t i, const EntryResult& result, const char* value) {
+                      if (result.effect == Effect::no_room) return false;
+                      tell(i, result, value);
+                      ++done;
+                      return true;
+                  });
+        return done;
+    }
 
 private:
     using Aimed = BatchRoom::Aimed;

@@ -85,23 +85,25 @@ public:
     [[nodiscard]] Allocator& allocator() noexcept { return allocator_; }
 
     // Tables of a heap of this node, while a call of this thread uses one.
-    class Here {
+    //   Tables  allocator::NodeTables, or NodeFinder for a call that only finds
+    template <typename Tables>
+    class HereBy {
     public:
         //   thread  the calling thread's number among those of its process: of a hazard line that it has
         //   place   that of a table of the heap
-        Here(allocator::NodeHeap& heap, std::uint32_t thread, const TablePlace& place) noexcept
+        HereBy(allocator::NodeHeap& heap, std::uint32_t thread, const TablePlace& place) noexcept
             : start_(place.table - table::offset_of(place.block)),
               tables_(heap, thread),
               table_(tables_->is_table(place.block, place.id) ? place.block : 0) {}
 
-        ~Here() = default;
-        Here(const Here&) = delete;
-        Here& operator=(const Here&) = delete;
+        ~HereBy() = default;
+        HereBy(const HereBy&) = delete;
+        HereBy& operator=(const HereBy&) = delete;
 
         // 0: no table of this identity is there.
         [[nodiscard]] table::BlockNumber table() const noexcept { return table_; }
 
-        [[nodiscard]] allocator::NodeTables& tables() noexcept { return tables_; }
+        [[nodiscard]] Tables& tables() noexcept { return tables_; }
 
         [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
             return block == 0 ? 0 : start_ + table::offset_of(block);
@@ -117,12 +119,16 @@ public:
 
     private:
         GlobalAddress start_;  // of the heap's blocks
-        allocator::NodeTables tables_;
+        Tables tables_;
         table::BlockNumber table_;
     };
 
-    // find(), put(), erase() and change() of a table that Here has.
-    [[gnu::always_inline]] static EntryResult find_in(Here& here,
+    using Here = HereBy<allocator::NodeTables>;
+    using Finding = HereBy<allocator::NodeFinder>;
+
+    // find(), put(), erase() and change() of a table that Here has, or Finding.
+    template <typename Where>
+    [[gnu::always_inline]] static EntryResult find_in(Where& here,
                                                       const TablePlace& place,
                                                       Bytes key,
                                                       Room room) {
@@ -160,15 +166,15 @@ public:
                                  Bytes key,
                                  const ChangeWords& words);
 
-    // Calls run(Here&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
+    // Calls run(Where&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
     // and nothing was done.   line  the calling thread's own
-    template <typename Run>
+    template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const TablePlace& place,
                                                        EntryResult& result,
                                                        const Run& run) {
         if (place.heap == nullptr) return false;
-        Here here(*place.heap, gma_.hazards().index_of(line), place);
+        Where here(*place.heap, gma_.hazards().index_of(line), place);
         if (here.table() == 0) return false;
         result = run(here);
         result.record = here.address(result.record);

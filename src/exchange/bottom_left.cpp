@@ -65,9 +65,10 @@ double BottomLeft::lowest(const NodeProblem& problem,
         double next = begin;
         if (rules.is_hop_aware) {
             for (std::uint64_t left = problem.classes()[route_class].links; left != 0;
-                 left &= left - 1)
+                 left &= left - 1) {
                 next = exclusive_[static_cast<std::size_t>(std::countr_zero(left))].earliest(
                     next, height, 1);
+            }
         } else {
             next = exclusive_[route_class].earliest(next, height, 1);
         }

@@ -241,10 +241,10 @@ private:
                                                       Handle order) {
         memory::HazardLine* const line = inline_line();
         if (line == nullptr) return handle_null;
-        const Handle handle = copy_inline<plain>(fast_, *line, target, source, bytes, order);
-        if (handle == handle_null) [[unlikely]]
+        return copy_inline<plain>(fast_, *line, {target, source}, bytes, order, [line] {
             memory::leave(*line);
-        return handle;
+            return handle_null;
+        });
     }
 
     // What can fail to open.

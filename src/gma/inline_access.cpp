@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the inline path that is worth a call: all sizes but 8.
+// The part of the inline path that is worth a jump: all sizes but 8.
 #include "gma/inline_access.hpp"
 
 namespace acp::gma::detail {
+
+namespace {
+
+// Apart from the short moves, which call nothing and so save no registers.
+[[gnu::noinline]] Handle move_many_and_leave(const FastPath& fast,
+                                             memory::HazardLine& line,
+                                             char* to,
+                                             const char* from,
+                                             std::uint64_t bytes) noexcept {
+    local::move_many(to, from, bytes);
+    return done(fast, line, bytes);
+}
+
+}  // namespace
 
 Handle move_and_leave(const FastPath& fast,
                       memory::HazardLine& line,
                       char* to,
                       const char* from,
                       std::uint64_t bytes) noexcept {
-    local::move_bytes(to, from, bytes);
+    if (bytes > local::few_bytes_max) [[unlikely]] {
+        return move_many_and_leave(fast, line, to, from, bytes);
+    }
+    local::move_few(to, from, bytes);
     return done(fast, line, bytes);
 }
 

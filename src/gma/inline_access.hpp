@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The inline path: a copy or an atomic between two places that are mapped here, run by the caller at once.
-// No record, no lock, no system call, no virtual call, no division. It returns 0 for everything it does not
-// do (order not satisfied, not mapped, wild, stale, too long), and has then changed nothing: the caller goes
-// the long way through Issuer::issue. Any thread that owns a hazard line.
+// No record, no lock, no system call, no virtual call, no division. An atomic returns 0, and a copy calls `decline`, for
+// everything they do not do (order not satisfied, not mapped, wild, stale, too long), and have then changed nothing: the caller
+// goes the long way through Issuer::issue. Any thread that owns a hazard line.
 // Figures: ADR 0003. Tests: tests/unit/gma/inline_access_test.cpp.
 #pragma once
+
+#include <span>
 
 #include "gma/command_queue.hpp"
 #include "local/direct.hpp"
@@ -44,69 +46,89 @@ namespace detail {
     return fast.marks.inline_handle.load(std::memory_order_relaxed);
 }
 
-// Out of line, reached by a jump: the short copies then save no registers.
+// Out of line, reached by a jump: the other copies then save no registers.
 [[gnu::noinline]] Handle move_and_leave(const FastPath& fast,
                                         memory::HazardLine& line,
                                         char* to,
                                         const char* from,
                                         std::uint64_t bytes) noexcept;
 
+[[gnu::always_inline]] inline Handle move_at_once(const FastPath& fast,
+                                                  memory::HazardLine& line,
+                                                  char* to,
+                                                  const char* from,
+                                                  std::uint64_t bytes) noexcept {
+    if (local::fits_vectors(bytes)) {
+        local::move_vectors(to, from, bytes);
+        return done(fast, line, bytes);
+    }
+    return move_and_leave(fast, line, to, from, bytes);
+}
+
 }  // namespace detail
 
-// Returns the handle, or 0 with the line left as entered: the long way begins with leaving it.
-template <memory::HazardFence fence>
+// Where a copy goes and where it comes from.
+struct CopyEnds {
+    GlobalAddress target;
+    GlobalAddress source;
+};
+
+// Runs a copy at once and returns its handle; where it may not, returns what `decline` does: that is called with the line
+// entered, which it leaves. The line names the addresses then, so that a function which goes on by declining need keep none of
+// its arguments: it saves no registers.
+//   decline  Handle()
+template <memory::HazardFence fence, typename Decline>
 [[nodiscard, gnu::always_inline]] inline Handle copy_inline(const FastPath& fast,
                                                             memory::HazardLine& line,
-                                                            GlobalAddress target,
-                                                            GlobalAddress source,
+                                                            const CopyEnds& ends,
                                                             std::uint64_t bytes,
-                                                            Handle order) noexcept {
+                                                            Handle order,
+                                                            const Decline& decline) {
+    memory::enter<fence>(line, ends.target, ends.source);
     // acquire: a command ordered after another sees what that one wrote
     if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
-        return 0;
+        return decline();
     }
-    memory::enter<fence>(line, target, source);
-    char* to = nullptr;
-    char* from = nullptr;
-    if (!fast.view.find_direct(target, bytes, to) || !fast.view.find_direct(source, bytes, from))
-        [[unlikely]] {
-        return 0;
+    local::View::DirectEnds places{};
+    if (!fast.view.find_direct(ends.target, ends.source, bytes, places)) [[unlikely]] {
+        return decline();
     }
     if (bytes == 8) [[likely]] {
-        local::move_one<std::uint64_t>(to, from);
+        local::move_one<std::uint64_t>(places.target, places.source);
         return detail::done(fast, line, 8);
     }
     if (bytes > fast.view.inline_bytes_max) [[unlikely]] {
-        return 0;
+        return decline();
     }
-    return detail::move_and_leave(fast, line, to, from, bytes);
+    return detail::move_at_once(fast, line, places.target, places.source, bytes);
 }
 
 // The same of a copy between an address and plain memory of the caller, which needs no entry.
-//   pointer  not null: of a put it is only read
-template <memory::HazardFence fence, bool is_get>
+//   range  its pointer is not null: of a put it is only read
+template <memory::HazardFence fence, bool is_get, typename Decline>
 [[nodiscard, gnu::always_inline]] inline Handle pointer_inline(const FastPath& fast,
                                                                memory::HazardLine& line,
                                                                GlobalAddress address,
-                                                               char* pointer,
-                                                               std::uint64_t bytes,
-                                                               Handle order) noexcept {
-    if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
-        return 0;
-    }
+                                                               std::span<char> range,
+                                                               Handle order,
+                                                               const Decline& decline) {
     memory::enter<fence>(line, address, address);
+    if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
+        return decline();
+    }
+    const std::uint64_t bytes = range.size();
     char* place = nullptr;
     if (!fast.view.find_direct(address, bytes, place) || bytes > fast.view.pointer_bytes_max)
         [[unlikely]] {
-        return 0;
+        return decline();
     }
-    char* const to = is_get ? pointer : place;
-    const char* const from = is_get ? place : pointer;
+    char* const to = is_get ? range.data() : place;
+    const char* const from = is_get ? place : range.data();
     if (bytes == 8) [[likely]] {
         local::move_one<std::uint64_t>(to, from);
         return detail::done(fast, line, 8);
     }
-    return detail::move_and_leave(fast, line, to, from, bytes);
+    return detail::move_at_once(fast, line, to, from, bytes);
 }
 
 // What an atomic takes beside its addresses.
@@ -116,7 +138,7 @@ struct Operands {
     Word expected;  // of compare_swap
 };
 
-// As copy_inline.
+// As copy_inline, but returns 0 where it may not, with the line entered or not.
 // NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
 [[nodiscard, gnu::always_inline]] inline Handle atomic_inline(const FastPath& fast,

@@ -23,7 +23,7 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
       link_(manner.link),
       trace_(manner.trace),
       manner_(manner) {
-    ended_.reserve(ended_min);
+    if (link_ != nullptr) ended_.reserve(ended_min);
 }
 
 bool RemoteCarrier::has_news() const noexcept {

@@ -156,7 +156,7 @@ private:
     remote::Link* link_;
     Trace* trace_;
     Manner manner_;
-    std::vector<remote::Ended> ended_;  // room for ended_min at least
+    std::vector<remote::Ended> ended_;  // with a link room for ended_min at least
     CommandList collected_;
     std::array<Ahead, ahead_max> ahead_{};  // guarded by the lock
     std::size_t ahead_count_ = 0;

@@ -7,8 +7,14 @@
 
 namespace acp::hash {
 
+namespace {
+
+// Not yet known to a call that comes before it is initialised: then tables do it.
+const bool has_multiplication = has_crc64_by_multiplication();
+
+}  // namespace
+
 std::uint64_t crc64(std::span<const std::byte> bytes) noexcept {
-    static const bool has_multiplication = has_crc64_by_multiplication();
     return has_multiplication ? crc64_by_multiplication(bytes) : crc64_by_tables(bytes);
 }
 

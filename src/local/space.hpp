@@ -37,12 +37,12 @@ struct alignas(64) View {
 
     // The slot of the process that an address names; a number beyond all slots for a process of another node.
     [[nodiscard]] std::uint64_t slot_of(GlobalAddress address) const noexcept {
-        return (((address & index_mask) >> offset_bits) - first_index) >> memory::granule_bits;
+        return index_of(address) >> memory::granule_bits;
     }
 
     // The entry of an address of this node, or nullptr.
     [[nodiscard]] memory::TableEntry* entry(GlobalAddress address) const noexcept {
-        const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;
+        const std::uint64_t index = index_of(address);
         return index < index_count ? table + index : nullptr;
     }
 
@@ -50,11 +50,38 @@ struct alignas(64) View {
     [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress address,
                                                        std::uint64_t bytes,
                                                        char*& place) const noexcept {
-        const std::uint64_t index = ((address & index_mask) >> offset_bits) - first_index;
-        if (index >= index_count) [[unlikely]] {
-            return false;
-        }
-        const memory::TableEntry& found = table[index];
+        const std::uint64_t index = index_of(address);
+        return index < index_count && place_in(table[index], address, bytes, place);
+    }
+
+    // The places of the two ends of a copy.
+    struct DirectEnds {
+        char* target;
+        char* source;
+    };
+
+    // find_direct() of both ends. Both entries are known before the first is read, so that the processor reads them side by side.
+    [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress target,
+                                                       GlobalAddress source,
+                                                       std::uint64_t bytes,
+                                                       DirectEnds& ends) const noexcept {
+        const std::uint64_t target_index = index_of(target);
+        const std::uint64_t source_index = index_of(source);
+        return target_index < index_count && source_index < index_count &&
+               place_in(table[target_index], target, bytes, ends.target) &&
+               place_in(table[source_index], source, bytes, ends.source);
+    }
+
+private:
+    // Into the table; index_count and above for a process of another node.
+    [[nodiscard, gnu::always_inline]] std::uint64_t index_of(GlobalAddress address) const noexcept {
+        return ((address & index_mask) >> offset_bits) - first_index;
+    }
+
+    [[nodiscard, gnu::always_inline]] bool place_in(const memory::TableEntry& found,
+                                                    GlobalAddress address,
+                                                    std::uint64_t bytes,
+                                                    char*& place) const noexcept {
         // acquire: pairs with the owner's release of the publication word
         const std::uint64_t size = found.direct_bytes.load(std::memory_order_acquire);
         const std::uint64_t offset =

@@ -47,9 +47,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 // Whether an access lies inside a segment. One comparison checks bounds, process, granule and generation at once, since an
 // address of another generation gives a far larger offset. No sum that could wrap is formed: never offset + access_bytes.
 //   offset  the colourless address minus the segment's start
-[[nodiscard]] inline bool is_within(std::uint64_t offset,
-                                    std::uint64_t segment_bytes,
-                                    std::uint64_t access_bytes) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool is_within(std::uint64_t offset,
+                                                        std::uint64_t segment_bytes,
+                                                        std::uint64_t access_bytes) noexcept {
     return access_bytes <= segment_bytes && offset <= segment_bytes - access_bytes;
 }
 

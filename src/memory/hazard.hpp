@@ -42,8 +42,11 @@ enum class HazardFence {
     processor  // membarrier is not available, or ThreadSanitizer must see the edge
 };
 
+// Inlined always, as leave(): the compiler's measure of what is worth it is the number of callers, not how often they run.
 template <HazardFence fence, typename Line>
-inline void enter(Line& line, GlobalAddress target, GlobalAddress source) noexcept {
+[[gnu::always_inline]] inline void enter(Line& line,
+                                         GlobalAddress target,
+                                         GlobalAddress source) noexcept {
     // release: an owner that reads this source instead of the previous one also sees that the access to the previous one is
     // over; the store of leave() alone does not order this one. Partner: is_named_by().
     line.source.store(source, std::memory_order_release);
@@ -59,7 +62,7 @@ inline void enter(Line& line, GlobalAddress target, GlobalAddress source) noexce
 }
 
 template <typename Line>
-inline void leave(Line& line) noexcept {
+[[gnu::always_inline]] inline void leave(Line& line) noexcept {
     line.target.store(
         0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
 }

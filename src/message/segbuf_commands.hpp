@@ -45,11 +45,6 @@ public:
 
     [[nodiscard]] bool is_empty() const noexcept { return under_way_.empty(); }
 
-    // The command begun last, if it is under way still.
-    [[nodiscard]] gma::Handle last() const noexcept {
-        return under_way_.empty() ? gma::handle_null : under_way_.back().handle;
-    }
-
     // Takes note of those that have ended.
     void forget_ended() {
         while (!under_way_.empty() && gma_->has_ended(under_way_.front().handle)) end_oldest();
@@ -69,7 +64,7 @@ public:
     // How many segments have left their buffers.
     [[nodiscard]] std::uint64_t segments_left() const noexcept { return segments_left_; }
 
-    // Whether the last word was begun, and has not failed behind another command.
+    // Whether the last word was begun.
     [[nodiscard]] bool has_said_goodbye() const noexcept { return has_said_goodbye_; }
 
     // The first failure.
@@ -90,8 +85,6 @@ private:
         base::Status status = gma_->wait_for_one(ended.handle);
         if (status.is_ok()) {
             if (ended.kind == Kind::segment) ++segments_left_;
-        } else if (ended.kind == Kind::goodbye && status.code() == base::Code::order) {
-            has_said_goodbye_ = false;  // it was behind a command of the program that has failed
         } else if (failure_.is_ok()) {
             failure_ = std::move(status);
         }

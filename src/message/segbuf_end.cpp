@@ -280,17 +280,16 @@ void SegbufEnd::probe() {
     tell(Kind::word, offsetof(OwnBlock, probe), 0);
 }
 
-// Stores a word of the partner's block when all that is under way has ended, and wakes who waits there.
+// Stores a word of the partner's block, and wakes who waits there.
 void SegbufEnd::tell(Kind kind, std::uint64_t block_offset, std::uint64_t value) {
     const operations::PutSignal told{there(block_offset), there(block_offset), value};
-    const gma::Handle order = commands_.last();
     commands_.begin(kind, [&] {
         return tools_->gma.issue_invoke({partner(),
                                          operations::put_signal_set_number,
                                          std::as_bytes(std::span(&told, 1)),
                                          {},
                                          nullptr},
-                                        order);
+                                        gma::handle_null);
     });
 }
 
@@ -338,9 +337,11 @@ Status SegbufEnd::disconnect() {
     return {};
 }
 
+// Behind all that was sent. An order would say so too, but fail with any command of the program, and then nobody would say it again.
 void SegbufEnd::say_goodbye() {
-    commands_.forget_ended();
-    if (!commands_.has_said_goodbye()) tell(Kind::goodbye, offsetof(OwnBlock, goodbye), 1);
+    if (commands_.has_said_goodbye()) return;
+    commands_.settle();
+    tell(Kind::goodbye, offsetof(OwnBlock, goodbye), 1);
 }
 
 Status SegbufEnd::begin_free() {

@@ -97,7 +97,7 @@ Result<SlotHandle> Segbufs::make(std::uint32_t partner, Side side, const Segment
     Status status = end->make(tools_, name, side, ring);
     if (status.is_ok()) {
         ++number;
-        return end->slot.handle.load(std::memory_order_relaxed);
+        return ends_.show(*end);
     }
     ends_.give_back(*end);
     return status;

@@ -14,40 +14,18 @@
 
 namespace acp::table {
 
+// The memory, and the words in which a thread names what it reads: all that a find needs. Cheap to copy.
 template <template <class> class Atomic>
-class Ground {
+class ReadGround {
 public:
     using Word = Atomic<std::uint64_t>;
     using Shown = Participant<Atomic>;
 
-    //   blocks        of this thread; outlives this
-    //   participants  of the heap; `own` is this thread's alone
-    //   retire_batch  after so many more blocks out of use this thread looks at what others name
-    Ground(Blocks<Atomic>& blocks,
-           Participants<Atomic> participants,
-           std::uint32_t own,
-           std::uint32_t retire_batch) noexcept
-        : blocks_(blocks),
-          participants_(participants),
-          own_(own),
-          retire_batch_(retire_batch),
-          shown_(participants[own]),
-          base_(blocks.base()),
-          is_fence_paid_by_others_(blocks.order_all() != nullptr) {}
-
-    Ground(const Ground&) = delete;
-    Ground& operator=(const Ground&) = delete;
-    ~Ground() = default;
-
-    [[nodiscard]] Blocks<Atomic>& blocks() const noexcept { return blocks_; }
-
-    [[nodiscard]] const Participants<Atomic>& participants() const noexcept {
-        return participants_;
-    }
-
-    [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
-
-    [[nodiscard]] std::uint32_t retire_batch() const noexcept { return retire_batch_; }
+    //   base   where offset 0 of the heap lies here
+    //   shown  this thread's own
+    //   is_fence_paid_by_others  whoever frees blocks executes a barrier in all threads (Blocks::order_all)
+    ReadGround(char* base, Shown& shown, bool is_fence_paid_by_others) noexcept
+        : base_(base), shown_(shown), is_fence_paid_by_others_(is_fence_paid_by_others) {}
 
     [[nodiscard]] Shown& shown() const noexcept { return shown_; }
 
@@ -83,14 +61,9 @@ public:
         return *reinterpret_cast<Word*>(base_ + place);
     }
 
-    // As table/freeing.hpp.
-    template <typename Unlink>
-    void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
-        table::unlink_and_free(blocks_, shown_.freeing, own_, block, Spare::second_word, unlink);
-    }
-
     // Names a block that this thread is about to read. The caller looks afterwards whether it is still in use.
-    void name(typename Shown::Hazard which, BlockNumber block) const noexcept {
+    [[gnu::always_inline]] void name(typename Shown::Hazard which,
+                                     BlockNumber block) const noexcept {
         if (is_fence_paid_by_others_) [[likely]] {
             // release: what was read of the block named before
             shown_.hazard[which].store(block, std::memory_order_release);
@@ -106,13 +79,56 @@ public:
     }
 
 private:
+    char* base_;
+    Shown& shown_;
+    bool is_fence_paid_by_others_;
+};
+
+template <template <class> class Atomic>
+class Ground : public ReadGround<Atomic> {
+public:
+    using Word = Atomic<std::uint64_t>;
+    using Shown = Participant<Atomic>;
+
+    //   blocks        of this thread; outlives this
+    //   participants  of the heap; `own` is this thread's alone
+    //   retire_batch  after so many more blocks out of use this thread looks at what others name
+    Ground(Blocks<Atomic>& blocks,
+           Participants<Atomic> participants,
+           std::uint32_t own,
+           std::uint32_t retire_batch) noexcept
+        : ReadGround<Atomic>(blocks.base(), participants[own], blocks.order_all() != nullptr),
+          blocks_(blocks),
+          participants_(participants),
+          own_(own),
+          retire_batch_(retire_batch) {}
+
+    Ground(const Ground&) = delete;
+    Ground& operator=(const Ground&) = delete;
+    ~Ground() = default;
+
+    [[nodiscard]] Blocks<Atomic>& blocks() const noexcept { return blocks_; }
+
+    [[nodiscard]] const Participants<Atomic>& participants() const noexcept {
+        return participants_;
+    }
+
+    [[nodiscard]] std::uint32_t own() const noexcept { return own_; }
+
+    [[nodiscard]] std::uint32_t retire_batch() const noexcept { return retire_batch_; }
+
+    // As table/freeing.hpp.
+    template <typename Unlink>
+    void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
+        table::unlink_and_free(blocks_, this->shown().freeing, own_, block, Spare::second_word,
+                               unlink);
+    }
+
+private:
     Blocks<Atomic>& blocks_;
     Participants<Atomic> participants_;
     std::uint32_t own_;
     std::uint32_t retire_batch_;
-    Shown& shown_;
-    char* base_;
-    bool is_fence_paid_by_others_;
 };
 
 // What a call that changes a table shows until it ends.

@@ -35,20 +35,23 @@ public:
     explicit Growth(const Ground<Atomic>& ground) noexcept : ground_(ground), reclaimer_(ground) {}
 
     // Where a find looks. Nothing keeps these buckets from being moved and freed: see is_current().
-    [[nodiscard]] Spot<Atomic> spot_for_find(const Head<Atomic>& head,
-                                             std::uint64_t hash) const noexcept {
+    [[nodiscard, gnu::always_inline]] static Spot<Atomic> spot_for_find(
+        const ReadGround<Atomic>& ground, const Head<Atomic>& head, std::uint64_t hash) noexcept {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
-        auto* first = &array_of(head, root.from).bucket(head.index_of(hash, root.from));
+        const auto bucket_of = [&](std::uint32_t level) {
+            return &ground.array(number_of_array(head, level)).bucket(head.index_of(hash, level));
+        };
+        auto* first = bucket_of(root.from);
         if (root.is_growing() && is_moved(*first)) [[unlikely]] {
-            first = &array_of(head, root.to).bucket(head.index_of(hash, root.to));
+            first = bucket_of(root.to);
         }
         return {word, first};
     }
 
     // Whether what was read in the buckets until now was theirs.
-    [[nodiscard]] static bool is_current(const Head<Atomic>& head,
-                                         const Spot<Atomic>& spot) noexcept {
+    [[nodiscard, gnu::always_inline]] static bool is_current(const Head<Atomic>& head,
+                                                             const Spot<Atomic>& spot) noexcept {
         return (spot.first->link.load(std::memory_order_seq_cst) & link::moved) == 0 &&
                head.root.load(std::memory_order_seq_cst) == spot.root;
     }
@@ -153,8 +156,8 @@ public:
 private:
     static constexpr std::uint64_t moves_per_insertion = 2;
 
-    [[nodiscard]] BlockNumber number_of_array(const Head<Atomic>& head,
-                                              std::uint32_t level) const noexcept {
+    [[nodiscard]] static BlockNumber number_of_array(const Head<Atomic>& head,
+                                                     std::uint32_t level) noexcept {
         return link::next_in(head.arrays[level].load(std::memory_order_acquire));
     }
 

@@ -34,17 +34,56 @@ public:
         bool is_late = false;  // what was read is not the key's place any more: look again
     };
 
-    //   ground  outlives this
-    explicit Search(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
+    // Where a find is in a chain: the first bucket that has slots of the bits of the hash, and those.
+    struct Trail {
+        Bucket<Atomic>* bucket = nullptr;  // nullptr: there is none, and no entry of the key
+        std::uint32_t like = 0;
+    };
+
+    explicit Search(const ReadGround<Atomic>& ground) noexcept : ground_(ground) {}
 
     [[nodiscard, gnu::always_inline]] Entry find(const Head<Atomic>& head,
                                                  const EntryKey& key) const {
         for (;;) {
-            const Spot<Atomic> spot = growth_.spot_for_find(head, key.hash);
+            const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, key.hash);
             const Entry entry = look(head, spot, key, Access::find);
             if (!entry.is_late) [[likely]]
                 return entry;
         }
+    }
+
+    // A find in two steps, so that many take turns while the processor fetches memory: follow(), which has the records fetched that may
+    // be the key's, and find_on().
+    [[nodiscard, gnu::always_inline]] Trail follow(const Head<Atomic>& head,
+                                                   const Spot<Atomic>& spot,
+                                                   std::uint64_t hash) const {
+        const std::uint64_t fragment = slot::fragment_of(hash);
+        Trail trail{spot.first, spot.first->slots_like(fragment, std::memory_order_acquire)};
+        while (trail.like == 0) {
+            const BlockNumber next =
+                link::next_in(trail.bucket->link.load(std::memory_order_acquire));
+            // What is not current now never is again: find_on() begins anew.
+            if (!Growth<Atomic>::is_current(head, spot)) [[unlikely]]
+                return {spot.first, 0};
+            if (next == 0) return {};
+            trail.bucket = &ground_.bucket(next);
+            trail.like = trail.bucket->slots_like(fragment, std::memory_order_acquire);
+        }
+        prefetch(*trail.bucket, trail.like);
+        return trail;
+    }
+
+    //   spot, trail  as follow() had and told
+    [[nodiscard, gnu::always_inline]] Entry find_on(const Head<Atomic>& head,
+                                                    const Spot<Atomic>& spot,
+                                                    const Trail& trail,
+                                                    const EntryKey& key) const {
+        if (trail.bucket == nullptr) return {};
+        const Entry entry = look_for(head, spot, trail, slot::fragment_of(key.hash), Access::find,
+                                     [&](BlockNumber record) {
+                                         return ground_.record(record).has_key(key.data, key.bytes);
+                                     });
+        return entry.is_late ? find(head, key) : entry;
     }
 
     // Looks for a key in a chain.
@@ -62,7 +101,7 @@ public:
                                     std::uint64_t hash,
                                     BlockNumber record) const {
         for (;;) {
-            const Spot<Atomic> spot = growth_.spot_for_find(head, hash);
+            const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, hash);
             const Entry entry = look_for(head, spot, slot::fragment_of(hash), Access::find,
                                          [record](BlockNumber found) { return found == record; });
             if (!entry.is_late) return entry;
@@ -77,10 +116,28 @@ public:
                                                      std::uint64_t fragment,
                                                      Access access,
                                                      const IsIt& is_it) const {
+        const Trail whole{spot.first, spot.first->slots_like(fragment, std::memory_order_acquire)};
+        return look_for(head, spot, whole, fragment, access, is_it);
+    }
+
+    // Has the processor fetch the records that may be those of a key. It is not looked at whether the bucket is in use: what is not
+    // there is not fetched.
+    void prefetch_records(const Bucket<Atomic>& bucket, std::uint64_t fragment) const noexcept {
+        prefetch(bucket, bucket.slots_like(fragment, std::memory_order_relaxed));
+    }
+
+private:
+    // The same from a place of the chain on.
+    template <typename IsIt>
+    [[nodiscard, gnu::always_inline]] Entry look_for(const Head<Atomic>& head,
+                                                     const Spot<Atomic>& spot,
+                                                     Trail trail,
+                                                     std::uint64_t fragment,
+                                                     Access access,
+                                                     const IsIt& is_it) const {
         const bool is_find = access == Access::find;
-        for (Bucket<Atomic>* bucket = spot.first;;) {
-            for (std::uint32_t like = bucket->slots_like(fragment, std::memory_order_acquire);
-                 like != 0; like &= like - 1) {
+        for (auto& [bucket, like] = trail;;) {
+            for (; like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
@@ -102,14 +159,12 @@ public:
             if (next == 0) [[likely]]
                 return {};
             bucket = &ground_.bucket(next);
+            like = bucket->slots_like(fragment, std::memory_order_acquire);
         }
     }
 
-    // Has the processor fetch the records that may be those of a key. It is not looked at whether the bucket is in use: what is not
-    // there is not fetched.
-    void prefetch_records(const Bucket<Atomic>& bucket, std::uint64_t fragment) const noexcept {
-        for (std::uint32_t like = bucket.slots_like(fragment, std::memory_order_relaxed); like != 0;
-             like &= like - 1) {
+    void prefetch(const Bucket<Atomic>& bucket, std::uint32_t like) const noexcept {
+        for (; like != 0; like &= like - 1) {
             const auto& slot = bucket.slots[static_cast<std::uint32_t>(std::countr_zero(like))];
             const char* const record =
                 ground_.address(slot::record_in(slot.load(std::memory_order_relaxed)));
@@ -118,9 +173,7 @@ public:
         }
     }
 
-private:
-    const Ground<Atomic>& ground_;
-    Growth<Atomic> growth_;
+    const ReadGround<Atomic> ground_;
 };
 
 }  // namespace acp::table

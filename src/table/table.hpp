@@ -14,8 +14,8 @@
 // - A table grows while it is used, if it may: a few buckets are moved by each insertion, and none of them waits for the others.
 // - Where there is no memory an insertion says so, and the table is as before. A table that finds none to grow has longer chains.
 //
-// A find is table/search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are freed when
-// nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// A find is table/finder.hpp and search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are
+// freed when nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
 // Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M. Herlihy, N. Shavit, M. Tzafrir,
 // DISC 2008. Tests: tests/unit/table.
 #pragma once
@@ -24,6 +24,7 @@
 #include <cstdint>
 
 #include "table/counting.hpp"
+#include "table/finder.hpp"
 #include "table/first_use.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
@@ -126,7 +127,11 @@ public:
     // The caller has stored where the table made last is.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
-    // Whether a table of this identity begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    // Finds alone.
+    [[nodiscard]] Finder<Atomic> finder() const noexcept { return Finder<Atomic>(ground_); }
+
+    // Whether a table of this identity begins there; it is in use from then on. Of a block that holds something else the answer is as good
+    // as a guess of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
     [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const {
         return offset_of(table) % line_bytes == 0 &&
@@ -149,36 +154,18 @@ public:
     // somebody else destroys it.
     bool destroy(BlockNumber table, std::uint64_t id);
 
-    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
-    // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
+    // As Finder's.
     template <typename Visit>
-    [[gnu::always_inline]] bool find(BlockNumber table,
-                                     const EntryKey& key,
-                                     const Visit& visit) const {
-        return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
+    bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
+        return finder().find(table, key, visit);
     }
 
-    // As find(), with the entry that a walk or a call has told, if it still is there.
-    //   hash  of its key
     template <typename Visit>
     bool find_record(BlockNumber table,
                      std::uint64_t hash,
                      BlockNumber record,
                      const Visit& visit) const {
-        return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
-    }
-
-    // Has the processor fetch what a call on a key of this hash will read: first its bucket, then in a second call its record.
-    [[nodiscard]] Spot<Atomic> prefetch_bucket(BlockNumber table,
-                                               std::uint64_t hash) const noexcept {
-        const Spot<Atomic> spot = Growth<Atomic>(ground_).spot_for_find(ground_.head(table), hash);
-        __builtin_prefetch(spot.first);
-        return spot;
-    }
-
-    //   spot  what prefetch_bucket() said; others may have moved the bucket since
-    void prefetch_record(const Spot<Atomic>& spot, std::uint64_t hash) const noexcept {
-        Search<Atomic>(ground_).prefetch_records(*spot.first, slot::fragment_of(hash));
+        return finder().find_record(table, hash, record, visit);
     }
 
     // Inserts, assigns or replaces. Effects: as Insertion::put
@@ -333,24 +320,6 @@ public:
     bool recover(std::uint32_t dead, const IsDead& is_dead);
 
 private:
-    template <typename Visit>
-    [[gnu::always_inline]] bool show(const typename Search<Atomic>::Entry& entry,
-                                     const Visit& visit) const {
-        if (entry.slot != nullptr) {
-            const BlockNumber number_of_record = slot::record_in(entry.word);
-            auto& record = ground_.record(number_of_record);
-            if (record.is_number()) {
-                const std::uint64_t number = record.number().load(std::memory_order_acquire);
-                visit(reinterpret_cast<const char*>(&number), record.value_bytes, number_of_record);
-            } else {
-                visit(static_cast<const char*>(record.value()), record.value_bytes,
-                      number_of_record);
-            }
-        }
-        ground_.forget(Shown::record);
-        return entry.slot != nullptr;
-    }
-
     template <typename IsIt>
     Effect erase_if(BlockNumber table, std::uint64_t hash, const IsIt& is_it) {
         const Changing<Atomic> changing(ground_, table);

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/cpu.hpp"
 #include "sync/lines.hpp"
 #include "team/signature.hpp"
 
@@ -110,6 +111,11 @@ public:
         return round <= known_finished_ + board_depth;
     }
 
+    // All others have published in a round that is the first one of its call: they have finished those before.
+    void note_all_came(RoundNumber round) noexcept {
+        known_finished_ = std::max(known_finished_, round - 1);
+    }
+
     // For people: the place of a member for which a caller without room waits, or nobody.
     [[nodiscard]] std::uint32_t place_behind(RoundNumber round) const noexcept {
         return first_place([&](std::uint32_t place) {
@@ -134,6 +140,8 @@ public:
         BoardLine& line = line_of(own_, round);
         line.signature = signature;
         store(line.round, round);
+        // The next one comes here from the others' caches while the caller waits for them.
+        os::prefetch_for_write(&line_of(own_, round + 1));
     }
 
     // Whether a member has published in a round.

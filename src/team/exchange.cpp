@@ -75,6 +75,7 @@ bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t
         if (shown == nullptr) return false;
         copy(receive + rank * bytes, shown + begin, bytes);
     }
+    team.note_all_came(round);
     team.finish(round);
     return true;
 }

@@ -65,6 +65,7 @@ private:
                 combiner_.combine(what_.receive, place == 1 ? first : what_.receive, next,
                                   what_.count);
             }
+            team_.note_all_came(round);
         }
         team_.finish(round);
         return true;

@@ -18,6 +18,7 @@ bool read_all(Team& team, RoundNumber round) {
     for (std::uint32_t place = 0; place < count; ++place) {
         if (place != members.own_place() && team.read(place, round, 0) == nullptr) return false;
     }
+    team.note_all_came(round);
     return true;
 }
 

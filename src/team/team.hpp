@@ -156,6 +156,9 @@ public:
         return true;
     }
 
+    // The caller has read what all others have published in a round, the first one of its call.
+    void note_all_came(RoundNumber round) noexcept { board_.note_all_came(round); }
+
     void finish(RoundNumber round) noexcept {
         board_.finish(round);
         ring_near();

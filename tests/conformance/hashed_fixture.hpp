@@ -52,6 +52,13 @@ protected:
                                acp_destroy_map, use);
     }
 
+    // All entries are stored on one rank.
+    template <typename Use>
+    void with_map_of_rank(int rank, const Use& use) {
+        with_shared<acp_map_t>([&] { return acp_create_map(1, &rank, 2, rank); }, acp_destroy_map,
+                               use);
+    }
+
     // The bytes of an element of any rank.
     static std::string bytes_of(const acp_element_t& element) {
         std::string bytes(element.size, '\0');

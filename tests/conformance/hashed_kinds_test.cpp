@@ -45,6 +45,55 @@ TEST_F(HashedTest, a_set_holds_a_key_once) {
         });
 }
 
+// Of all ranks, and of one, whose entries its node's ranks reach at once.
+TEST_F(HashedTest, many_keys_of_a_set_and_a_multiset_are_as_each_alone) {
+    constexpr std::size_t count = 150;
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < count; ++i)
+        keys.push_back("rank " + std::to_string(rank_) + ", key " + std::to_string(i));
+    const auto entries = [&](std::size_t first, std::size_t end, std::uint64_t number) {
+        std::vector<acp_entry_t> some;
+        for (std::size_t i = first; i < end; ++i)
+            some.push_back({keys[i].data(), keys[i].size(), nullptr, 0, number, -7});
+        return some;
+    };
+    const int first_rank = 0;
+    for (const int ranks : {0, 1}) {
+        with_shared<acp_set_t>(
+            [&] { return acp_create_set(ranks, &first_rank, 1, 0); }, acp_destroy_set,
+            [&](acp_set_t set) {
+                auto some = entries(0, 100, 0);
+                EXPECT_EQ(acp_insert_many_set(set, 100, some.data()), 100) << acp_error_message();
+                auto all = entries(0, count, 0);
+                EXPECT_EQ(acp_find_many_set(set, count, all.data()), 100) << acp_error_message();
+                EXPECT_EQ(all[99].result, 1);
+                EXPECT_EQ(all[100].result, 0);
+                EXPECT_EQ(acp_insert_many_set(set, count, all.data()), 50);
+                EXPECT_EQ(all[99].result, 0);
+                EXPECT_EQ(acp_remove_many_set(set, 100, some.data()), 100);
+                EXPECT_EQ(acp_find_many_set(set, count, all.data()), 50);
+            });
+        with_shared<acp_multiset_t>(
+            [&] { return acp_create_multiset(ranks, &first_rank, 1, 0); }, acp_destroy_multiset,
+            [&](acp_multiset_t set) {
+                auto some = entries(0, 100, 3);
+                EXPECT_EQ(acp_add_many_multiset(set, 100, some.data()), 100) << acp_error_message();
+                EXPECT_EQ(some[99].number, 3U);
+                some = entries(0, 100, 4);
+                EXPECT_EQ(acp_add_many_multiset(set, 100, some.data()), 100);
+                EXPECT_EQ(some[99].number, 7U);
+                EXPECT_EQ(acp_remove_all_multiset(set, keys[5].data(), keys[5].size()), 1);
+                auto all = entries(0, count, 77);
+                EXPECT_EQ(acp_find_many_multiset(set, count, all.data()), 99)
+                    << acp_error_message();
+                EXPECT_EQ(all[4].number, 7U);
+                EXPECT_EQ(all[5].result, 0);
+                EXPECT_EQ(all[5].number, 0U);
+                EXPECT_EQ(all[100].result, 0);
+            });
+    }
+}
+
 TEST_F(HashedTest, a_multiset_counts_what_all_ranks_insert) {
     with_shared<acp_multiset_t>(
         [&] { return acp_create_multiset(0, nullptr, 1, 0); }, acp_destroy_multiset,

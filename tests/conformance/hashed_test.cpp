@@ -257,7 +257,7 @@ TEST_F(HashedTest, an_iterator_that_was_changed_is_refused) {
 }
 
 TEST_F(HashedTest, many_keys_at_once_are_as_each_alone) {
-    with_map(2, [this](acp_map_t map) {
+    const auto use = [this](acp_map_t map) {
         constexpr std::size_t count = 700;
         std::vector<std::string> keys;
         std::vector<std::string> values;
@@ -304,7 +304,9 @@ TEST_F(HashedTest, many_keys_at_once_are_as_each_alone) {
         std::uint64_t old = 0;
         EXPECT_EQ(acp_fetch_add_map(map, keys[0].data(), keys[0].size(), 0, &old), 1);
         EXPECT_EQ(old, count / 10);
-    });
+    };
+    with_map(2, use);
+    with_map_of_rank(0, use);
 }
 
 TEST_F(HashedTest, a_call_on_thousands_of_keys_does_each_and_tells_which_failed) {

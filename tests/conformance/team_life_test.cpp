@@ -104,6 +104,7 @@ TEST_F(TeamTest, acp_reset_ends_broken_teams_and_barriers_that_are_late) {
         ASSERT_EQ(acp_allreduce_team(world_, &sum, &sum, 1, ACP_INT32, ACP_SUM), 0)
             << acp_error_message();
         EXPECT_EQ(sum, procs_);
+        sync_ranks();  // else who is still in that call may be told already that the next one has broken the team
         // Broken.
         EXPECT_EQ(rank_ == 0 ? acp_sync_team(world_)
                              : acp_allreduce_team(world_, &sum, &sum, 1, ACP_INT32, ACP_SUM),

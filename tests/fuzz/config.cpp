@@ -42,7 +42,8 @@ Environment entries_of(std::string_view text) {
 }
 
 void read_variables(std::string_view text) {
-    const auto first = base::parse_config(entries_of(text));
+    const Environment entries = entries_of(text);
+    const auto first = base::parse_config(entries);
     require_message(first);
     if (!first.is_ok()) return;
     Environment again;
@@ -51,9 +52,10 @@ void read_variables(std::string_view text) {
     }
     const auto second = base::parse_config(again);
     require(second.is_ok(), "what is shown can be read");
+    const auto shown = base::list_variables(first.value().config, entries);
+    const auto shown_again = base::list_variables(second.value().config, again);
     for (std::size_t i = 0; i < base::variables().size(); ++i) {
-        require(first.value().variables[i].value == second.value().variables[i].value,
-                "what is shown means the same");
+        require(shown[i].value == shown_again[i].value, "what is shown means the same");
     }
 }
 

@@ -39,6 +39,13 @@ by_acpcc() {
     done
 }
 
+# Where the compiler can, a program's object file has the library called through the loader's pointer: acp/export.h.
+check_calls_by_pointer() {
+    [[ $(echo '__has_attribute(noplt)' | cc -E -P -x c - 2>/dev/null) == 1 ]] || return 0
+    readelf -rW "$1" | grep -q ' acp_copy ' || fail "no call of acp_copy in $1"
+    if readelf -rW "$1" | grep -E '(PLT32|CALL26) .* acp_'; then fail "calls through the linkage table in $1"; fi
+}
+
 install_acp
 case $way in
     acpcc)
@@ -50,6 +57,7 @@ case $way in
         [[ $("$prefix/bin/acpcc" --showme:compile) == "-I$prefix/include" ]] || fail "--showme:compile"
         [[ $("$prefix/bin/acpc++" --showme:link) == "-L$prefix/lib"*" -lacp" ]] || fail "--showme:link"
         "$prefix/bin/acpcc" -c "$consumer/consumer.c" -o "$work/space in name.o" || fail "a file name with spaces"
+        check_calls_by_pointer "$work/space in name.o"
         "$prefix/bin/acpcc" --version >/dev/null || fail "--version"
         ;;
     pkg_config)

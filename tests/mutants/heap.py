@@ -84,7 +84,8 @@ MUTANTS = {
         "        (void)change(packed(block, process) | held, 0);\n", "        let_go(block, process);\n"),
     "a block is lent and its loan written over": ("loans.hpp",
         "            if (words_[i].load(std::memory_order_relaxed) == 0 &&\n", "            none = words_[i].load(std::memory_order_relaxed);\n            if ("),
-    "ended for one that is gone, but not freed": ("loans.hpp", "                free(block_in(loan));\n", ""),
+    "ended for one that is gone, but not freed": ("loans.hpp", "begin_to_end(i, loan)) end_at(i, free);",
+        "begin_to_end(i, loan)) words_[i].store(0, std::memory_order_release);"),
 }
 
 if __name__ == "__main__":

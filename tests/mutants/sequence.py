@@ -82,16 +82,14 @@ MUTANTS = {
         "            ground_.unlink_and_free(replaced.block, forget);\n", "            forget();\n"),
     "bodies that the dead did not replace are freed": ("recovery.hpp", "        if (made.block != 0) {\n",
         "        if (made.block != 0 && replaced.block == 0) {\n"),
-    "heads that the dead made stay": ("recovery.hpp",
-        "        ground_.unlink_and_free(made.block,\n"
-        "                                [&] { shown_.head_made.store(0, std::memory_order_release); });\n",
-        "        shown_.head_made.store(0, std::memory_order_release);\n"),
+    "heads that the dead made stay": ("recovery.hpp", "        if (word == 0) return;\n",
+        "        shown_.head_made.store(0, std::memory_order_release);\n        return;\n"),
     "what the dead were freeing stays": ("recovery.hpp",
         "            table::finish_freeing(ground_.blocks(), ground_.participants(), dead_,\n"
-        "                                  [&](BlockNumber block) { return shown_.names(block); });\n",
-        "            shown_.names(0) || true;\n"),
+        "                                  [&](BlockNumber block) { return is_known(block); });\n",
+        "            is_known(0) || true;\n"),
     "what the dead were freeing is freed though a word leads to it": ("recovery.hpp",
-        "[&](BlockNumber block) { return shown_.names(block); });", "[](BlockNumber block) { return block == 0; });"),
+        "[&](BlockNumber block) { return is_known(block); });", "[](BlockNumber block) { return block == 0; });"),
 }
 
 if __name__ == "__main__":

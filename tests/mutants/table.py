@@ -33,6 +33,7 @@ MUTANTS = {
         "        return spot.first != nullptr &&\n"),
     "looked at again too early": ("search.hpp", "                const std::uint64_t again = slot.load(std::memory_order_seq_cst);",
         "                const std::uint64_t again = slot.load(std::memory_order_acquire);"),
+    "a find that comes late finds nothing": ("search.hpp", "                return {spot.first, 0};\n", "                return {};\n"),
     "arrays are not looked at again": ("growth.hpp",
         "            if (head.root.load(std::memory_order_seq_cst) != word) continue;\n", ""),
     "tentative records are moved": ("growth.hpp",
@@ -136,14 +137,14 @@ MUTANTS = {
                                          freeing::signature(word, dead)) {
 """, "        if (blocks.is_kept(block)) {\n"),
     "what is freed already is freed": ("freeing.hpp", "        if (blocks.is_kept(block) && spare_word", "        if (spare_word"),
-    "what the dead were freeing is freed though a word leads to it": ("freeing.hpp", "    if (!is_known(block)) {", "    if (block != 0) {"),
+    "what the dead were freeing is freed though a word leads to it": ("freeing.hpp", "    if (!is_known(block) && ", "    if (block != 0 && "),
     "freed before those that the dead were recovering": ("freeing.hpp",
         "        if (is_recovering(participants, dead)) return false;\n", ""),
     "what the dead were freeing stays": ("reclaimer.hpp",
         "        return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);",
         "        return is_known(0) || true;"),
     "a chain is freed without telling": ("reclaimer.hpp",
-        "                ground_.shown().chain.store(ground_.place_of(first), std::memory_order_relaxed);\n", ""),
+        "                ground_.shown().chain.store(chain::of_link(ground_.place_of(first)),\n                                            std::memory_order_relaxed);\n", ""),
 }
 
 if __name__ == "__main__":

@@ -99,11 +99,10 @@ class Doings(ToolTest):
             self.end(job)
 
     def test_different_calls_of_the_members_of_a_team_are_told_side_by_side(self):
-        job = self.start("-n", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-gather=2", "2:pause",
-                         env={"ACP_CHANNEL_BYTES": "1K"})
+        job = self.start("-n", "3", RANK, "init", "print=ready", "0:team-sync", "1:team-broadcast=2", "2:pause")
         self.assertEqual(job.read_lines(3), ready(3))
         self.ask_until(job, r"\n  rank 0 waits in acp_sync_team on the team of all ranks for \d+\.\d s: for rank [12]\n",
-                       r"\n  rank 1 waits in acp_gather_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")
+                       r"\n  rank 1 waits in acp_broadcast_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")
         self.end(job)
 
     def test_a_member_that_holds_up_those_that_run_ahead_is_named(self):

@@ -168,9 +168,11 @@ Header describe_here(const std::string& command) {
     header.version = acp_version();
     header.date = now_utc();
     header.command = command;
-    base::Result<base::ParsedConfig> parsed = base::parse_config(os::environment());
+    const base::Environment environment = os::environment();
+    base::Result<base::ParsedConfig> parsed = base::parse_config(environment);
     if (parsed.is_ok()) {
-        for (const base::VariableState& variable : parsed.value().variables) {
+        for (const base::VariableState& variable :
+             base::list_variables(parsed.value().config, environment)) {
             if (variable.origin != "default")
                 header.configuration.emplace_back(variable.name, variable.value);
         }

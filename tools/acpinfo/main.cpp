@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/version.hpp"
@@ -96,16 +97,19 @@ int run_memory(const Options& options, const base::Config& config, tool::Json da
     return write_json(data, options.json_file);
 }
 
-int run_variables(const Options& options, const base::ParsedConfig& config, tool::Json data) {
+int run_variables(const Options& options,
+                  const std::vector<base::VariableState>& variables,
+                  tool::Json data) {
     TextStyle style = terminal_style();
     if (!os::is_terminal(standard_output)) style.columns = columns_unlimited;
-    if (options.json_file.empty()) return show(variables_text(config.variables, style));
-    data["variables"] = variables_json(config.variables);
+    if (options.json_file.empty()) return show(variables_text(variables, style));
+    data["variables"] = variables_json(variables);
     return write_json(data, options.json_file);
 }
 
 int run(const Options& options) {
-    auto parsed = base::parse_config(os::environment());
+    const base::Environment environment = os::environment();
+    auto parsed = base::parse_config(environment);
     if (!parsed.is_ok()) {
         std::cerr << "acpinfo: " << parsed.failure().message() << "\n";
         return exit_config;
@@ -114,16 +118,17 @@ int run(const Options& options) {
     for (const std::string& warning : config.warnings)
         std::cerr << "acpinfo: warning: " << warning << "\n";
     tool::Json data{{"version", base::version}, {"warnings", config.warnings}};
-    if (options.wants_variables) return run_variables(options, config, std::move(data));
+    const auto variables = base::list_variables(config.config, environment);
+    if (options.wants_variables) return run_variables(options, variables, std::move(data));
     if (options.wants_memory) return run_memory(options, config.config, std::move(data));
     Report report{build_section(), machine_section(), paths_section(config.config),
                   kernel_section(), hints_section()};
     if (options.json_file.empty()) {
-        report.push_back(configuration_section(config.variables));
+        report.push_back(configuration_section(variables));
         return show(report_text(report, terminal_style()));
     }
     data.update(report_json(report));
-    data["variables"] = variables_json(config.variables);
+    data["variables"] = variables_json(variables);
     return write_json(data, options.json_file);
 }
 

@@ -41,9 +41,7 @@ std::vector<std::string> warnings_of(const Environment& environment) {
 }
 
 VariableState state_of(const Environment& environment, const std::string& name) {
-    const auto parsed = parse_config(environment);
-    EXPECT_TRUE(parsed.is_ok());
-    for (const VariableState& state : parsed.value().variables) {
+    for (const VariableState& state : list_variables(config_of(environment), environment)) {
         if (state.name == name) return state;
     }
     ADD_FAILURE() << name << " is not listed";

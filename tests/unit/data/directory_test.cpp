@@ -124,6 +124,7 @@ TEST_F(DirectoryTest, a_copy_says_where_keys_belong_until_it_is_forgotten) {
     const ContainerName name = write(0, 11, 5);
     TablePlace place;
     EXPECT_FALSE(directories_->find(name, bytes_of("key"), place)) << "nobody has read it";
+    directories_->forget(name.directory);  // nothing is kept yet
     const auto fetched = directories_->fetch(name);
     ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
     EXPECT_EQ(fetched.value().tables.size(), 5U);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "unit/local/test_owner.hpp"
@@ -38,7 +39,7 @@ protected:
     [[nodiscard]] GlobalAddress source_address() const { return owner_.space.starter_address(0); }
 
     Handle copy(GlobalAddress to, GlobalAddress from, std::uint64_t bytes, Handle order = 0) {
-        return copy_inline<fence>(fast_, *line_, to, from, bytes, order);
+        return copy_inline<fence>(fast_, *line_, {to, from}, bytes, order, decline_);
     }
 
     void expect_untouched() const {
@@ -51,12 +52,17 @@ protected:
     local::test::Owner owner_{node_, 0};
     FastPath fast_;
     memory::HazardLine* line_ = nullptr;
+    int declined_ = 0;
+    std::function<Handle()> decline_ = [this] {
+        ++declined_;
+        return handle_null;
+    };
 };
 
 TEST_F(InlineAccessTest, copies_at_once_counts_and_leaves) {
     std::uint64_t bytes_moved = 0;
     std::uint64_t commands = 0;
-    for (const std::uint64_t bytes : {0U, 1U, 4U, 8U, 33U, 4095U, 4096U}) {
+    for (const std::uint64_t bytes : {0U, 1U, 4U, 8U, 15U, 16U, 32U, 33U, 64U, 65U, 4095U, 4096U}) {
         std::memset(target(), 't', 8192);
         EXPECT_EQ(copy(target_address() + 3, source_address() + 5, bytes), open_floor + 4);
         EXPECT_EQ(std::string(target(), 8192),
@@ -105,10 +111,43 @@ TEST_F(InlineAccessTest, leaves_private_memory_of_others_and_memory_no_longer_re
     expect_untouched();
 }
 
+TEST_F(InlineAccessTest, names_the_addresses_of_what_it_declines) {
+    const GlobalAddress wild = ~GlobalAddress{0};
+    const auto expect_named = [&](GlobalAddress to, GlobalAddress from) {
+        EXPECT_EQ(line_->target.load(), to);
+        EXPECT_EQ(line_->source.load(), from);
+        memory::leave(*line_);
+    };
+    EXPECT_EQ(copy(target_address(), source_address(), 8, open_floor + 1), handle_null);
+    expect_named(target_address(), source_address());
+    EXPECT_EQ(copy(target_address(), source_address(), 4097), handle_null);
+    expect_named(target_address(), source_address());
+    EXPECT_EQ(copy(wild, source_address(), 8), handle_null);
+    expect_named(wild, source_address());
+    std::array<char, 8> own{};
+    const auto get = [&](std::uint64_t bytes, Handle order) {
+        return pointer_inline<fence, true>(fast_, *line_, source_address(), {own.data(), bytes},
+                                           order, decline_);
+    };
+    EXPECT_EQ(get(8, open_floor + 1), handle_null);
+    expect_named(source_address(), source_address());
+    EXPECT_EQ(declined_, 4);
+    fast_.view.pointer_bytes_max = 4;
+    EXPECT_EQ(get(8, 0), handle_null);
+    expect_named(source_address(), source_address());
+    EXPECT_EQ(declined_, 5);
+    expect_untouched();
+    EXPECT_EQ(get(4, 0), open_floor + 4);
+    EXPECT_EQ(std::string(own.data(), 8), std::string("ssss") + std::string(4, '\0'));
+    EXPECT_EQ(declined_, 5);
+}
+
 TEST_F(InlineAccessTest, does_nothing_while_it_is_closed) {
     FastPath closed;
-    EXPECT_EQ(copy_inline<fence>(closed, *line_, target_address(), source_address(), 8, 0),
-              handle_null);
+    EXPECT_EQ(
+        copy_inline<fence>(closed, *line_, {target_address(), source_address()}, 8, 0, decline_),
+        handle_null);
+    EXPECT_EQ(declined_, 1);
     expect_untouched();
 }
 

@@ -87,6 +87,12 @@ public:
         return user_.table.insert(table, hashed(key), value_of(value)) == Effect::done;
     }
 
+    bool assign(BlockNumber table, std::uint64_t which, std::uint64_t number) {
+        const std::string key = key_number(which);
+        const std::string value = value_for(key, number);
+        return user_.table.assign(table, hashed(key), value_of(value)) == Effect::done;
+    }
+
     bool erase(BlockNumber table, std::uint64_t which) {
         const std::string key = key_number(which);
         return user_.table.erase(table, hashed(key)) == Effect::done;
@@ -103,6 +109,28 @@ public:
 
     [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
         return user_.table.find(table, hashed(key), [](const char*, std::uint32_t, BlockNumber) {});
+    }
+
+    // Finds the keys 0 .. count-1, each step for all of them. Calls told(which, is_there, is_whole).
+    template <typename Told>
+    void find_in_steps(BlockNumber table, std::uint32_t count, const Told& told) {
+        const Finder<Atomic> finder = user_.table.finder();
+        std::vector<Spot<Atomic>> spots;
+        std::vector<typename Finder<Atomic>::Trail> trails;
+        for (std::uint32_t which = 0; which < count; ++which)
+            spots.push_back(finder.prefetch_bucket(table, hashed(key_number(which)).hash));
+        for (std::uint32_t which = 0; which < count; ++which)
+            trails.push_back(finder.follow(table, spots[which], hashed(key_number(which)).hash));
+        for (std::uint32_t which = 0; which < count; ++which) {
+            const std::string key = key_number(which);
+            bool is_whole = true;
+            const bool is_there =
+                finder.find_on(table, spots[which], trails[which], hashed(key),
+                               [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
+                                   is_whole = is_value_for(key, std::string(value, bytes));
+                               });
+            told(which, is_there, is_whole);
+        }
     }
 
     [[nodiscard]] HashTable<Atomic>& table() { return user_.table; }
@@ -204,9 +232,11 @@ TEST(Concurrency, users_of_buckets_that_are_moved_agree_on_a_weak_memory) {
     });
 }
 
-// A reader stops before any of its accesses; meanwhile an insertion moves the bucket that it looks at, and the entry is erased.
-TEST(Concurrency, an_entry_that_is_moved_and_erased_is_read_whole_or_not_at_all) {
-    constexpr std::uint32_t slots = 4;
+// A reader stops before any of its accesses; meanwhile the bucket that it looks at is moved, and the entry erased or assigned. Nobody
+// inserts until then, so the growth does not end: only the bucket tells that it was moved.
+TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_while_it_is_there) {
+    constexpr std::uint32_t slots = 8;
+    constexpr std::uint32_t read_keys = 8;
     constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
     sched::for_each_death(0, 1, [](const sched::Options& options) {
         SharedHeap shared;
@@ -220,22 +250,76 @@ TEST(Concurrency, an_entry_that_is_moved_and_erased_is_read_whole_or_not_at_all)
             EXPECT_TRUE(actors[1].insert(table, which));
         // the first insertion of a user looks whether the table is to grow, and moves two buckets
         EXPECT_TRUE(actors[2].insert(table, there));
+        const auto is_erased = [](std::uint32_t which) { return which % 2 == 0; };
         const auto read = [&] {
-            for (std::uint32_t which = 0; which < there; ++which) {
-                EXPECT_TRUE(actors[0].is_found_whole(table, key_number(which)))
+            for (std::uint32_t which = 0; which < read_keys; ++which) {
+                const std::string key = key_number(which);
+                EXPECT_TRUE(actors[0].is_found_whole(table, key)) << options.victim_operation;
+                EXPECT_TRUE(is_erased(which) || actors[0].has(table, key))
                     << options.victim_operation;
             }
         };
         const auto change = [&] {
-            EXPECT_TRUE(actors[1].insert(table, there + 1));
-            for (std::uint32_t which = 0; which < there; ++which)
-                EXPECT_TRUE(actors[1].erase(table, which));
+            for (std::uint32_t which = there; which-- > 0;) {
+                EXPECT_TRUE(is_erased(which) ? actors[1].erase(table, which)
+                                             : actors[1].assign(table, which, which + 1));
+            }
         };
         const sched::Outcome outcome = sched::run(options, {read, change});
         EXPECT_EQ(outcome.failure, "");
         EXPECT_EQ(actors[1].table().buckets(table), 2 * slots) << "it grows";
         return outcome.is_victim_hit;
     });
+}
+
+// The steps of many finds take turns, while their buckets are moved and some of the entries are erased.
+TEST(Concurrency, finds_in_steps_see_all_that_stays_and_no_half_value) {
+    constexpr std::uint32_t slots = 4;
+    constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
+    constexpr std::uint32_t staying = there / 2;
+    const auto run = [](std::uint64_t seed, std::uint64_t hash_mask_used) {
+        SharedHeap shared;
+        const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
+        std::deque<Actor<sched::Atomic>> actors;
+        for (std::uint32_t i = 0; i < 3; ++i)
+            actors.emplace_back(shared, participants.data(), i, 1, hash_mask_used);
+        const BlockNumber table = actors[1].table().make({slots, true});
+        actors[1].table().keep();
+        for (std::uint32_t which = 0; which < there; ++which)
+            EXPECT_TRUE(actors[1].insert(table, which));
+        // the first insertion of a user looks whether the table is to grow, and moves two buckets
+        EXPECT_TRUE(actors[2].insert(table, there));
+        const auto read = [&] {
+            for (std::uint32_t turn = 0; turn < 3; ++turn) {
+                actors[0].find_in_steps(
+                    table, there, [&](std::uint32_t which, bool is_there, bool is_whole) {
+                        EXPECT_TRUE(is_whole) << "seed " << seed << ", key " << which;
+                        EXPECT_TRUE(is_there || which >= staying)
+                            << "seed " << seed << ", key " << which;
+                    });
+            }
+        };
+        const auto erase = [&] {
+            EXPECT_TRUE(actors[1].insert(table, there + 1));
+            for (std::uint32_t which = staying; which < there; ++which)
+                EXPECT_TRUE(actors[1].erase(table, which));
+        };
+        const auto insert = [&] {
+            for (std::uint32_t which = there + 2; which < there + 6; ++which)
+                EXPECT_TRUE(actors[2].insert(table, which));
+        };
+        sched::Options options;
+        options.seed = seed;
+        const sched::Outcome outcome = sched::run(options, {read, erase, insert});
+        EXPECT_EQ(outcome.failure, "");
+        actors[0].find_in_steps(table, there, [&](std::uint32_t which, bool is_there, bool) {
+            EXPECT_EQ(is_there, which < staying) << "seed " << seed << ", key " << which;
+        });
+        actors[0].table().destroy(table, 0);
+    };
+    constexpr std::uint64_t one_bucket = ~std::uint64_t{0xffff};
+    sched::for_each_seed(700, [&](std::uint64_t seed) { run(seed, ~std::uint64_t{0}); });
+    sched::for_each_seed(300, [&](std::uint64_t seed) { run(seed, one_bucket); });
 }
 
 // A chain becomes full, is lengthened and moved at once, while others look for room in it.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What only finds, in the tables of one heap: a thread's way to them that costs less to make than that of a thread that changes them
+// (table/table.hpp, which has the contract). One thread at a time.
+// Tests: tests/unit/table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/search.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic = std::atomic>
+class Finder {
+public:
+    using Trail = typename Search<Atomic>::Trail;
+
+    explicit Finder(const ReadGround<Atomic>& ground) noexcept : ground_(ground) {}
+
+    // Whether a table of this identity begins there and was used before (HashTable::is_table). Of a block that holds something else the
+    // answer is as good as a guess of 64 bits.
+    //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
+    [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const noexcept {
+        return offset_of(table) % line_bytes == 0 &&
+               ground_.head(table).mark.load(std::memory_order_acquire) ==
+                   Head<Atomic>::mark_of(table, id);
+    }
+
+    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
+    // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
+    template <typename Visit>
+    [[gnu::always_inline]] bool find(BlockNumber table,
+                                     const EntryKey& key,
+                                     const Visit& visit) const {
+        return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
+    }
+
+    // As find(), with the entry that a walk or a call has told, if it still is there.
+    //   hash  of its key
+    template <typename Visit>
+    bool find_record(BlockNumber table,
+                     std::uint64_t hash,
+                     BlockNumber record,
+                     const Visit& visit) const {
+        return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
+    }
+
+    // Has the processor fetch the bucket of a key of this hash, which others may move afterwards.
+    [[nodiscard, gnu::always_inline]] Spot<Atomic> prefetch_bucket(
+        BlockNumber table, std::uint64_t hash) const noexcept {
+        const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, ground_.head(table), hash);
+        __builtin_prefetch(spot.first);
+        return spot;
+    }
+
+    // Has it fetch the records there that may be the key's: for a change.   spot  what prefetch_bucket() said
+    void prefetch_record(const Spot<Atomic>& spot, std::uint64_t hash) const noexcept {
+        Search<Atomic>(ground_).prefetch_records(*spot.first, slot::fragment_of(hash));
+    }
+
+    // A find in three steps: prefetch_bucket(), follow(), find_on(). What it tells was so at one moment of them.
+    [[nodiscard, gnu::always_inline]] Trail follow(BlockNumber table,
+                                                   const Spot<Atomic>& spot,
+                                                   std::uint64_t hash) const {
+        return Search<Atomic>(ground_).follow(ground_.head(table), spot, hash);
+    }
+
+    template <typename Visit>
+    [[gnu::always_inline]] bool find_on(BlockNumber table,
+                                        const Spot<Atomic>& spot,
+                                        const Trail& trail,
+                                        const EntryKey& key,
+                                        const Visit& visit) const {
+        return show(Search<Atomic>(ground_).find_on(ground_.head(table), spot, trail, key), visit);
+    }
+
+private:
+    template <typename Visit>
+    [[gnu::always_inline]] bool show(const typename Search<Atomic>::Entry& entry,
+                                     const Visit& visit) const {
+        if (entry.slot != nullptr) {
+            const BlockNumber number_of_record = slot::record_in(entry.word);
+            auto& record = ground_.record(number_of_record);
+            if (record.is_number()) {
+                const std::uint64_t number = record.number().load(std::memory_order_acquire);
+                visit(reinterpret_cast<const char*>(&number), record.value_bytes, number_of_record);
+            } else {
+                visit(static_cast<const char*>(record.value()), record.value_bytes,
+                      number_of_record);
+            }
+        }
+        ground_.forget(Participant<Atomic>::record);
+        return entry.slot != nullptr;
+    }
+
+    const ReadGround<Atomic> ground_;
+};
+
+}  // namespace acp::table
