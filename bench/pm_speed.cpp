@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a PM message takes, half a round trip, beside two bare copies through memory that both ranks have mapped, in the same empty loop;
-// batches of both alternate, so that a noisy machine disturbs both alike. And how many messages of 8 bytes all other ranks together bring to rank 0 in
-// a second.
+// How long a PM message takes, half a round trip, beside two bare copies through memory that both ranks have mapped, in the same empty loop, or,
+// between nodes, beside a put with a signal; batches of both alternate, so that a noisy machine disturbs both alike. And how many messages of 8
+// bytes all other ranks together bring to rank 0 in a second.
 //   acprun -n 2 [--nodes 2] pm_speed; acprun -n 9 pm_speed
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,9 +19,9 @@
 
 namespace {
 
-constexpr int rounds = 100;
 constexpr int trips = 300;
 constexpr std::uint64_t burst_messages = 2'000'000;
+constexpr std::uint64_t burst_messages_far = 100'000;
 constexpr std::uint64_t bytes_most = 4096;
 
 struct alignas(64) BareSlot {
@@ -68,7 +69,7 @@ void receive() {
     must(acp_release_pm(pm) == 0);
 }
 
-// Of the two copies: [0] is written by rank 0, [1] by rank 1.
+// By two copies: [0] is written by rank 0, [1] by rank 1.
 struct Bare {
     BareSlot* slots = nullptr;
     std::uint64_t sent = 0;
@@ -87,6 +88,27 @@ struct Bare {
     }
 };
 
+// By a put with a signal to the slot at the start of the other one's starter memory.
+struct Put {
+    BareSlot* own;
+    acp_ga_t other;
+    std::uint64_t received = 0;
+
+    void send(std::size_t bytes) const {
+        const acp_handle_t handle = acp_put_signal(
+            other + offsetof(BareSlot, payload), content.data(), bytes, other, 1, ACP_HANDLE_NULL);
+        must(handle != ACP_HANDLE_NULL);
+        acp_complete(handle);
+    }
+
+    void receive(std::size_t bytes) {
+        ++received;
+        // The gateways of both nodes may need this CPU.
+        while (own->flag.load(std::memory_order_acquire) != received) sched_yield();
+        std::memcpy(content.data(), own->payload, bytes);
+    }
+};
+
 template <typename Send, typename Receive>
 double half_trip(int rank, const Send& send_one, const Receive& receive_one) {
     const auto begin = Clock::now();
@@ -98,30 +120,57 @@ double half_trip(int rank, const Send& send_one, const Receive& receive_one) {
     return ns_since(begin) / trips / 2;
 }
 
-void compare(int rank, Bare* bare, std::size_t bytes) {
+bool is_one_node() {
+    for (int rank = 0; rank < acp_procs(); ++rank)
+        if (acp_query_address(acp_query_starter_ga(rank)) == nullptr) return false;
+    return true;
+}
+
+// Beside another way.
+template <typename Send, typename Receive>
+void compare(int rank,
+             std::size_t bytes,
+             int rounds,
+             const char* other_name,
+             const Send& send_otherwise,
+             const Receive& receive_otherwise) {
     std::vector<double> ours;
-    std::vector<double> bares;
+    std::vector<double> others;
     std::vector<double> ratios;
     for (int round = 0; round < rounds; ++round) {
         ours.push_back(half_trip(
             rank, [&] { send(1 - rank, bytes); }, [] { receive(); }));
-        if (bare == nullptr) continue;
-        bares.push_back(half_trip(
-            rank, [&] { bare->send(rank, bytes); }, [&] { bare->receive(1 - rank, bytes); }));
-        ratios.push_back(ours.back() / bares.back());
+        others.push_back(half_trip(rank, send_otherwise, receive_otherwise));
+        ratios.push_back(ours.back() / others.back());
     }
     if (rank != 0) return;
-    if (bare == nullptr) {
-        std::printf("%5zu B: %9.1f ns half a round trip\n", bytes, median(ours));
-    } else {
-        std::printf("%5zu B: %9.1f ns half a round trip, two bare copies %7.1f, ratio %.2f\n",
-                    bytes, median(ours), median(bares), median(ratios));
-    }
+    std::printf("%5zu B: %9.1f ns half a round trip, %s %9.1f, ratio %.2f\n", bytes, median(ours),
+                other_name, median(others), median(ratios));
     std::fflush(stdout);
 }
 
+void compare_all(int rank) {
+    constexpr int rounds_near = 100;
+    constexpr int rounds_far = 10;
+    Bare bare{static_cast<BareSlot*>(acp_query_address(acp_query_starter_ga(0)))};
+    Put put{static_cast<BareSlot*>(acp_query_address(acp_query_starter_ga(rank))),
+            acp_query_starter_ga(1 - rank)};
+    for (const std::size_t bytes : {8U, 64U, 1024U, 4096U}) {
+        if (is_one_node()) {
+            compare(
+                rank, bytes, rounds_near, "two bare copies", [&] { bare.send(rank, bytes); },
+                [&] { bare.receive(1 - rank, bytes); });
+        } else {
+            compare(
+                rank, bytes, rounds_far, "a put", [&] { put.send(bytes); },
+                [&] { put.receive(bytes); });
+        }
+    }
+}
+
 void burst(int rank, int ranks) {
-    const auto each = burst_messages / static_cast<std::uint64_t>(ranks - 1);
+    const auto each = (is_one_node() ? burst_messages : burst_messages_far) /
+                      static_cast<std::uint64_t>(ranks - 1);
     must(acp_sync() == 0);
     if (rank != 0) {
         for (std::uint64_t i = 0; i < each; ++i) send(0, 8);
@@ -146,12 +195,7 @@ int main(int argc, char** argv) {
     pm = acp_open_pm(0);
     must(pm != ACP_PM_NULL);
     must(acp_sync() == 0);
-    if (acp_procs() == 2) {
-        Bare bare{static_cast<BareSlot*>(acp_query_address(acp_query_starter_ga(0)))};
-        const bool is_near = acp_query_address(acp_query_starter_ga(1 - rank)) != nullptr;
-        for (const std::size_t bytes : {8U, 64U, 1024U, 4096U})
-            compare(rank, is_near ? &bare : nullptr, bytes);
-    }
+    if (acp_procs() == 2) compare_all(rank);
     for (int i = 0; i < 3 && acp_procs() > 1; ++i) burst(rank, acp_procs());
     must(acp_close_pm(pm) == 0);
     must(acp_finalize() == 0);

@@ -232,10 +232,24 @@ public:
         return {path_.room(shape_.payload_offset(line_, held_.wraps)), held_.bytes, held_.tag};
     }
 
+    // What the last receive() that gave a record said of it, for callers who hand the record on: read field by field from here it costs
+    // nothing, while a copy of a ReceivedRecord waits until all stores before it have left the processor.
+    [[nodiscard]] const RecordHead& held() const noexcept { return held_; }
+
     // Whether receive() would give a record.
     [[nodiscard]] bool has_record() const noexcept {
         // relaxed: nobody reads the payload after this
         return fits(path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed));
+    }
+
+    // Whether a record that is not released has come at all, be it behind others that have not. Looks at every line.
+    [[nodiscard]] bool has_any_record() const noexcept {
+        for (std::uint64_t line = line_; line != line_ + shape_.lines(); ++line) {
+            // relaxed: as above
+            const auto& place = path_.word(shape_.header_offset(line));
+            if (key_.fits_header(place.load(std::memory_order_relaxed), line)) return true;
+        }
+        return false;
     }
 
     // Gives the lines of the record of the last receive() back. true: the caller must wake the sender.

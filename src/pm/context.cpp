@@ -30,6 +30,7 @@ Context::Context(gma::Gma& gma,
     : host_(gma, allocator, number),
       address_(pool),
       memory_(host_.pointer_to(host_.process(), pool)),
+      deaths_word_(gma.space().segment().control().deaths),
       pool_(host_, memory_),
       staging_(message_bytes_max) {
     const node::Shape& shape = gma.space().segment().shape();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -138,7 +139,7 @@ private:
     // How many have died, or were lost, so far.
     [[nodiscard]] std::uint32_t deaths() const noexcept {
         // acquire: who has died; partner: node::mark_dead, node::count_loss
-        return host_.gma().space().segment().control().deaths.load(std::memory_order_acquire);
+        return deaths_word_.load(std::memory_order_acquire);
     }
 
     [[nodiscard]] char* reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noexcept;
@@ -155,6 +156,7 @@ private:
     NodeHost host_;
     memory::GlobalAddress address_;
     char* memory_;
+    const std::atomic<std::uint32_t>& deaths_word_;  // of the node
     ReceivePool<NodeHost> pool_;
     std::vector<char> staging_;  // of messages to other nodes
     std::array<OutletSlot, outlets> outlets_;

@@ -271,7 +271,10 @@ void FarOutlet::go_on() {
     if (taking_ != gma::handle_null && host_.gma().has_ended(taking_)) end_taking();
     if (ring_.has_value() && sending_.is_revoked() && sending_.take_refused(refused_))
         ring_.reset();
-    if (ring_.has_value()) ring_->serve();
+    if (ring_.has_value()) {
+        if (is_heard_ && !is_met_) see_that_it_is_met();
+        ring_->serve();
+    }
     while (!refused_.empty() && sending_.has_room() && is_ready()) {
         const std::vector<char>& payload = refused_.front().payload;
         if (!send(payload.data(), payload.size(), PoolRecord::message)) return;
@@ -289,12 +292,28 @@ bool FarOutlet::is_ready() {
         if (taking_ == gma::handle_null) begin_taking();
         return false;
     }
-    if (is_announced_) return true;
+    if (is_announced_) {
+        is_heard_ = is_heard_ || sending_.is_idle();
+        return is_heard_;
+    }
     const Hello hello{
         host_.process(), 0,
         host_.pool_word(host_.process()).load(std::memory_order_relaxed) + cell_offset(index_)};
     is_announced_ = send(&hello, sizeof hello, PoolRecord::hello);
-    return is_announced_;
+    announced_at_ns_ = os::now_ns();
+    return false;
+}
+
+// As if the receiver had asked for the hello.
+void FarOutlet::see_that_it_is_met() noexcept {
+    is_met_ = ring_->is_released(1);
+    const std::uint64_t now_ns = os::now_ns();
+    if (is_met_ || now_ns - announced_at_ns_ < ask_after_ns || !sending_.is_idle()) return;
+    announced_at_ns_ = now_ns;
+    const RingKey key = key_of(taken_.lease, taken_.generation);
+    ring_->path()
+        .word(ring_shape.request_offset())
+        .store(key.request(0), std::memory_order_relaxed);
 }
 
 bool FarOutlet::send(const void* payload, std::uint64_t bytes, PoolRecord tag) {
@@ -336,7 +355,7 @@ void FarOutlet::open() {
                     sizeof credit);
     }
     sending_.begin(taken_);
-    is_announced_ = false;
+    is_announced_ = is_heard_ = is_met_ = false;
     ring_.emplace(FarRingPath(sending_, cell, staging_), ring_shape, key);
 }
 

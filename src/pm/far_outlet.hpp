@@ -198,6 +198,7 @@ private:
     [[nodiscard]] bool send(const void* payload, std::uint64_t bytes, PoolRecord tag);
     [[nodiscard]] bool is_ready();
     void note_full() noexcept;
+    void see_that_it_is_met() noexcept;
 
     NodeHost& host_;
     std::uint32_t process_;
@@ -209,7 +210,11 @@ private:
     std::optional<message::RingSender<FarRingPath>> ring_;
     std::list<FarSending::FarRecord> refused_;  // to be sent again
     std::uint64_t full_since_ns_ = 0;           // 0: there was room
-    bool is_announced_ = false;
+    bool is_announced_ = false;                 // a hello was sent
+    bool is_heard_ = false;                     // and has arrived: nothing else is sent before
+    bool is_met_ =
+        false;  // and was received: it is told again until then, as nobody can ask for it
+    std::uint64_t announced_at_ns_ = 0;
     bool is_closed_ = false;
     bool is_cut_off_ = false;
 };

@@ -77,23 +77,25 @@ public:
 
     // The next message, in place; it stays until release(), which comes before the next receive().
     [[nodiscard]] Message receive() noexcept {
+        end_released();
         for (;;) {
-            const message::ReceivedRecord record = find();
-            if (record.data == nullptr) return {};
+            const char* const data = find();
+            if (data == nullptr) return {};
             Inlet& from = inlet(current_);
-            if (static_cast<PoolRecord>(record.tag) == PoolRecord::message) [[likely]] {
+            if (static_cast<PoolRecord>(from.ring.held().tag) == PoolRecord::message) [[likely]] {
                 is_held_ = true;
-                return {record.data, record.bytes, from.holder};
+                return {data, from.ring.held().bytes, from.holder};
             }
-            if (!meet(from, record)) return {};  // the next call tries again
+            if (!meet(from, data)) return {};  // the next call tries again
             end_record(from);
         }
     }
 
-    // Releases the message of the last receive(): its place may be used again.
+    // Gives the place of the message of receive() back: with the next call, so that the stores this takes, to lines that the sender's processor
+    // has, delay no answer that the caller sends first.
     void release() noexcept {
         is_held_ = false;
-        end_record(inlet(current_));
+        is_release_due_ = true;
     }
 
     // Whether a sender has called. Asked before a sleep, after the barrier that follows its announcement.
@@ -105,6 +107,7 @@ public:
     // Does what the table above says.
     void tend(std::uint64_t now_ns) noexcept {
         now_ns_ = now_ns;
+        end_released();
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
         if (desk().wanted.load(std::memory_order_relaxed) != 0) {
             desk().wanted.store(0, std::memory_order_relaxed);
@@ -118,6 +121,7 @@ public:
     void drop_all() noexcept {
         looked_ = 0;
         is_held_ = false;
+        is_release_due_ = false;
         for (std::uint32_t i = 0; i < leases; ++i) {
             Inlet& of = inlet(i);
             of.is_dropped = true;
@@ -186,50 +190,50 @@ private:
 
     // --- Looking ---
 
-    // The next record: up to burst_max in a row from the same ring, then from the rings after it in turn.
-    [[nodiscard]] message::ReceivedRecord find() noexcept {
+    // The payload of the next record: up to burst_max in a row from the same ring, then from the rings after it in turn.
+    [[nodiscard]] const char* find() noexcept {
         if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
-            const message::ReceivedRecord record = inlet(current_).ring.receive();
-            if (record.data != nullptr) [[likely]] {
+            const char* const data = inlet(current_).ring.receive().data;
+            if (data != nullptr) [[likely]] {
                 ++burst_;
-                return record;
+                return data;
             }
         }
         ++looks_;
-        const message::ReceivedRecord record = look_around();
-        if (record.data != nullptr) return record;
-        if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
+        const char* const data = look_around();
+        if (data != nullptr) return data;
+        if (desk().calls.load(std::memory_order_relaxed) == 0) return nullptr;
         // acquire: partner is NearOutlet::call(); the records are there
         looked_ |= desk().calls.exchange(0, std::memory_order_acquire);
         return look_around();
     }
 
-    [[nodiscard]] message::ReceivedRecord look_around() noexcept {
+    [[nodiscard]] const char* look_around() noexcept {
         const std::uint64_t behind = ~std::uint64_t{0} << 1 << current_;
         for (std::uint64_t rest : {looked_ & behind, looked_ & ~behind}) {
             for (; rest != 0; rest &= rest - 1) {
                 const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
-                const message::ReceivedRecord record = look_at(index);
-                if (record.data != nullptr) return record;
+                const char* const data = look_at(index);
+                if (data != nullptr) return data;
             }
         }
-        return {};
+        return nullptr;
     }
 
-    [[nodiscard]] message::ReceivedRecord look_at(std::uint32_t index) noexcept {
+    [[nodiscard]] const char* look_at(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        const message::ReceivedRecord record = of.ring.receive();
-        if (record.data == nullptr) {
+        const char* const data = of.ring.receive().data;
+        if (data == nullptr) {
             // The sender of a ring that is not watched calls after its next record.
             if (!of.is_watched) looked_ &= ~bit_of(index);
-            return {};
+            return nullptr;
         }
         current_ = index;
         burst_ = 1;
         of.last_look = looks_;
         if (!of.is_watched) [[unlikely]]
             watch(index);
-        return record;
+        return data;
     }
 
     // Begins to watch a ring. If watched_max are watched already it replaces one that was silent for idle_looks_max; if there is no such
@@ -258,12 +262,16 @@ private:
         looked_ |= bit_of(index);
     }
 
-    [[nodiscard]] bool meet(Inlet& of, const message::ReceivedRecord& record) noexcept {
+    [[nodiscard]] bool meet(Inlet& of, const char* record) noexcept {
         Hello hello;
-        std::memcpy(&hello, record.data, sizeof hello);
+        std::memcpy(&hello, record, sizeof hello);
         if (!host_.meet(of.ring.path(), hello, current_)) return false;
         of.holder = hello.process;
         return true;
+    }
+
+    void end_released() noexcept {
+        if (std::exchange(is_release_due_, false)) end_record(inlet(current_));
     }
 
     void end_record(Inlet& of) noexcept {
@@ -428,14 +436,14 @@ private:
             lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Whether all that was sent under a lease was received; nobody writes any more. If the holder is not known, no record of it was received:
-    // then, if the count was overwritten, recover() tells whether one was sent.
+    // Nobody writes. Of a holder that is not known nothing was received; where its first record or its counts were overwritten, the ring tells
+    // that nothing else was sent.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         if (lease(index).is_used_up(of.ring.released())) return true;
-        if (of.holder != nobody || !lease(index).is_count_damaged()) return false;
+        if (of.holder != nobody) return false;
         of.ring.recover();
-        return !of.ring.has_record();
+        return !of.ring.has_any_record();
     }
 
     // Whether the holder writes into the ring now; if the holder is nobody (not known): whether any process does.
@@ -455,13 +463,14 @@ private:
     Host& host_;
     char* memory_;
     std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
-    std::uint64_t looked_ = 0;   // a bit for each ring that is watched, or whose sender called
-    std::uint64_t chosen_ = 0;   // a bit for each lease that is to be revoked
-    std::uint32_t current_ = 0;  // the ring that gave the last record
-    std::uint32_t burst_ = 0;    // how many records it gave in a row
-    bool is_held_ = false;       // a message of that ring is between receive() and release()
-    std::uint32_t watched_ = 0;  // how many rings are watched
-    std::uint64_t looks_ = 0;    // how often all of them were looked at
+    std::uint64_t looked_ = 0;     // a bit for each ring that is watched, or whose sender called
+    std::uint64_t chosen_ = 0;     // a bit for each lease that is to be revoked
+    std::uint32_t current_ = 0;    // the ring that gave the last record
+    std::uint32_t burst_ = 0;      // how many records it gave in a row
+    bool is_held_ = false;         // a message of that ring is between receive() and release()
+    bool is_release_due_ = false;  // of that message, which is no longer held
+    std::uint32_t watched_ = 0;    // how many rings are watched
+    std::uint64_t looks_ = 0;      // how often all of them were looked at
     std::uint64_t now_ns_ = 0;
 };
 

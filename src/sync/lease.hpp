@@ -16,7 +16,7 @@
 // writer, not in the lease: a holder that does not yet know that its lease is another's must not touch the lease.
 //
 // WORDS OVERWRITTEN. The state has a check. A holder that finds nonsense comes again later; the owner puts the state back where it knows
-// the holder, and else revokes. A note, and what was written, are told twice: where the two words differ, the holder is taken for one who
+// the holder, and else revokes; the holder that finds this with its generation, which nobody else has, adds who it is. A note, and what was written, are told twice: where the two words differ, the holder is taken for one who
 // writes, until it tells them anew with its next write.
 //
 // WHEN A SIDE DIES OR STOPS. take() is one instruction. A holder that stops between enter() and leave() keeps the lease. Of a holder that
@@ -145,7 +145,7 @@ struct StandardFence {
 template <template <class> class Atomic = std::atomic>
 struct LeaseWords {
     Atomic<std::uint64_t> state{
-        0};  // LeaseState. Writers: takers (free -> held), the owner (the rest)
+        0};  // LeaseState. Writers: takers (free -> held), a holder that is not known (itself), the owner (the rest)
     Atomic<std::uint64_t> written{
         0};  // units. Writers: the holder; the owner, where nobody holds it
     Atomic<std::uint64_t> inverse{0};  // all bits of written inverted. Writers: likewise
@@ -195,12 +195,6 @@ public:
                words_.inverse.load(std::memory_order_relaxed) == ~used;
     }
 
-    // Whether the two words that tell what was written differ.
-    [[nodiscard]] bool is_count_damaged() const noexcept {
-        return words_.written.load(std::memory_order_relaxed) !=
-               ~words_.inverse.load(std::memory_order_relaxed);
-    }
-
     // Makes it held: ends a begin_revoke() that came too early.
     void give_back(std::uint32_t generation, std::uint32_t holder) noexcept {
         words_.state.store(made(LeaseKind::held, generation, holder).word(),
@@ -241,6 +235,8 @@ public:
         if (now == mine) [[likely]]
             return LeaseEntry::open;
         note.end();
+        if (is_of_nobody(now) && now.generation() == mine.generation())
+            (void)change(now, made(LeaseKind::revoking, mine.generation(), mine.holder()));
         const bool is_undecided = !now.is_sound() || now.generation() == mine.generation();
         return is_undecided ? LeaseEntry::not_now : LeaseEntry::revoked;
     }
@@ -263,6 +259,11 @@ private:
                                   std::uint32_t generation,
                                   std::uint32_t holder) const noexcept {
         return {kind, generation, holder, number_};
+    }
+
+    // The owner found nonsense, and does not know the holder.
+    [[nodiscard]] static bool is_of_nobody(LeaseState state) noexcept {
+        return state.is_sound() && state.kind() == LeaseKind::revoking && state.holder() == 0;
     }
 
     [[nodiscard]] bool change(LeaseState from, LeaseState to) noexcept {

@@ -34,8 +34,9 @@ public:
             const int to = static_cast<int>(random.below(pm_ranks));
             (void)send(to, number_[to], random.chance(5) ? 8000 : 64);
             (void)receive();
-            // Some wait for what comes, as programs do.
-            if (random.chance(1)) (void)acp_wait_pm(pm_, 100'000);
+            // Some wait for what comes, as programs do: for ever, when the kill is sure to end it.
+            if (random.chance(1))
+                must(acp_wait_pm(pm_, turn < 2000 ? 100'000 : -1) >= 0, "acp_wait_pm");
         }
         go_on_with_others();
         void* buffer = nullptr;

@@ -190,6 +190,8 @@ TEST(Lease, with_a_nonsense_state_belongs_to_its_holder_until_the_owner_has_deci
             continue;
         }
         ASSERT_TRUE(lease.begin_revoke(lease.state(), 7));
+        ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::not_now);
+        ASSERT_EQ(lease.state().holder(), 3U) << "the holder has said who it is";
         ASSERT_TRUE(lease.is_used_up(0));
         lease.make_free(8);
         ASSERT_EQ(lease.enter(mine, note, here, by_each), LeaseEntry::revoked);
