@@ -28,6 +28,8 @@
 #include "node/member.hpp"
 #include "team/teams.hpp"
 
+#include "execution/plans.hpp"
+
 namespace acp::api {
 
 struct Library {
@@ -52,6 +54,8 @@ struct Library {
     std::unique_ptr<message::Segbufs> segbufs;
     std::uint64_t segbuf_handles_made = 0;  // likewise
     std::unique_ptr<team::Teams> teams;
+    std::unique_ptr<execution::Plans> plans;
+    execution::Plans::HandlesMade plan_handles_made;  // likewise
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).
