@@ -82,11 +82,20 @@ ACP_API int acp_free_pattern(acp_pattern_t pattern);
  *   network  NULL: messages to other nodes go longest first. Else the text of a network (docs/exchange.md), such as "preset tofu 4 4",
  *            a torus whose nodes are the members by team rank: then they go in the order, and in the pieces, of the planner of
  *            scheduled exchanges, as if each member sent what the caller sends. It changes nothing of what arrives.
- * Returns ACP_PLAN_NULL after a failure, which is one on all members, but for a network that is refused and ACP_ERR_STALE: that has told
- * nobody. ACP_ERR_MISMATCH (sends and receives of two members do not fit: which, is told to the receiver), ACP_ERR_ARGUMENT (targets of one
+ * Returns ACP_PLAN_NULL after a failure, which is one on all members, but for ACP_ERR_STALE, which has told nobody. ACP_ERR_MISMATCH (sends and receives of two members do not fit: which, is told to the receiver), ACP_ERR_ARGUMENT (targets of one
  * member overlap; the network), ACP_ERR_ADDRESS (the target of a copy is no memory of its owner), ACP_ERR_MEMORY (a heap has no room),
  * ACP_ERR_PEER, ACP_ERR_STATE. */
 ACP_API acp_plan_t acp_compile_pattern(acp_pattern_t pattern, const char* network);
+
+/* Writes the order in which a plan hands messages to other nodes to a file of the caller, and what the planner has predicted. Each member saves
+ * its own. Returns 0, or -1: ACP_ERR_SYSTEM (the file cannot be written). */
+ACP_API int acp_save_plan(acp_plan_t plan, const char* path);
+
+/* acp_compile_pattern in the order that a plan had which acp_save_plan has written to `path`, of the same member of a team of the same size, and of a
+ * pattern that sends messages of the same sizes to the same members; in another job too. Returns ACP_PLAN_NULL after a failure, which is one on
+ * all members: also ACP_ERR_MISMATCH (it was saved for another pattern), ACP_ERR_ARGUMENT (the file is no saved plan), ACP_ERR_SYSTEM (it
+ * cannot be read), ACP_ERR_LIMIT (it has more than 64 MiB). */
+ACP_API acp_plan_t acp_load_plan(acp_pattern_t pattern, const char* path);
 
 /* Begins an exchange. Does not wait for other ranks. Returns 0, or -1: ACP_ERR_STATE (it was started, and its end was not told),
  * ACP_ERR_PEER. */

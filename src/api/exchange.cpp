@@ -99,6 +99,20 @@ acp_plan_t acp_compile_pattern(acp_pattern_t pattern, const char* network) {
     });
 }
 
+int acp_save_plan(acp_plan_t plan, const char* path) {
+    return run_status("acp_save_plan", plan,
+                      [&](Plans& plans) { return plans.save(number_of(plan), path); });
+}
+
+acp_plan_t acp_load_plan(acp_pattern_t pattern, const char* path) {
+    constexpr const char* call = "acp_load_plan";
+    return api::run<Gravity::misuse_ends>(call, ACP_PLAN_NULL, [&]() -> Result<acp_plan_t> {
+        auto made = library().plans->load(number_of(pattern), path);
+        if (!made.is_ok()) return named(call, pattern, std::move(made).failure());
+        return handle_of<acp_plan_t>(made.value());
+    });
+}
+
 int acp_start_plan(acp_plan_t plan) {
     return run_status("acp_start_plan", plan,
                       [&](Plans& plans) { return plans.start(number_of(plan)); });

@@ -52,16 +52,16 @@ std::string Compiler::name_of(std::uint32_t rank) const {
            std::to_string(gma_.space().segment().rank_of(process)) + ")";
 }
 
-Result<PlanRoutes> Compiler::compile() {
-    Status status = make_block();
-    const Summary own{code_of(status), block_, layout_.receivers.size()};
+Result<PlanRoutes> Compiler::compile(Status own) {
+    Status status = own.is_ok() ? make_block() : std::move(own);
+    const Summary summary{code_of(status), block_, layout_.receivers.size()};
     summaries_.resize(team_.members().size());
-    if (!team::all_gather(team_, bytes_of(own), reinterpret_cast<char*>(summaries_.data()),
-                          sizeof own)) {
+    if (!team::all_gather(team_, bytes_of(summary), reinterpret_cast<char*>(summaries_.data()),
+                          sizeof summary)) {
         return team_.failure();
     }
     std::vector<std::uint64_t> codes;
-    for (const Summary& summary : summaries_) codes.push_back(summary.code);
+    for (const Summary& each : summaries_) codes.push_back(each.code);
     status = agreed(std::move(status), codes);
     if (status.is_ok()) {
         if (!exchange_entries()) return team_.failure();

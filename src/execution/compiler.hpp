@@ -45,9 +45,10 @@ public:
     Compiler& operator=(const Compiler&) = delete;
     ~Compiler() = default;
 
+    //   own  a failure of the caller, which all are told
     // The routes, where all members have theirs. Errors: mismatch, argument, address, memory, unsupported, peer; and what breaks the team.
     // Throws std::bad_alloc, which breaks the team.
-    base::Result<PlanRoutes> compile();
+    base::Result<PlanRoutes> compile(base::Status own);
 
 private:
     // What each member tells all.

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "exchange/network_text.hpp"
+#include "exchange/order_text.hpp"
 #include "node/wait.hpp"
+#include "os/text_file.hpp"
 #include "team/collectives.hpp"
 
 #include "execution/compiler.hpp"
@@ -24,6 +26,8 @@ using team::Signature;
 
 namespace {
 
+constexpr std::uint64_t saved_bytes_max = std::uint64_t{64} << 20;
+
 // A moment, where each rank has a CPU.
 int looks_of(const node::Segment& segment) noexcept {
     constexpr int looks_alone = 2000;
@@ -40,14 +44,36 @@ std::vector<const PatternMessage*> sent_of(const Pattern& pattern) {
     return sent;
 }
 
-Result<exchange::SendOrder> order_of(const Pattern& pattern,
-                                     std::span<const PatternMessage* const> sent,
-                                     const exchange::NetworkModel* network) {
+std::vector<exchange::SentMessage> messages_of(const Pattern& pattern) {
     std::vector<exchange::SentMessage> messages;
-    messages.reserve(sent.size());
-    for (const PatternMessage* const one : sent) messages.push_back({one->partner, one->bytes});
+    for (const PatternMessage* const one : sent_of(pattern))
+        messages.push_back({one->partner, one->bytes});
+    return messages;
+}
+
+Result<exchange::SendOrder> order_on(const char* network,
+                                     const team::Membership& members,
+                                     std::span<const exchange::SentMessage> messages) {
     if (network == nullptr) return exchange::longest_first(messages);
-    return exchange::planned_order(*network, pattern.members().own(), messages);
+    auto model = exchange::network_from_text(network);
+    if (!model.is_ok()) return std::move(model).failure().within("the network");
+    if (model.value().nodes != members.size()) {
+        return Status(Code::argument, "the network has " + std::to_string(model.value().nodes) +
+                                          " nodes, and the team " + std::to_string(members.size()) +
+                                          " members");
+    }
+    auto order = exchange::planned_order(model.value(), members.own(), messages);
+    if (!order.is_ok()) return std::move(order).failure().within("the network");
+    return order;
+}
+
+Result<exchange::SendOrder> order_in(const char* path, const exchange::OrderOwner& owner) {
+    if (path == nullptr) return Status(Code::argument, "the path is NULL");
+    auto text = os::read_whole_file(path, saved_bytes_max);
+    if (!text.is_ok()) return std::move(text).failure();
+    auto order = exchange::order_from_text(text.value(), owner);
+    if (!order.is_ok()) return std::move(order).failure().within(path);
+    return order;
 }
 
 SendLayout layout_of(const local::Space& space,
@@ -115,31 +141,37 @@ Status Plans::free_pattern(PatternHandle handle) {
 Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
     const Use<PatternEntry> use(patterns_.find(handle));
     if (!use.is_ok()) return use.why("pattern");
-    if (network == nullptr) return compile_in(use.entry(), nullptr);
-    auto model = exchange::network_from_text(network);
-    if (!model.is_ok()) return std::move(model).failure().within("the network");
-    return compile_in(use.entry(), &model.value());
+    const Pattern& pattern = *use.entry().pattern;
+    auto messages = messages_of(pattern);
+    auto order = order_on(network, pattern.members(), messages);
+    return compile_in(use.entry(), std::move(messages), std::move(order));
 }
 
-Result<PlanHandle> Plans::compile_in(PatternEntry& entry, const exchange::NetworkModel* network) {
+Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
+    const Use<PatternEntry> use(patterns_.find(handle));
+    if (!use.is_ok()) return use.why("pattern");
+    const team::Membership& members = use.entry().pattern->members();
+    auto messages = messages_of(*use.entry().pattern);
+    auto order = order_in(path, {members.own(), members.size(), messages});
+    return compile_in(use.entry(), std::move(messages), std::move(order));
+}
+
+// The members meet whether there is an order or not.
+Result<PlanHandle> Plans::compile_in(const PatternEntry& entry,
+                                     std::vector<exchange::SentMessage> messages,
+                                     Result<exchange::SendOrder> order) {
     const Pattern& pattern = *entry.pattern;
-    const std::uint32_t size = pattern.members().size();
-    if (network != nullptr && network->nodes != size) {
-        return Status(Code::argument, "the network has " + std::to_string(network->nodes) +
-                                          " nodes, and the team " + std::to_string(size) +
-                                          " members");
-    }
     const auto sent = sent_of(pattern);
-    auto order = order_of(pattern, sent, network);
-    if (!order.is_ok()) return std::move(order).failure().within("the network");
-    const SendLayout layout = layout_of(gma_.space(), pattern, sent, order.value());
+    Status refusal = order.is_ok() ? Status() : std::move(order).failure();
+    const SendLayout layout =
+        refusal.is_ok() ? layout_of(gma_.space(), pattern, sent, order.value()) : SendLayout();
     PlanEntry* const plan = plans_.take();
     if (plan == nullptr) return Status(Code::limit, "this process has too many plans");
-    Status refusal;
     auto status = teams_.run(
         entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
             Compiler compiler(gma_, allocator_, team, pattern, sent, layout);
-            auto routes = compiler.compile();
+            auto routes = compiler.compile(std::move(refusal));
+            refusal = {};
             if (routes.is_ok()) {
                 plan->rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
             } else {
@@ -154,8 +186,20 @@ Result<PlanHandle> Plans::compile_in(PatternEntry& entry, const exchange::Networ
         return status;
     }
     plan->team = entry.team;
+    plan->member = pattern.members().own();
+    plan->members = pattern.members().size();
+    plan->sent = std::move(messages);
     plan->order = std::move(order).value();
     return plans_.show(*plan);
+}
+
+Status Plans::save(PlanHandle handle, const char* path) {
+    const Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    if (path == nullptr) return {Code::argument, "the path is NULL"};
+    const PlanEntry& plan = use.entry();
+    return os::write_whole_file(
+        path, exchange::text_of(plan.order, {plan.member, plan.members, plan.sent}));
 }
 
 Result<bool> Plans::test(PlanHandle handle) {

@@ -9,10 +9,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
-#include "exchange/network_model.hpp"
+#include "exchange/send_order.hpp"
 #include "gma/gma.hpp"
 #include "message/slots.hpp"
 #include "team/teams.hpp"
@@ -56,8 +57,15 @@ public:
     base::Status free_pattern(PatternHandle handle);
 
     //   network  text; nullptr: none
-    // Errors: stale, argument and limit (of the network), and those of Compiler::compile.
+    // Errors: stale; argument and limit (of the network), and those of Compiler::compile, are told to all members.
     base::Result<PlanHandle> compile(PatternHandle handle, const char* network);
+
+    // compile() in the order of a plan that was saved. Errors: stale; argument, mismatch, limit, system (the file), and those of
+    // Compiler::compile, are told to all members.
+    base::Result<PlanHandle> load(PatternHandle handle, const char* path);
+
+    // Errors: stale, state, system.
+    base::Status save(PlanHandle handle, const char* path);
 
     base::Status start(PlanHandle handle) {
         const Use<PlanEntry> use(plans_.find(handle));
@@ -90,7 +98,10 @@ private:
         message::SlotEntry slot;
         std::atomic<bool> is_busy{false};
         team::TeamHandle team = team::no_team;
-        exchange::SendOrder order;
+        std::uint32_t member = 0;  // of so many
+        std::uint32_t members = 0;
+        std::vector<exchange::SentMessage> sent;
+        exchange::SendOrder order;  // of these
         std::unique_ptr<Rounds> rounds;
     };
 
@@ -129,8 +140,9 @@ private:
 
     static base::Status none(const char* what);
     static base::Status busy(const char* what);
-    base::Result<PlanHandle> compile_in(PatternEntry& pattern,
-                                        const exchange::NetworkModel* network);
+    base::Result<PlanHandle> compile_in(const PatternEntry& pattern,
+                                        std::vector<exchange::SentMessage> messages,
+                                        base::Result<exchange::SendOrder> order);
     base::Status release(PlanEntry& plan);
 
     gma::Gma& gma_;
