@@ -75,6 +75,26 @@ ACP_API int acp_add_copy_pattern(acp_pattern_t pattern,
                                  const void* source,
                                  size_t size);
 
+/* A Cartesian grid of the team's members, and the caller's part of an array that is divided among them: its points and, around them, a halo,
+ * which holds copies of the neighbours' outermost points. Along each dimension there may be members with more points than others. Read by the
+ * call alone. */
+typedef struct {
+    int dimensions;     /* 1 .. 8; the last one varies fastest, in team ranks and in the array */
+    const int* members; /* along each dimension; multiplied, all of the team */
+    const int*
+        periodic; /* for each: not 0: its last member is a neighbour of the first; NULL: nowhere */
+    const size_t* points; /* for each: of the caller's part, without halo, 1 or more */
+    const size_t* halo;   /* for each: points of the halo on each side, 0 .. points */
+    size_t point_size;    /* bytes */
+    int reach; /* 1: neighbours beyond faces; 2: beyond edges too; ...; `dimensions`: also beyond corners */
+} acp_grid_t;
+
+/* Adds what fills the halo of an array: a message to and from each neighbour. They are packed and unpacked by the plan; those that lie side by
+ * side need not be. All members add their part, and in the same order where a pattern has several.
+ *   array  points + 2 * halo points in each dimension; the first one is of the halo
+ * Returns 0, or -1: ACP_ERR_ARGUMENT, ACP_ERR_LIMIT; then nothing is added. */
+ACP_API int acp_add_halo_pattern(acp_pattern_t pattern, void* array, const acp_grid_t* grid);
+
 /* Frees a pattern; plans made of it stay. Returns 0 or -1. */
 ACP_API int acp_free_pattern(acp_pattern_t pattern);
 

@@ -11,6 +11,7 @@
 #include "api/library.hpp"
 #include "api/team_calls.hpp"
 #include "base/format.hpp"
+#include "exchange/grid_halo.hpp"
 #include "gma/commands.hpp"
 
 #include <acp/exchange.h>
@@ -54,6 +55,31 @@ int add_to(const char* call, acp_pattern_t pattern, const Add& add) noexcept {
                       [&](Plans& plans) { return plans.add(number_of(pattern), add); });
 }
 
+Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
+    if (grid == nullptr || grid->members == nullptr || grid->points == nullptr ||
+        grid->halo == nullptr) {
+        return Status(base::Code::argument, "grid, or one of its lists, is NULL");
+    }
+    const int most = static_cast<int>(exchange::grid_dimensions_max);
+    if (grid->dimensions < 1 || grid->dimensions > most || grid->reach < 1) {
+        return Status(base::Code::argument,
+                      "dimensions is 1 .. " + std::to_string(most) + ", and reach 1 or more");
+    }
+    exchange::GridShape shape;
+    shape.point_bytes = grid->point_size;
+    shape.reach = static_cast<std::uint32_t>(grid->reach);
+    for (int d = 0; d < grid->dimensions; ++d) {
+        if (grid->members[d] < 1) {
+            return Status(base::Code::argument, "dimension " + std::to_string(d) + " has " +
+                                                    std::to_string(grid->members[d]) + " members");
+        }
+        shape.axes.push_back({static_cast<std::uint32_t>(grid->members[d]),
+                              grid->periodic != nullptr && grid->periodic[d] != 0, grid->points[d],
+                              grid->halo[d]});
+    }
+    return shape;
+}
+
 }  // namespace
 
 static_assert(ACP_PATTERN_MESSAGES_MAX == execution::messages_max);
@@ -82,6 +108,13 @@ int acp_add_recv_pattern(acp_pattern_t pattern, int shift, void* target, size_t 
 int acp_add_copy_pattern(acp_pattern_t pattern, acp_ga_t target, const void* source, size_t size) {
     return add_to("acp_add_copy_pattern", pattern, [&](Pattern& to) {
         return to.add_copy(library().gma->space(), target, source, size);
+    });
+}
+
+int acp_add_halo_pattern(acp_pattern_t pattern, void* array, const acp_grid_t* grid) {
+    return add_to("acp_add_halo_pattern", pattern, [&](Pattern& to) -> Status {
+        auto shape = shape_of(grid);
+        return shape.is_ok() ? to.add_halo(shape.value(), array) : std::move(shape).failure();
     });
 }
 

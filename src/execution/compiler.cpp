@@ -205,6 +205,7 @@ Status Compiler::match(const Sender& sender, IncomingRoute& incoming) {
     std::size_t sends = 0;
     for (const MessageRecord& record : sender.records) {
         char* target = nullptr;
+        BlockPointer block;
         if (record.target != 0) {
             auto own = target_of(record);
             if (!own.is_ok()) return std::move(own).failure().within(name_of(sender.rank));
@@ -218,8 +219,9 @@ Status Compiler::match(const Sender& sender, IncomingRoute& incoming) {
                             " to this one, which expects " + std::to_string(wanted.bytes)};
             }
             target = wanted.memory;
+            block = wanted.block;
         }
-        incoming.messages.push_back({{}, target, record.bytes});
+        incoming.messages.push_back({{}, target, record.bytes, false, std::move(block)});
     }
     if (sends == awaited.size()) return {};
     return {Code::mismatch, name_of(sender.rank) + " sends " + std::to_string(sends) +
@@ -260,9 +262,16 @@ Status Compiler::check_overlaps() const {
 
     std::vector<Target> targets;
     for (std::size_t i = 0; i < senders_.size(); ++i) {
+        const std::uint32_t sender = senders_[i].rank;
         for (const TakenMessage& message : routes_.incoming[i].messages) {
-            if (message.bytes != 0)
-                targets.push_back({message.target, message.bytes, senders_[i].rank});
+            if (message.block != nullptr) {
+                message.block->for_each_run([&](std::uint64_t offset) {
+                    targets.push_back(
+                        {message.target + offset, message.block->run_bytes(), sender});
+                });
+            } else if (message.bytes != 0) {
+                targets.push_back({message.target, message.bytes, sender});
+            }
         }
     }
     std::sort(targets.begin(), targets.end(),
@@ -282,7 +291,7 @@ Status Compiler::make_landing() {
     for (Sender& sender : senders_) {
         if (is_near(sender.rank)) continue;
         sender.words = words;
-        words += sender.entry.parcels * sizeof(RoundWord);
+        words += sender.entry.parcels * sizeof(ByParity<RoundWord>);
     }
     std::uint64_t bytes = in_lines(words);
     for (Sender& sender : senders_) {
@@ -318,15 +327,16 @@ void Compiler::finish_incoming(const Sender& sender, IncomingRoute& incoming) {
     PartnerFlow& flow = partner(sender.rank).received;
     incoming.rank = sender.rank;
     incoming.process = process;
-    incoming.consumed_address = consumed;
+    incoming.consumed_address = {consumed, consumed + sizeof(RoundWord)};
     char* landing = nullptr;
     if (is_near(sender.rank)) {
         incoming.started =
             &reinterpret_cast<BlockHead*>(shared_pointer(space, process, block))->started;
-        incoming.consumed = reinterpret_cast<RoundWord*>(shared_pointer(space, process, consumed));
+        incoming.consumed =
+            reinterpret_cast<ByParity<RoundWord>*>(shared_pointer(space, process, consumed));
     } else if (landing_ != 0) {
         char* const own = shared_pointer(space, space.process(), landing_);
-        incoming.arrived = reinterpret_cast<const RoundWord*>(own + sender.words);
+        incoming.arrived = reinterpret_cast<const ByParity<RoundWord>*>(own + sender.words);
         landing = own + sender.landing;
     }
     incoming.parcels = is_near(sender.rank) ? 0 : sender.entry.parcels;
@@ -369,8 +379,10 @@ void Compiler::finish_outgoing() {
             is_read_in_place = is_read_in_place || (message.is_in_place && message.is_near);
             if (message.is_in_place || message.bytes == 0) continue;
             char* const to = block + outbox_ + message.outbox_offset;
-            routes_.packed.push_back(
-                {sent_[i]->memory, {to, to + layout_.outbox_bytes}, message.bytes});
+            routes_.packed.push_back({sent_[i]->memory,
+                                      {to, to + layout_.outbox_bytes},
+                                      message.bytes,
+                                      sent_[i]->block});
         }
         routes_.outgoing.push_back({receiver.rank,
                                     reinterpret_cast<OutgoingLine*>(block + line_offset(line)),
@@ -396,7 +408,6 @@ void Compiler::finish_parcels() {
         parcel.process = team_.members().process(receiver.rank);
         parcel.is_in_place = message.is_in_place;
         parcel.bytes = laid.bytes;
-        parcel.arrived = line.arrived + laid.word * sizeof(RoundWord);
         for (std::uint64_t parity = 0; parity < 2; ++parity) {
             parcel.from[parity] =
                 laid.offset +
@@ -404,6 +415,8 @@ void Compiler::finish_parcels() {
                      ? shared_address(space, sent_[laid.message]->memory, message.bytes)
                      : block_ + outbox_ + parity * layout_.outbox_bytes + message.outbox_offset);
             parcel.memory[parity] = shared_pointer(space, space.process(), parcel.from[parity]);
+            parcel.arrived[parity] =
+                line.arrived + laid.word * sizeof(ByParity<RoundWord>) + parity * sizeof(RoundWord);
             parcel.to[parity] = line.landing + parity * in_lines(receiver.landing_bytes) +
                                 message.landing_offset + laid.offset;
         }

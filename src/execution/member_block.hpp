@@ -3,13 +3,16 @@
 //
 //   the block of a member     BlockHead, an OutgoingLine for each receiver, MessageRecords for all of them, and the outbox twice: what it sends from memory
 //                             that its receivers on the node cannot read, or that goes to other nodes, is copied there first
-//   its landing block         a word for each parcel that comes from another node, and the landing area of each such sender, twice
+//   its landing block         for each parcel that comes from another node a word, twice, and the landing area of each such sender, twice
 //
-// Rounds are counted from 1 on. Round r uses the outbox and the landing area number r modulo 2. Every word is the number of a round, is
-// written by one member, and only grows; so a member that dies at any store leaves a round that has come, or has not. For who has the heap
-// mapped, by offset, and for gma, by address. Tests: tests/conformance/exchange_test.cpp.
+// Rounds are counted from 1 on. Round r uses the outbox and the landing area number r modulo 2. Every word but `trouble` is the number of a round
+// and is written by one member. What is said of rounds across nodes may be overtaken by what is said of the next one, but not of the one
+// after that, which begins when the receiver has consumed this one: so there a word is there twice too. A member that dies at any store
+// leaves a round that has come, or has not. For who has the heap mapped, by offset, and for gma, by address.
+// Tests: tests/conformance/exchange_test.cpp, also under loss.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +24,10 @@ namespace acp::execution {
 
 using memory::GlobalAddress;
 using RoundWord = std::atomic<std::uint64_t>;
+
+// For even rounds and for odd ones.
+template <typename Element>
+using ByParity = std::array<Element, 2>;
 
 // All zero at the start.
 struct BlockHead {
@@ -34,8 +41,8 @@ static_assert(sizeof(BlockHead) == 128);
 
 // Of a member and one that it sends to.
 struct alignas(64) OutgoingLine {
-    // By the receiver: it reads nothing any more of this round and those before.
-    RoundWord consumed{0};
+    // By the receiver: it reads nothing any more of this round.
+    ByParity<RoundWord> consumed{};
     // By the receiver before the first round, if it is on another node: where the words of the parcels and the landing areas are.
     GlobalAddress arrived = 0;
     GlobalAddress landing = 0;
@@ -48,7 +55,7 @@ struct MessageRecord {
     std::uint64_t bytes = 0;
     GlobalAddress target = 0;  // 0: where the receiver wants the next message from this sender
     // On one node: the address of the bytes in even rounds and in odd ones. Between nodes the first says where in the landing area they come.
-    std::uint64_t places[2] = {0, 0};
+    ByParity<std::uint64_t> places{};
 };
 
 static_assert(sizeof(MessageRecord) == 32);

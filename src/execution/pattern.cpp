@@ -10,11 +10,16 @@ using base::Code;
 using base::Result;
 using base::Status;
 
+namespace {
+
+Status full() {
+    return {Code::limit, "a pattern has at most " + std::to_string(messages_max) + " messages"};
+}
+
+}  // namespace
+
 Status Pattern::check(const char* name, const void* memory, std::uint64_t bytes) const {
-    if (messages_.size() >= messages_max) {
-        return {Code::limit,
-                "the pattern has " + std::to_string(messages_max) + " messages, the most it may"};
-    }
+    if (messages_.size() >= messages_max) return full();
     if (bytes >= message_bytes_end) {
         return {Code::argument, "size " + std::to_string(bytes) + " is not below 2^50"};
     }
@@ -42,7 +47,7 @@ Status Pattern::add_send(int shift, const void* source, std::uint64_t bytes) {
     if (!partner.is_ok()) return std::move(partner).failure();
     if (auto status = check("source", source, bytes); !status.is_ok()) return status;
     messages_.push_back({PatternMessageKind::send, partner.value(), 0,
-                         static_cast<char*>(const_cast<void*>(source)), bytes});
+                         static_cast<char*>(const_cast<void*>(source)), bytes, nullptr});
     return {};
 }
 
@@ -50,8 +55,8 @@ Status Pattern::add_receive(int shift, void* target, std::uint64_t bytes) {
     auto partner = member_at(shift);
     if (!partner.is_ok()) return std::move(partner).failure();
     if (auto status = check("target", target, bytes); !status.is_ok()) return status;
-    messages_.push_back(
-        {PatternMessageKind::receive, partner.value(), 0, static_cast<char*>(target), bytes});
+    messages_.push_back({PatternMessageKind::receive, partner.value(), 0,
+                         static_cast<char*>(target), bytes, nullptr});
     return {};
 }
 
@@ -70,7 +75,27 @@ Status Pattern::add_copy(const local::Space& space,
                 "the target, " + local::Space::range_name(target, bytes) + ", is of no member"};
     }
     messages_.push_back({PatternMessageKind::copy, *partner, target,
-                         static_cast<char*>(const_cast<void*>(source)), bytes});
+                         static_cast<char*>(const_cast<void*>(source)), bytes, nullptr});
+    return {};
+}
+
+Status Pattern::add_halo(const exchange::GridShape& grid, void* array) {
+    if (array == nullptr) return {Code::argument, "array is NULL"};
+    auto halo = exchange::halo_of(grid, members_.own(), members_.size());
+    if (!halo.is_ok()) return std::move(halo).failure();
+    if (halo.value().size() > messages_max - messages_.size()) return full();
+    std::vector<PatternMessage> added;
+    for (const exchange::HaloMessage& one : halo.value()) {
+        PatternMessage message;
+        message.kind = one.is_sent ? PatternMessageKind::send : PatternMessageKind::receive;
+        message.partner = one.member;
+        message.memory = static_cast<char*>(array) + one.offset_bytes;
+        message.bytes = one.block.bytes();
+        if (!one.block.is_contiguous())
+            message.block = std::make_shared<const exchange::StridedBlock>(one.block);
+        added.push_back(std::move(message));
+    }
+    messages_.insert(messages_.end(), added.begin(), added.end());
     return {};
 }
 

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
+#include "exchange/grid_halo.hpp"
 #include "local/space.hpp"
 #include "team/membership.hpp"
 
@@ -17,6 +20,9 @@ using memory::GlobalAddress;
 inline constexpr std::size_t messages_max = 1U << 20;  // of a member
 inline constexpr std::uint64_t message_bytes_end = std::uint64_t{1} << 50;
 
+// Patterns and the plans made of them share a block.
+using BlockPointer = std::shared_ptr<const exchange::StridedBlock>;
+
 enum class PatternMessageKind : std::uint8_t { send, receive, copy };
 
 struct PatternMessage {
@@ -25,6 +31,7 @@ struct PatternMessage {
     GlobalAddress target = 0;   // of a copy
     char* memory = nullptr;     // the caller's; of what is sent it is only read
     std::uint64_t bytes = 0;
+    BlockPointer block;  // how they lie there; nullptr: side by side
 };
 
 class Pattern {
@@ -38,6 +45,9 @@ public:
                           GlobalAddress target,
                           const void* source,
                           std::uint64_t bytes);
+
+    //   array  the caller's part of the grid
+    base::Status add_halo(const exchange::GridShape& grid, void* array);
 
     [[nodiscard]] const std::vector<PatternMessage>& messages() const noexcept { return messages_; }
 

@@ -86,7 +86,8 @@ SendLayout layout_of(const local::Space& space,
         LaidMessage message;
         message.rank = one->partner;
         message.is_near = space.is_on_node(pattern.members().process(one->partner));
-        message.is_shared = shared_address(space, one->memory, one->bytes) != 0;
+        message.is_shared =
+            one->block == nullptr && shared_address(space, one->memory, one->bytes) != 0;
         message.bytes = one->bytes;
         messages.push_back(message);
     }
@@ -162,9 +163,15 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry,
                                      Result<exchange::SendOrder> order) {
     const Pattern& pattern = *entry.pattern;
     const auto sent = sent_of(pattern);
-    Status refusal = order.is_ok() ? Status() : std::move(order).failure();
-    const SendLayout layout =
-        refusal.is_ok() ? layout_of(gma_.space(), pattern, sent, order.value()) : SendLayout();
+    Status refusal;
+    exchange::SendOrder found;
+    SendLayout layout;
+    if (order.is_ok()) {
+        found = std::move(order).value();
+        layout = layout_of(gma_.space(), pattern, sent, found);
+    } else {
+        refusal = std::move(order).failure();
+    }
     PlanEntry* const plan = plans_.take();
     if (plan == nullptr) return Status(Code::limit, "this process has too many plans");
     auto status = teams_.run(
@@ -189,7 +196,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry,
     plan->member = pattern.members().own();
     plan->members = pattern.members().size();
     plan->sent = std::move(messages);
-    plan->order = std::move(order).value();
+    plan->order = std::move(found);
     return plans_.show(*plan);
 }
 

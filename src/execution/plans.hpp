@@ -140,7 +140,7 @@ private:
 
     static base::Status none(const char* what);
     static base::Status busy(const char* what);
-    base::Result<PlanHandle> compile_in(const PatternEntry& pattern,
+    base::Result<PlanHandle> compile_in(const PatternEntry& entry,
                                         std::vector<exchange::SentMessage> messages,
                                         base::Result<exchange::SendOrder> order);
     base::Status release(PlanEntry& plan);

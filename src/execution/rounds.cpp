@@ -122,23 +122,29 @@ bool Rounds::go_on() {
 
 // Whether those that read the program's buffers on this node have done so.
 bool Rounds::are_all_consumed() const noexcept {
-    return std::all_of(routes_.outgoing.begin(), routes_.outgoing.end(),
-                       [this](const OutgoingRoute& outgoing) {
-                           // acquire: the receiver reads no more; partner: take()
-                           return !outgoing.is_read_in_place ||
-                                  outgoing.line->consumed.load(std::memory_order_acquire) >= round_;
-                       });
+    return std::all_of(
+        routes_.outgoing.begin(), routes_.outgoing.end(), [this](const OutgoingRoute& outgoing) {
+            // acquire: the receiver reads no more; partner: take()
+            return !outgoing.is_read_in_place ||
+                   outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) >= round_;
+        });
 }
 
 // When all have what was sent in the round before the last one, whose room this one takes.
 void Rounds::send_if_possible() {
     for (const OutgoingRoute& outgoing : routes_.outgoing) {
         // acquire: as above
-        if (outgoing.line->consumed.load(std::memory_order_acquire) + 2 < round_) return;
+        if (outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) + 2 < round_)
+            return;
     }
     const std::size_t parity = round_ % 2;
-    for (const PackedMessage& message : routes_.packed)
-        std::memcpy(message.to[parity], message.source, message.bytes);
+    for (const PackedMessage& message : routes_.packed) {
+        if (message.block != nullptr) {
+            message.block->pack(message.to[parity], message.source);
+        } else {
+            std::memcpy(message.to[parity], message.source, message.bytes);
+        }
+    }
     publish(routes_.head->started);
     ring_partners();
     is_sent_ = true;
@@ -148,7 +154,7 @@ void Rounds::send_if_possible() {
 void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity) {
     if (parcel.bytes <= operations::put_signal_bytes_max) {
         const std::span bytes(parcel.memory[parity], parcel.bytes);
-        set_word(parcel.process, parcel.arrived, std::as_bytes(bytes), parcel.to[parity],
+        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), parcel.to[parity],
                  gma::handle_null);
         return;
     }
@@ -156,7 +162,8 @@ void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity) {
     if (parcel.is_in_place) ++in_place_;
     under_way_.back().handle =
         gma_.copy(parcel.to[parity], parcel.from[parity], parcel.bytes, gma::handle_null);
-    set_word(parcel.process, parcel.arrived, {}, parcel.arrived, under_way_.back().handle);
+    set_word(parcel.process, parcel.arrived[parity], {}, parcel.arrived[parity],
+             under_way_.back().handle);
 }
 
 // Of another node: writes some bytes, then the number of the round to a word, and wakes who waits there.
@@ -184,7 +191,7 @@ bool Rounds::has_come(IncomingRoute& incoming) const noexcept {
     if (incoming.started != nullptr)
         return incoming.started->load(std::memory_order_acquire) >= round_;
     while (incoming.parcels_seen < incoming.parcels) {
-        const RoundWord& word = incoming.arrived[incoming.parcels_seen];
+        const RoundWord& word = incoming.arrived[incoming.parcels_seen][round_ % 2];
         if (word.load(std::memory_order_acquire) < round_) return false;
         ++incoming.parcels_seen;
     }
@@ -194,7 +201,9 @@ bool Rounds::has_come(IncomingRoute& incoming) const noexcept {
 void Rounds::take(IncomingRoute& incoming) {
     const std::size_t parity = round_ % 2;
     for (const TakenMessage& message : incoming.messages) {
-        if (message.is_in_lines) {
+        if (message.block != nullptr) {
+            message.block->unpack(message.target, message.from[parity]);
+        } else if (message.is_in_lines) {
             sync::take_lines(message.target, message.from[parity], message.bytes, message.bytes);
         } else {
             std::memcpy(message.target, message.from[parity], message.bytes);
@@ -204,11 +213,11 @@ void Rounds::take(IncomingRoute& incoming) {
     incoming.parcels_seen = 0;
     --missing_;
     if (incoming.consumed == nullptr) {
-        set_word(incoming.process, incoming.consumed_address, {}, incoming.consumed_address,
-                 gma::handle_null);
+        const GlobalAddress word = incoming.consumed_address[parity];
+        set_word(incoming.process, word, {}, word, gma::handle_null);
         return;
     }
-    publish(*incoming.consumed);
+    publish((*incoming.consumed)[parity]);
     ring_partners();
 }
 
@@ -340,7 +349,8 @@ std::uint32_t Rounds::process_awaited() const noexcept {
         if (incoming.taken != round_) return incoming.process;
     }
     for (const OutgoingRoute& outgoing : routes_.outgoing) {
-        const std::uint64_t consumed = outgoing.line->consumed.load(std::memory_order_relaxed);
+        const std::uint64_t consumed =
+            outgoing.line->consumed[round_ % 2].load(std::memory_order_relaxed);
         if (consumed + (is_sent_ ? 0 : 2) < round_) return routes_.processes[outgoing.rank];
     }
     return gma_.space().process();

@@ -11,18 +11,16 @@
 #include "sync/bell.hpp"
 
 #include "execution/member_block.hpp"
+#include "execution/pattern.hpp"
 
 namespace acp::execution {
-
-// Places in even rounds and in odd ones.
-template <typename Place>
-using ByParity = std::array<Place, 2>;
 
 // A message that is copied to the outbox.
 struct PackedMessage {
     const char* source = nullptr;
     ByParity<char*> to{};
     std::uint64_t bytes = 0;
+    BlockPointer block;  // how they lie at the source; nullptr: side by side
 };
 
 // What goes to another node at once, with a word behind it.
@@ -33,7 +31,7 @@ struct RoutedParcel {
     ByParity<GlobalAddress> from{};
     ByParity<const char*> memory{};  // the same
     ByParity<GlobalAddress> to{};
-    GlobalAddress arrived = 0;
+    ByParity<GlobalAddress> arrived{};
 };
 
 // A member that the caller sends to.
@@ -49,17 +47,19 @@ struct TakenMessage {
     char* target = nullptr;
     std::uint64_t bytes = 0;
     bool is_in_lines = false;  // of the sender's outbox, on this node, that nobody else reads
+    BlockPointer block;        // how they are to lie at the target; nullptr: side by side
 };
 
 // A member that the caller receives from.
 struct IncomingRoute {
     std::uint32_t rank = 0;
     std::uint32_t process = 0;
-    const RoundWord* started = nullptr;  // on this node: the sender's
-    RoundWord* consumed = nullptr;       // likewise
-    GlobalAddress consumed_address = 0;
-    const RoundWord* arrived = nullptr;  // from another node: the first of the caller's words
-    std::uint32_t parcels = 0;           // how many
+    const RoundWord* started = nullptr;       // on this node: the sender's
+    ByParity<RoundWord>* consumed = nullptr;  // likewise
+    ByParity<GlobalAddress> consumed_address{};
+    const ByParity<RoundWord>* arrived =
+        nullptr;                // from another node: the first of the caller's words
+    std::uint32_t parcels = 0;  // how many
     std::vector<TakenMessage> messages;
     std::uint64_t taken = 0;         // the last round of which the caller has all
     std::uint32_t parcels_seen = 0;  // of the next one
