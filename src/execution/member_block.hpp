@@ -19,6 +19,7 @@
 
 #include "data/allocator.hpp"
 #include "local/space.hpp"
+#include "team/board.hpp"
 
 namespace acp::execution {
 
@@ -33,11 +34,11 @@ using ByParity = std::array<Element, 2>;
 struct BlockHead {
     // By the owner: what it sends in this round and those before is there to be read, on its node.
     alignas(64) RoundWord started{0};
-    // By any partner: the base::Code with which the plan is broken; 0: it is whole.
-    alignas(64) std::atomic<std::uint64_t> trouble{0};
+    // By any partner: why the plan is broken.
+    team::Trouble trouble;
 };
 
-static_assert(sizeof(BlockHead) == 128);
+static_assert(sizeof(BlockHead) == 64 + 448);
 
 // Of a member and one that it sends to.
 struct alignas(64) OutgoingLine {

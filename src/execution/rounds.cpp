@@ -279,14 +279,13 @@ void Rounds::look() {
         look_for_the_dead();
         if (is_broken()) return;
     }
-    // acquire: what its writer knew of deaths; partner: tell_partners()
-    const std::uint64_t told = routes_.head->trouble.load(std::memory_order_acquire);
+    const team::Trouble& trouble = routes_.head->trouble;
+    // acquire: the text; partner: tell_partners()
+    const std::uint64_t told = trouble.code.load(std::memory_order_acquire);
     if (told == 0) [[likely]]
         return;
-    const bool is_death =
-        gma_.space().segment().control().deaths.load(std::memory_order_relaxed) != 0;
-    give_up(static_cast<Code>(told), is_death ? node::first_fate(gma_.space().segment())
-                                              : "another member has told that it cannot go on");
+    give_up(static_cast<Code>(told),
+            std::string(trouble.text.data(), ::strnlen(trouble.text.data(), trouble.text.size())));
 }
 
 void Rounds::look_for_the_dead() {
@@ -316,16 +315,26 @@ void Rounds::give_up(Code code, std::string why) noexcept {
 
 // Once. The dead are not told, and nobody waits until the others have heard.
 void Rounds::tell_partners() noexcept {
-    const auto code = static_cast<std::uint64_t>(code_);
+    struct {
+        operations::PutSignal head{};
+        std::array<char, team::trouble_text_bytes> text{};
+    } told;
+
+    static_assert(sizeof told <= memory::invoke_bytes_max);
+    why_.copy(told.text.data(), told.text.size() - 1);
+    told.head.value = static_cast<std::uint64_t>(code_);
     for (const Partner& partner : routes_.partners) {
         if (is_gone(partner.process)) continue;
         if (partner.head != nullptr) {
-            // seq_cst: before the look at the bell
-            partner.head->trouble.exchange(code, std::memory_order_seq_cst);
+            team::Trouble& trouble = partner.head->trouble;
+            std::memcpy(trouble.text.data(), told.text.data(), told.text.size());
+            // seq_cst: after the text, and before the look at the bell
+            trouble.code.exchange(told.head.value, std::memory_order_seq_cst);
             continue;
         }
-        const GlobalAddress word = partner.block + offsetof(BlockHead, trouble);
-        const operations::PutSignal told{word, word, code};
+        const GlobalAddress trouble = partner.block + offsetof(BlockHead, trouble);
+        told.head.target = trouble + offsetof(team::Trouble, text);
+        told.head.signal = trouble + offsetof(team::Trouble, code);
         try {
             telling_.tell({partner.process,
                            operations::put_signal_set_number,
