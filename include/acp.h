@@ -20,6 +20,7 @@
 #include <acp/deque.h>
 #include <acp/element.h>
 #include <acp/error.h>
+#include <acp/exchange.h>
 #include <acp/generic.h>
 #include <acp/hashed.h>
 #include <acp/heap.h>

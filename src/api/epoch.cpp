@@ -177,6 +177,8 @@ base::Status open_epoch(Library& instance) {
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
         instance.config.is_check_on || is_debug_build);
+    instance.plans = std::make_unique<execution::Plans>(
+        *instance.gma, *instance.allocator, *instance.teams, instance.plan_handles_made);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }
@@ -185,6 +187,8 @@ base::Status open_epoch(Library& instance) {
 //   have_all_met  for the last time in this epoch
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
+    if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();
+    instance.plans.reset();
     instance.teams.reset();
     if (instance.segbufs != nullptr) {
         instance.segbuf_handles_made = instance.segbufs->handles_made();
@@ -307,6 +311,7 @@ private:
 void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
+    instance.plans->settle_sent();
     instance.teams->settle_sent();
     instance.contexts->settle_sent();
     const node::Unreported unreported = instance.gma->finish_all();

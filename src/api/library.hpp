@@ -28,6 +28,7 @@
 #include "node/member.hpp"
 #include "team/teams.hpp"
 
+#include "execution/plans.hpp"
 #include "pm/contexts.hpp"
 
 namespace acp::api {
@@ -56,6 +57,8 @@ struct Library {
     std::unique_ptr<pm::Contexts> contexts;  // of PM messages
     std::uint64_t contexts_opened = 0;       // in the epochs before
     std::unique_ptr<team::Teams> teams;
+    std::unique_ptr<execution::Plans> plans;
+    execution::Plans::HandlesMade plan_handles_made;  // likewise
 };
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).

@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 35> call_names{
+constexpr std::array<std::string_view, 38> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -54,8 +54,11 @@ constexpr std::array<std::string_view, 35> call_names{
     "acp_scatter_team",
     "acp_alltoall_team",
     "acp_alltoallv_team",
-    "acp_scan_team"};
-static_assert(call_names.size() == static_cast<std::size_t>(AwaitedCall::team_scan) + 1);
+    "acp_scan_team",
+    "acp_compile_pattern",
+    "acp_free_plan",
+    "acp_wait_plan"};
+static_assert(call_names.size() == static_cast<std::size_t>(AwaitedCall::wait_plan) + 1);
 constexpr int read_tries = 16;
 constexpr std::size_t word_count = 15;
 

@@ -60,7 +60,10 @@ enum class AwaitedCall : std::uint32_t {
     team_scatter,
     team_alltoall,
     team_alltoallv,
-    team_scan
+    team_scan,
+    compile_pattern,
+    free_plan,
+    wait_plan
 };
 
 inline constexpr std::uint8_t awaited_free_width = 1;

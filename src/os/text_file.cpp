@@ -43,6 +43,24 @@ base::Result<std::string> read_whole_file(const std::string& path, std::uint64_t
     }
 }
 
+base::Status write_whole_file(const std::string& path, std::string_view text) {
+    constexpr mode_t for_all_to_read = 0644;
+    const FileDescriptor file(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, for_all_to_read));
+    const auto refused = [&] {
+        return base::Status(base::Code::system,
+                            "cannot write " + path + ": " + std::generic_category().message(errno));
+    };
+    if (!file.is_open()) return refused();
+    while (!text.empty()) {
+        const ssize_t put = write(file.get(), text.data(), text.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return refused();
+        text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return {};
+}
+
 std::optional<std::string> read_text_file(const std::string& path) {
     auto text = read_whole_file(path, unlimited_bytes);
     return text.is_ok() ? std::optional(std::move(text).value()) : std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the small text files in which the kernel reports its state. Any thread; control paths only.
+// Reads the small text files in which the kernel reports its state, and reads and writes files that a user names. Any thread; control paths only.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,9 @@ inline constexpr std::uint64_t named_file_bytes_max = 16ULL << 20U;
 // than bytes_max bytes).
 base::Result<std::string> read_whole_file(const std::string& path,
                                           std::uint64_t bytes_max = named_file_bytes_max);
+
+// Makes a file that a user named, or replaces its content. Errors: system.
+base::Status write_whole_file(const std::string& path, std::string_view text);
 
 // The number at the beginning of a text, after blanks; nullopt when there is none ("max") or it overflows.
 [[nodiscard]] std::optional<std::uint64_t> leading_number(std::string_view text) noexcept;

@@ -26,6 +26,10 @@ bool is_reduction(CollectiveCall call) noexcept {
            call == CollectiveCall::scan;
 }
 
+bool is_of_plan(CollectiveCall call) noexcept {
+    return call == CollectiveCall::compile_pattern || call == CollectiveCall::free_plan;
+}
+
 // "" where a call has no root.
 std::string_view root_word(CollectiveCall call) noexcept {
     switch (call) {
@@ -54,7 +58,7 @@ std::string_view name_of(CollectiveCall call) noexcept {
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
     std::string text(name_of(call));
-    if (call >= CollectiveCall::broadcast)
+    if (call >= CollectiveCall::broadcast && !is_of_plan(call))
         text += " of " + std::to_string(signature.bytes) + " bytes";
     if (is_reduction(call)) {
         const Combination combination = signature.combination();

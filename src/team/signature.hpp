@@ -28,7 +28,9 @@ enum class CollectiveCall : std::uint8_t {
     scatter,
     alltoall,
     alltoallv,
-    scan
+    scan,
+    compile_pattern,
+    free_plan
 };
 
 // As what a wait in the call is told.

@@ -41,6 +41,8 @@ TEST(Signature, says_what_the_program_has_called) {
               "acp_broadcast_team of 5 bytes from rank 1");
     EXPECT_EQ(describe({CollectiveCall::sync, 0}), "acp_sync_team");
     EXPECT_EQ(describe({CollectiveCall::free, 0}), "acp_free_team");
+    EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 0}), "acp_free_plan");
     Signature wild;
     wild.what = 0xff;
     EXPECT_EQ(describe(wild), "an unknown call of 0 bytes");

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Merging the queues of engines into one. Any thread.
+#include "exchange/send_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "exchange/exchange_planner.hpp"
+
+namespace acp::exchange {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// The pieces of all engines, each after those of other engines that have fewer bytes before them.
+std::vector<PlannedCommand> merged(const ExchangePlan& plan) {
+    struct Waiting {
+        std::uint64_t bytes_before = 0;
+        PlannedCommand command;
+    };
+
+    std::vector<Waiting> all;
+    for (const auto& queue : plan.engines) {
+        std::uint64_t before = 0;
+        for (const PlannedCommand& command : queue) {
+            all.push_back({before, command});
+            before += command.bytes;
+        }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Waiting& first, const Waiting& second) {
+        return first.bytes_before < second.bytes_before;
+    });
+    std::vector<PlannedCommand> commands;
+    commands.reserve(all.size());
+    for (const Waiting& one : all) commands.push_back(one.command);
+    return commands;
+}
+
+}  // namespace
+
+SendOrder longest_first(std::span<const SentMessage> messages) {
+    std::vector<std::uint32_t> order(messages.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t first, std::uint32_t second) {
+        return messages[first].bytes > messages[second].bytes;
+    });
+    SendOrder made;
+    for (const std::uint32_t message : order) {
+        if (messages[message].bytes != 0)
+            made.pieces.push_back({message, 0, messages[message].bytes});
+    }
+    return made;
+}
+
+Result<SendOrder> planned_order(const NetworkModel& torus,
+                                ModelNode own,
+                                std::span<const SentMessage> messages) {
+    if (torus.torus.empty()) return Status(Code::argument, "the network is no torus");
+    std::vector<OffsetMessage> planned;
+    std::vector<std::uint32_t> numbers;  // of the planned ones
+    SendOrder made;
+    const auto here = place_of(torus, own);
+    for (std::uint32_t i = 0; i < messages.size(); ++i) {
+        if (messages[i].to >= torus.nodes) {
+            return Status(Code::argument, "a message goes to node " +
+                                              std::to_string(messages[i].to) + " of a network of " +
+                                              std::to_string(torus.nodes));
+        }
+        if (messages[i].bytes == 0) continue;
+        OffsetMessage message;
+        message.bytes = messages[i].bytes;
+        const auto there = place_of(torus, messages[i].to);
+        for (std::size_t d = 0; d < torus.torus.size(); ++d)
+            message.offset[d] = steps_between(here[d], there[d], torus.torus[d]);
+        if (messages[i].to == own) {
+            made.pieces.push_back({i, 0, messages[i].bytes});
+        } else {
+            planned.push_back(message);
+            numbers.push_back(i);
+        }
+    }
+    if (planned.empty()) return made;
+    auto problem = NodeProblem::symmetric(torus, planned);
+    if (!problem.is_ok()) return std::move(problem).failure();
+    ExchangePlanner planner;
+    planner.plan(problem.value(), PlanEffort::standard);
+    const ExchangePlan plan = planner.made();
+    for (const PlannedCommand& command : merged(plan))
+        made.pieces.push_back({numbers[command.message], command.offset_bytes, command.bytes});
+    made.predicted_us = plan.predicted_us;
+    made.bound_us = plan.bounds.most_us();
+    return made;
+}
+
+}  // namespace acp::exchange

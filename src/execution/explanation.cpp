@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A line for each partner and direction.
+#include "execution/explanation.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+namespace acp::execution {
+
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view what) {
+    return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
+}
+
+void add_flow(std::string& text,
+              std::string_view way,
+              const Partner& partner,
+              const PartnerFlow& flow) {
+    if (flow.messages == 0) return;
+    text.append(way).append(" member ").append(std::to_string(partner.rank));
+    text.append(partner.head != nullptr ? " on this node: " : " on another node: ");
+    text.append(counted(flow.messages, "message"))
+        .append(" of ")
+        .append(counted(flow.bytes, "byte"));
+    if (flow.in_place != 0)
+        text.append(", ").append(std::to_string(flow.in_place)).append(" in place");
+    if (partner.head == nullptr) text.append(", in ").append(counted(flow.parcels, "parcel"));
+    text.append("\n");
+}
+
+void add_prediction(std::string& text, const exchange::SendOrder& order) {
+    if (order.predicted_us == 0) return;
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "predicted: %.2f us; no plan takes less than %.2f us; gap at most %.2f %%\n",
+                  order.predicted_us, order.bound_us,
+                  100 * (order.predicted_us / order.bound_us - 1));
+    text.append(line);
+}
+
+}  // namespace
+
+std::string explain(const PlanRoutes& routes, const exchange::SendOrder& order) {
+    PartnerFlow sent, received;
+    for (const Partner& partner : routes.partners) {
+        sent.messages += partner.sent.messages;
+        sent.bytes += partner.sent.bytes;
+        received.messages += partner.received.messages;
+        received.bytes += partner.received.bytes;
+    }
+    std::string text = "sends " + counted(sent.messages, "message") + " of " +
+                       counted(sent.bytes, "byte") + ", receives " +
+                       counted(received.messages, "message") + " of " +
+                       counted(received.bytes, "byte") + ", takes " +
+                       counted(routes.heap_bytes, "byte") + " of the heap\n";
+    for (const Partner& partner : routes.partners) {
+        add_flow(text, "to", partner, partner.sent);
+        add_flow(text, "from", partner, partner.received);
+    }
+    add_prediction(text, order);
+    return text;
+}
+
+}  // namespace acp::execution

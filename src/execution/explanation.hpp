@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A plan in words, for people: what goes to and comes from each partner, what it takes, and how good the order is. Pure; any thread.
+// Tests: tests/conformance/exchange_test.cpp.
+#pragma once
+
+#include <string>
+
+#include "exchange/send_order.hpp"
+
+#include "execution/routes.hpp"
+
+namespace acp::execution {
+
+[[nodiscard]] std::string explain(const PlanRoutes& routes, const exchange::SendOrder& order);
+
+}  // namespace acp::execution

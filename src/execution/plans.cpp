@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making plans and freeing them.
+#include "execution/plans.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "exchange/network_text.hpp"
+#include "exchange/order_text.hpp"
+#include "node/wait.hpp"
+#include "os/text_file.hpp"
+#include "team/collectives.hpp"
+
+#include "execution/compiler.hpp"
+#include "execution/explanation.hpp"
+#include "execution/send_layout.hpp"
+#include "operations/put_signal.hpp"
+
+namespace acp::execution {
+
+using base::Code;
+using base::Result;
+using base::Status;
+using team::CollectiveCall;
+using team::Signature;
+
+namespace {
+
+constexpr std::uint64_t saved_bytes_max = std::uint64_t{64} << 20;
+
+// A moment, where each rank has a CPU.
+int looks_of(const node::Segment& segment) noexcept {
+    constexpr int looks_alone = 2000;
+    constexpr int looks_crowded = 2;
+    const node::WaitLoad load = node::load_of(segment, 1);
+    return load.ranks <= load.cpus ? looks_alone : looks_crowded;
+}
+
+std::vector<const PatternMessage*> sent_of(const Pattern& pattern) {
+    std::vector<const PatternMessage*> sent;
+    for (const PatternMessage& message : pattern.messages()) {
+        if (message.kind != PatternMessageKind::receive) sent.push_back(&message);
+    }
+    return sent;
+}
+
+std::vector<exchange::SentMessage> messages_of(const Pattern& pattern) {
+    std::vector<exchange::SentMessage> messages;
+    for (const PatternMessage* const one : sent_of(pattern))
+        messages.push_back({one->partner, one->bytes});
+    return messages;
+}
+
+Result<exchange::SendOrder> order_on(const char* network,
+                                     const team::Membership& members,
+                                     std::span<const exchange::SentMessage> messages) {
+    if (network == nullptr) return exchange::longest_first(messages);
+    auto model = exchange::network_from_text(network);
+    if (!model.is_ok()) return std::move(model).failure().within("the network");
+    if (model.value().nodes != members.size()) {
+        return Status(Code::argument, "the network has " + std::to_string(model.value().nodes) +
+                                          " nodes, and the team " + std::to_string(members.size()) +
+                                          " members");
+    }
+    auto order = exchange::planned_order(model.value(), members.own(), messages);
+    if (!order.is_ok()) return std::move(order).failure().within("the network");
+    return order;
+}
+
+Result<exchange::SendOrder> order_in(const char* path, const exchange::OrderOwner& owner) {
+    if (path == nullptr) return Status(Code::argument, "the path is NULL");
+    auto text = os::read_whole_file(path, saved_bytes_max);
+    if (!text.is_ok()) return std::move(text).failure();
+    auto order = exchange::order_from_text(text.value(), owner);
+    if (!order.is_ok()) return std::move(order).failure().within(path);
+    return order;
+}
+
+SendLayout layout_of(const local::Space& space,
+                     const Pattern& pattern,
+                     std::span<const PatternMessage* const> sent,
+                     const exchange::SendOrder& order) {
+    std::vector<LaidMessage> messages;
+    messages.reserve(sent.size());
+    for (const PatternMessage* const one : sent) {
+        LaidMessage message;
+        message.rank = one->partner;
+        message.is_near = space.is_on_node(pattern.members().process(one->partner));
+        message.is_shared =
+            one->block == nullptr && shared_address(space, one->memory, one->bytes) != 0;
+        message.bytes = one->bytes;
+        messages.push_back(message);
+    }
+    return lay_out(std::move(messages), order, operations::put_signal_bytes_max);
+}
+
+}  // namespace
+
+Plans::Plans(gma::Gma& gma,
+             data::Allocator& allocator,
+             team::Teams& teams,
+             const HandlesMade& made) noexcept
+    : gma_(gma),
+      allocator_(allocator),
+      teams_(teams),
+      telling_(gma),
+      looks_(looks_of(gma.space().segment())),
+      patterns_(made.patterns),
+      plans_(made.plans) {}
+
+Status Plans::none(const char* what) {
+    return {Code::stale,
+            std::string("there is no such ") + what + ": it was freed, or never made by this rank"};
+}
+
+Status Plans::busy(const char* what) {
+    return {Code::state, std::string("another thread of this rank is in a call on the ") + what};
+}
+
+Result<PatternHandle> Plans::make_pattern(team::TeamHandle team) {
+    std::optional<Pattern> pattern;
+    auto status =
+        teams_.ask(team, [&](const team::Membership& members) { pattern.emplace(members); });
+    if (!status.is_ok()) return status;
+    PatternEntry* const entry = patterns_.take();
+    if (entry == nullptr) return Status(Code::limit, "this process has too many patterns");
+    entry->team = team;
+    entry->pattern = std::move(pattern);
+    return patterns_.show(*entry);
+}
+
+Status Plans::free_pattern(PatternHandle handle) {
+    Use<PatternEntry> use(patterns_.find(handle));
+    if (!use.is_ok()) return use.why("pattern");
+    PatternEntry& entry = use.entry();
+    entry.pattern.reset();
+    use.let_go();
+    patterns_.give_back(entry);
+    return {};
+}
+
+Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
+    const Use<PatternEntry> use(patterns_.find(handle));
+    if (!use.is_ok()) return use.why("pattern");
+    const Pattern& pattern = *use.entry().pattern;
+    auto messages = messages_of(pattern);
+    auto order = order_on(network, pattern.members(), messages);
+    return compile_in(use.entry(), std::move(messages), std::move(order));
+}
+
+Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
+    const Use<PatternEntry> use(patterns_.find(handle));
+    if (!use.is_ok()) return use.why("pattern");
+    const team::Membership& members = use.entry().pattern->members();
+    auto messages = messages_of(*use.entry().pattern);
+    auto order = order_in(path, {members.own(), members.size(), messages});
+    return compile_in(use.entry(), std::move(messages), std::move(order));
+}
+
+// The members meet whether there is an order or not.
+Result<PlanHandle> Plans::compile_in(const PatternEntry& entry,
+                                     std::vector<exchange::SentMessage> messages,
+                                     Result<exchange::SendOrder> order) {
+    const Pattern& pattern = *entry.pattern;
+    const auto sent = sent_of(pattern);
+    Status refusal;
+    exchange::SendOrder found;
+    SendLayout layout;
+    if (order.is_ok()) {
+        found = std::move(order).value();
+        layout = layout_of(gma_.space(), pattern, sent, found);
+    } else {
+        refusal = std::move(order).failure();
+    }
+    PlanEntry* const plan = plans_.take();
+    if (plan == nullptr) return Status(Code::limit, "this process has too many plans");
+    auto status = teams_.run(
+        entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
+            Compiler compiler(gma_, allocator_, team, pattern, sent, layout);
+            auto routes = compiler.compile(std::move(refusal));
+            refusal = {};
+            if (routes.is_ok()) {
+                plan->rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
+            } else {
+                refusal = std::move(routes).failure();
+            }
+            return !team.is_broken();
+        });
+    if (!refusal.is_ok()) status = std::move(refusal);
+    if (!status.is_ok()) {
+        plan->rounds.reset();
+        plans_.give_back(*plan);
+        return status;
+    }
+    plan->team = entry.team;
+    plan->member = pattern.members().own();
+    plan->members = pattern.members().size();
+    plan->sent = std::move(messages);
+    plan->order = std::move(found);
+    return plans_.show(*plan);
+}
+
+Status Plans::save(PlanHandle handle, const char* path) {
+    const Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    if (path == nullptr) return {Code::argument, "the path is NULL"};
+    const PlanEntry& plan = use.entry();
+    return os::write_whole_file(
+        path, exchange::text_of(plan.order, {plan.member, plan.members, plan.sent}));
+}
+
+Result<bool> Plans::test(PlanHandle handle) {
+    const Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    return use.entry().rounds->test();
+}
+
+Status Plans::wait(PlanHandle handle) {
+    const Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    return use.entry().rounds->wait(looks_);
+}
+
+Result<std::string> Plans::explain(PlanHandle handle) {
+    const Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    return execution::explain(use.entry().rounds->routes(), use.entry().order);
+}
+
+Status Plans::free_plan(PlanHandle handle) {
+    Use<PlanEntry> use(plans_.find(handle));
+    if (!use.is_ok()) return use.why("plan");
+    PlanEntry& entry = use.entry();
+    if (entry.rounds->is_started() && !entry.rounds->is_broken())
+        return {Code::state, "it was started, and its end was not told yet"};
+    Status status = release(entry);
+    entry.rounds.reset();
+    use.let_go();
+    plans_.give_back(entry);
+    return status;
+}
+
+// Gives back what it has of the heap, when no other member uses that.
+Status Plans::release(PlanEntry& plan) {
+    plan.rounds->settle();
+    if (plan.rounds->is_broken()) telling_.settle();  // it writes to the blocks of others
+    auto status = teams_.run(plan.team, Signature(CollectiveCall::free_plan, 0),
+                             [](team::Team& team) { return team::synchronize(team); });
+    if (!status.is_ok()) return status;
+    for (const GlobalAddress block : plan.rounds->routes().blocks) {
+        auto freed = allocator_.free(block);
+        if (status.is_ok()) status = std::move(freed);
+    }
+    return status;
+}
+
+void Plans::settle_sent() noexcept {
+    plans_.for_each([](PlanEntry& plan) { plan.rounds->settle(); });
+    telling_.settle();
+}
+
+}  // namespace acp::execution

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The patterns and plans of a process by handle. One for each epoch. Any thread, but one at a time for each pattern or plan.
+// Tests: tests/conformance/exchange_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/allocator.hpp"
+#include "exchange/send_order.hpp"
+#include "gma/gma.hpp"
+#include "message/slots.hpp"
+#include "team/teams.hpp"
+
+#include "execution/pattern.hpp"
+#include "execution/rounds.hpp"
+
+namespace acp::execution {
+
+using PatternHandle = message::SlotHandle;
+using PlanHandle = message::SlotHandle;
+
+class Plans {
+public:
+    // How many patterns and plans the epochs before have made.
+    struct HandlesMade {
+        std::uint64_t patterns = 0;
+        std::uint64_t plans = 0;
+    };
+
+    //   made  handles_made() of the epoch before this one
+    //   all else outlives this
+    Plans(gma::Gma& gma,
+          data::Allocator& allocator,
+          team::Teams& teams,
+          const HandlesMade& made) noexcept;
+    ~Plans() = default;
+    Plans(const Plans&) = delete;
+    Plans& operator=(const Plans&) = delete;
+
+    // An empty pattern of a team. Errors: stale, limit.
+    base::Result<PatternHandle> make_pattern(team::TeamHandle team);
+
+    // Calls add(pattern), which returns a Status. Errors: stale, state.
+    template <typename Add>
+    base::Status add(PatternHandle handle, const Add& add) {
+        const Use<PatternEntry> use(patterns_.find(handle));
+        return use.is_ok() ? add(*use.entry().pattern) : use.why("pattern");
+    }
+
+    base::Status free_pattern(PatternHandle handle);
+
+    //   network  text; nullptr: none
+    // Errors: stale; argument and limit (of the network), and those of Compiler::compile, are told to all members.
+    base::Result<PlanHandle> compile(PatternHandle handle, const char* network);
+
+    // compile() in the order of a plan that was saved. Errors: stale; argument, mismatch, limit, system (the file), and those of
+    // Compiler::compile, are told to all members.
+    base::Result<PlanHandle> load(PatternHandle handle, const char* path);
+
+    // Errors: stale, state, system.
+    base::Status save(PlanHandle handle, const char* path);
+
+    base::Status start(PlanHandle handle) {
+        const Use<PlanEntry> use(plans_.find(handle));
+        return use.is_ok() ? use.entry().rounds->start() : use.why("plan");
+    }
+
+    base::Result<bool> test(PlanHandle handle);
+    base::Status wait(PlanHandle handle);
+    base::Result<std::string> explain(PlanHandle handle);
+
+    // Errors: state (it is started), stale; after any other one it is gone.
+    base::Status free_plan(PlanHandle handle);
+
+    // Waits for what plans have handed to the network.
+    void settle_sent() noexcept;
+
+    [[nodiscard]] HandlesMade handles_made() {
+        return {patterns_.handles_made(), plans_.handles_made()};
+    }
+
+private:
+    struct PatternEntry {
+        message::SlotEntry slot;
+        std::atomic<bool> is_busy{false};
+        team::TeamHandle team = team::no_team;
+        std::optional<Pattern> pattern;
+    };
+
+    struct PlanEntry {
+        message::SlotEntry slot;
+        std::atomic<bool> is_busy{false};
+        team::TeamHandle team = team::no_team;
+        std::uint32_t member = 0;  // of so many
+        std::uint32_t members = 0;
+        std::vector<exchange::SentMessage> sent;
+        exchange::SendOrder order;  // of these
+        std::unique_ptr<Rounds> rounds;
+    };
+
+    // What a handle names, for one thread.
+    template <typename Entry>
+    class Use {
+    public:
+        explicit Use(Entry* entry) noexcept : entry_(entry) {
+            // acquire: what the thread before did; partner: the store below
+            if (entry_ != nullptr)
+                is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+        }
+
+        ~Use() { let_go(); }
+
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+        void let_go() noexcept {
+            if (std::exchange(is_mine_, false))
+                entry_->is_busy.store(false, std::memory_order_release);
+        }
+
+        [[nodiscard]] bool is_ok() const noexcept { return is_mine_; }
+
+        [[nodiscard]] Entry& entry() const noexcept { return *entry_; }
+
+        [[nodiscard]] base::Status why(const char* what) const {
+            return entry_ == nullptr ? none(what) : busy(what);
+        }
+
+    private:
+        Entry* entry_;
+        bool is_mine_ = false;
+    };
+
+    static base::Status none(const char* what);
+    static base::Status busy(const char* what);
+    base::Result<PlanHandle> compile_in(const PatternEntry& entry,
+                                        std::vector<exchange::SentMessage> messages,
+                                        base::Result<exchange::SendOrder> order);
+    base::Status release(PlanEntry& plan);
+
+    gma::Gma& gma_;
+    data::Allocator& allocator_;
+    team::Teams& teams_;
+    team::Telling telling_;
+    int looks_;  // before a wait becomes a full one
+    message::Slots<PatternEntry> patterns_;
+    message::Slots<PlanEntry> plans_;
+};
+
+}  // namespace acp::execution

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending, taking, waiting, giving up.
+#include "execution/rounds.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "gma/condition.hpp"
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "node/node_table.hpp"
+#include "os/cpu.hpp"
+#include "os/futex.hpp"
+#include "os/membarrier.hpp"
+#include "sync/lines.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::execution {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr std::uint32_t looks_per_yield = 32;
+
+}  // namespace
+
+// That the round has ended, or never will.
+class Rounds::RoundEnd final : public gma::Condition {
+public:
+    explicit RoundEnd(Rounds& rounds) noexcept : rounds_(rounds) {}
+
+    gma::LookResult look() override {
+        if (is_announced_) {
+            is_announced_ = false;
+            // Orders the announcement before the looks that follow; partner: Rounds::publish()
+            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
+        }
+        const std::size_t missing = rounds_.missing_;
+        if (rounds_.go_on()) return gma::LookResult::all;
+        return rounds_.missing_ < missing ? gma::LookResult::progress : gma::LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        memory::Command told;
+        told.source = rounds_.routes_.number;
+        told.target = rounds_.gma_.space().starter_address(rounds_.process_awaited());
+        entry.tell(node::AwaitedCall::wait_plan, since_ns, &told);
+    }
+
+private:
+    Rounds& rounds_;
+    bool is_announced_ = false;
+};
+
+Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes) noexcept
+    : gma_(gma),
+      telling_(telling),
+      routes_(std::move(routes)),
+      is_fence_by_each_(!gma.hazards().has_membarrier()) {}
+
+Status Rounds::start() {
+    if (is_broken()) [[unlikely]]
+        return failure();
+    if (is_started_) return {Code::state, "it was started, and its end was not told yet"};
+    ++round_;
+    missing_ = routes_.incoming.size();
+    is_started_ = true;
+    is_sent_ = false;
+    send_if_possible();
+    if (!under_way_.empty()) forget_ended();
+    return is_broken() ? failure() : Status();
+}
+
+Result<bool> Rounds::test() {
+    if (!is_started_ && !is_broken()) return Status(Code::state, "it was not started");
+    if (!is_broken() && !go_on()) {
+        // Whoever asks in vain lets others run now and then.
+        if (++looks_ % looks_per_yield == 0) os::yield_cpu();
+        (void)gma_.help();
+        if (!go_on()) return false;
+    }
+    Status status = end_round();
+    if (!status.is_ok()) return status;
+    return true;
+}
+
+Status Rounds::wait(int looks) {
+    if (!is_started_ && !is_broken()) return {Code::state, "it was not started"};
+    for (int i = 0; i < looks; ++i) {
+        if (is_broken() || go_on()) return end_round();
+        os::relax();
+    }
+    RoundEnd end(*this);
+    (void)gma_.wait_until(end, -1);
+    return end_round();
+}
+
+Status Rounds::end_round() {
+    if (is_broken()) return failure();
+    is_started_ = false;
+    return {};
+}
+
+bool Rounds::go_on() {
+    if (!is_sent_) send_if_possible();
+    if (missing_ != 0) {
+        for (IncomingRoute& incoming : routes_.incoming) {
+            if (incoming.taken != round_ && has_come(incoming)) take(incoming);
+        }
+    }
+    if (!under_way_.empty()) forget_ended();
+    if (is_sent_ && missing_ == 0 && in_place_ == 0 && are_all_consumed()) return true;
+    look();
+    return is_broken();
+}
+
+// Whether those that read the program's buffers on this node have done so.
+bool Rounds::are_all_consumed() const noexcept {
+    return std::all_of(
+        routes_.outgoing.begin(), routes_.outgoing.end(), [this](const OutgoingRoute& outgoing) {
+            // acquire: the receiver reads no more; partner: take()
+            return !outgoing.is_read_in_place ||
+                   outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) >= round_;
+        });
+}
+
+// When all have what was sent in the round before the last one, whose room this one takes.
+void Rounds::send_if_possible() {
+    for (const OutgoingRoute& outgoing : routes_.outgoing) {
+        // acquire: as above
+        if (outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) + 2 < round_)
+            return;
+    }
+    const std::size_t parity = round_ % 2;
+    for (const PackedMessage& message : routes_.packed) {
+        if (message.block != nullptr) {
+            message.block->pack(message.to[parity], message.source);
+        } else {
+            std::memcpy(message.to[parity], message.source, message.bytes);
+        }
+    }
+    publish(routes_.head->started);
+    ring_partners();
+    is_sent_ = true;
+    for (const RoutedParcel& parcel : routes_.parcels) send_parcel(parcel, parity);
+}
+
+void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity) {
+    if (parcel.bytes <= operations::put_signal_bytes_max) {
+        const std::span bytes(parcel.memory[parity], parcel.bytes);
+        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), parcel.to[parity],
+                 gma::handle_null);
+        return;
+    }
+    under_way_.push_back({gma::handle_null, parcel.is_in_place});
+    if (parcel.is_in_place) ++in_place_;
+    under_way_.back().handle =
+        gma_.copy(parcel.to[parity], parcel.from[parity], parcel.bytes, gma::handle_null);
+    set_word(parcel.process, parcel.arrived[parity], {}, parcel.arrived[parity],
+             under_way_.back().handle);
+}
+
+// Of another node: writes some bytes, then the number of the round to a word, and wakes who waits there.
+void Rounds::set_word(std::uint32_t process,
+                      GlobalAddress word,
+                      std::span<const std::byte> bytes,
+                      GlobalAddress target,
+                      gma::Handle order) {
+    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
+    const operations::PutSignal head{target, word, round_};
+    std::memcpy(arguments.data(), &head, sizeof head);
+    if (!bytes.empty()) std::memcpy(arguments.data() + sizeof head, bytes.data(), bytes.size());
+    under_way_.push_back({gma::handle_null, false});
+    under_way_.back().handle =
+        gma_.issue_invoke({process,
+                           operations::put_signal_set_number,
+                           std::span(arguments).first(sizeof head + bytes.size()),
+                           {},
+                           nullptr},
+                          order);
+}
+
+bool Rounds::has_come(IncomingRoute& incoming) const noexcept {
+    // acquire, both: the bytes are there; partners: publish() of the sender, and operations::put_signal_set
+    if (incoming.started != nullptr)
+        return incoming.started->load(std::memory_order_acquire) >= round_;
+    while (incoming.parcels_seen < incoming.parcels) {
+        const RoundWord& word = incoming.arrived[incoming.parcels_seen][round_ % 2];
+        if (word.load(std::memory_order_acquire) < round_) return false;
+        ++incoming.parcels_seen;
+    }
+    return true;
+}
+
+void Rounds::take(IncomingRoute& incoming) {
+    const std::size_t parity = round_ % 2;
+    for (const TakenMessage& message : incoming.messages) {
+        if (message.block != nullptr) {
+            message.block->unpack(message.target, message.from[parity]);
+        } else if (message.is_in_lines) {
+            sync::take_lines(message.target, message.from[parity], message.bytes, message.bytes);
+        } else {
+            std::memcpy(message.target, message.from[parity], message.bytes);
+        }
+    }
+    incoming.taken = round_;
+    incoming.parcels_seen = 0;
+    --missing_;
+    if (incoming.consumed == nullptr) {
+        const GlobalAddress word = incoming.consumed_address[parity];
+        set_word(incoming.process, word, {}, word, gma::handle_null);
+        return;
+    }
+    publish((*incoming.consumed)[parity]);
+    ring_partners();
+}
+
+// After this partners must be rung.
+void Rounds::publish(RoundWord& word) noexcept {
+    if (is_fence_by_each_) [[unlikely]] {
+        word.exchange(round_, std::memory_order_seq_cst);  // partner: Bell::announce()
+        return;
+    }
+    word.store(round_, std::memory_order_release);
+    // The processor is held by the sleeper's barrier, the compiler by this; partner: os::expedite() of the sleeper.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void Rounds::ring_partners() noexcept {
+    for (const Partner& partner : routes_.partners) {
+        if (partner.bell != nullptr && partner.bell->ring()) [[unlikely]]
+            os::futex_wake(partner.bell->word(), os::everybody);
+    }
+}
+
+void Rounds::forget_ended() {
+    while (!under_way_.empty() && gma_.has_ended(under_way_.front().handle)) end_oldest();
+}
+
+// Waits for it.
+void Rounds::end_oldest() {
+    const UnderWay ended = under_way_.front();
+    under_way_.pop_front();
+    if (ended.is_in_place) --in_place_;
+    const Status status = gma_.wait_for_one(ended.handle);
+    if (!status.is_ok()) give_up(status.code(), std::string(status.message()));
+}
+
+void Rounds::settle() noexcept {
+    while (!under_way_.empty()) {
+        try {
+            end_oldest();
+        } catch (const std::bad_alloc&) {
+            // Without words for it: whoever settles asks for none.
+        }
+    }
+}
+
+bool Rounds::is_gone(std::uint32_t process) const noexcept {
+    const local::Space& space = gma_.space();
+    return space.is_on_node(process) ? node::is_dead(space.segment(), space.slot_of(process))
+                                     : node::is_lost(space.segment(), process);
+}
+
+// Whether the plan can go on.
+void Rounds::look() {
+    if (is_broken()) return;
+    // relaxed: a death that is not seen yet is seen by a later look; whoever sleeps is woken after it
+    const std::uint32_t deaths =
+        gma_.space().segment().control().deaths.load(std::memory_order_relaxed);
+    if (deaths != deaths_seen_) [[unlikely]] {
+        deaths_seen_ = deaths;
+        look_for_the_dead();
+        if (is_broken()) return;
+    }
+    const team::Trouble& trouble = routes_.head->trouble;
+    // acquire: the text; partner: tell_partners()
+    const std::uint64_t told = trouble.code.load(std::memory_order_acquire);
+    if (told == 0) [[likely]]
+        return;
+    give_up(static_cast<Code>(told),
+            std::string(trouble.text.data(), ::strnlen(trouble.text.data(), trouble.text.size())));
+}
+
+void Rounds::look_for_the_dead() {
+    const node::Segment& segment = gma_.space().segment();
+    std::size_t count = 0;
+    std::uint32_t gone = 0;
+    for (const std::uint32_t process : routes_.processes) {
+        if (!is_gone(process)) continue;
+        gone = process;
+        ++count;
+    }
+    if (count == 0) return;
+    // Members that leave because another one has died are not to blame.
+    std::string why = count > 1 ? node::first_fate(segment)
+                      : gma_.space().is_on_node(gone)
+                          ? node::fate(segment, gma_.space().slot_of(gone))
+                          : node::fate_of_process(segment, gone);
+    give_up(Code::peer, std::move(why));
+}
+
+void Rounds::give_up(Code code, std::string why) noexcept {
+    if (is_broken()) return;
+    code_ = code;
+    why_ = std::move(why);
+    tell_partners();
+}
+
+// Once. The dead are not told, and nobody waits until the others have heard.
+void Rounds::tell_partners() noexcept {
+    struct {
+        operations::PutSignal head{};
+        std::array<char, team::trouble_text_bytes> text{};
+    } told;
+
+    static_assert(sizeof told <= memory::invoke_bytes_max);
+    why_.copy(told.text.data(), told.text.size() - 1);
+    told.head.value = static_cast<std::uint64_t>(code_);
+    for (const Partner& partner : routes_.partners) {
+        if (is_gone(partner.process)) continue;
+        if (partner.head != nullptr) {
+            team::Trouble& trouble = partner.head->trouble;
+            std::memcpy(trouble.text.data(), told.text.data(), told.text.size());
+            // seq_cst: after the text, and before the look at the bell
+            trouble.code.exchange(told.head.value, std::memory_order_seq_cst);
+            continue;
+        }
+        const GlobalAddress trouble = partner.block + offsetof(BlockHead, trouble);
+        told.head.target = trouble + offsetof(team::Trouble, text);
+        told.head.signal = trouble + offsetof(team::Trouble, code);
+        try {
+            telling_.tell({partner.process,
+                           operations::put_signal_set_number,
+                           std::as_bytes(std::span(&told, 1)),
+                           {},
+                           nullptr});
+        } catch (const std::bad_alloc&) {
+            // The other one waits until the roll-call of the job tells people of it.
+        }
+    }
+    ring_partners();
+}
+
+Status Rounds::failure() const {
+    return Status::worded(code_, [this] { return why_; });
+}
+
+// For people: a member that the round waits for.
+std::uint32_t Rounds::process_awaited() const noexcept {
+    for (const IncomingRoute& incoming : routes_.incoming) {
+        if (incoming.taken != round_) return incoming.process;
+    }
+    for (const OutgoingRoute& outgoing : routes_.outgoing) {
+        const std::uint64_t consumed =
+            outgoing.line->consumed[round_ % 2].load(std::memory_order_relaxed);
+        if (consumed + (is_sent_ ? 0 : 2) < round_) return routes_.processes[outgoing.rank];
+    }
+    return gma_.space().process();
+}
+
+}  // namespace acp::execution

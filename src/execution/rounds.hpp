@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A plan that is carried out round by round. start() copies to the outbox what its receivers cannot read in place, tells the receivers of this
+// node by one word, and hands parcels to the network; when the outbox or a landing area is still in use for the round before the last one,
+// that is done by a later call. Receivers take what has come, and say by a word for each sender that they have it. So a member is at most two
+// rounds ahead of those it sends to, and nobody waits for others than its partners.
+//
+// That a member is dead each notices by itself. A member that gives up for another reason (its network, its memory) tells its partners, and
+// they theirs.
+// For one thread at a time. Tests: tests/conformance/exchange_test.cpp, tests/exchange.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "gma/gma.hpp"
+#include "team/telling.hpp"
+
+#include "execution/routes.hpp"
+
+namespace acp::execution {
+
+class Rounds {
+public:
+    //   gma, telling  outlive this
+    Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes) noexcept;
+
+    Rounds(const Rounds&) = delete;
+    Rounds& operator=(const Rounds&) = delete;
+    ~Rounds() = default;
+
+    // Errors: state, peer, memory, or those with which a parcel has failed: then the plan is broken.
+    base::Status start();
+
+    // Whether the round has ended. Errors: likewise.
+    base::Result<bool> test();
+
+    // Waits for its end.   looks  before the full wait begins. Errors: likewise.
+    base::Status wait(int looks);
+
+    [[nodiscard]] bool is_started() const noexcept { return is_started_; }
+
+    // Why start() and wait() fail; it stays so.
+    [[nodiscard]] bool is_broken() const noexcept { return code_ != base::Code::ok; }
+
+    // Waits for what was handed to the network, and takes its failures.
+    void settle() noexcept;
+
+    [[nodiscard]] const PlanRoutes& routes() const noexcept { return routes_; }
+
+private:
+    class RoundEnd;
+
+    // Goes on, and tells whether the round has ended, or the plan is broken.
+    bool go_on();
+    void send_if_possible();
+    void send_parcel(const RoutedParcel& parcel, std::size_t parity);
+    void set_word(std::uint32_t process,
+                  GlobalAddress word,
+                  std::span<const std::byte> bytes,
+                  GlobalAddress target,
+                  gma::Handle order);
+    [[nodiscard]] bool has_come(IncomingRoute& incoming) const noexcept;
+    void take(IncomingRoute& incoming);
+    [[nodiscard]] bool are_all_consumed() const noexcept;
+    void publish(RoundWord& word) noexcept;
+    void ring_partners() noexcept;
+    void forget_ended();
+    void end_oldest();
+    void look();
+    void look_for_the_dead();
+    void give_up(base::Code code, std::string why) noexcept;
+    void tell_partners() noexcept;
+    [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
+    [[nodiscard]] base::Status end_round();
+    [[nodiscard]] base::Status failure() const;
+    [[nodiscard]] std::uint32_t process_awaited() const noexcept;
+
+    struct UnderWay {
+        gma::Handle handle = gma::handle_null;
+        bool is_in_place = false;  // the round lasts until it has ended
+    };
+
+    gma::Gma& gma_;
+    team::Telling& telling_;
+    PlanRoutes routes_;
+    std::uint64_t round_ = 0;
+    std::size_t missing_ = 0;   // members that something must come from in this round
+    std::size_t in_place_ = 0;  // commands under way that the round lasts for
+    std::uint32_t looks_ = 0;   // of test(), in vain
+    bool is_started_ = false;
+    bool is_sent_ = false;
+    bool is_fence_by_each_;  // the kernel refuses the barrier that a sleeper would ask for
+    std::deque<UnderWay> under_way_;
+    std::uint32_t deaths_seen_ = 0;
+    base::Code code_ = base::Code::ok;  // why it is broken
+    std::string why_;
+};
+
+}  // namespace acp::execution
