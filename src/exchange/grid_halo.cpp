@@ -108,7 +108,8 @@ private:
         std::uint32_t rank = 0;
         for (std::size_t d = 0; d < grid_.axes.size(); ++d) {
             const auto members = static_cast<std::int64_t>(grid_.axes[d].members);
-            std::int64_t at = static_cast<std::int64_t>(place_[d]) + sign * direction[d];
+            std::int64_t at =
+                static_cast<std::int64_t>(place_[d]) + std::int64_t{sign} * direction[d];
             if (at < 0 || at >= members) {
                 if (!grid_.axes[d].is_periodic) return std::nullopt;
                 at = (at + members) % members;

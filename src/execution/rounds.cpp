@@ -222,7 +222,7 @@ void Rounds::take(IncomingRoute& incoming) {
 }
 
 // After this partners must be rung.
-void Rounds::publish(RoundWord& word) noexcept {
+void Rounds::publish(RoundWord& word) const noexcept {
     if (is_fence_by_each_) [[unlikely]] {
         word.exchange(round_, std::memory_order_seq_cst);  // partner: Bell::announce()
         return;

@@ -68,7 +68,7 @@ private:
     [[nodiscard]] bool has_come(IncomingRoute& incoming) const noexcept;
     void take(IncomingRoute& incoming);
     [[nodiscard]] bool are_all_consumed() const noexcept;
-    void publish(RoundWord& word) noexcept;
+    void publish(RoundWord& word) const noexcept;
     void ring_partners() noexcept;
     void forget_ended();
     void end_oldest();
