@@ -88,6 +88,7 @@ public:
 
 private:
     struct PatternEntry {
+        static constexpr message::SlotKind slot_kind = message::SlotKind::pattern;
         message::SlotEntry slot;
         std::atomic<bool> is_busy{false};
         team::TeamHandle team = team::no_team;
@@ -95,6 +96,7 @@ private:
     };
 
     struct PlanEntry {
+        static constexpr message::SlotKind slot_kind = message::SlotKind::plan;
         message::SlotEntry slot;
         std::atomic<bool> is_busy{false};
         team::TeamHandle team = team::no_team;

@@ -106,6 +106,8 @@ public:
     // Ends all requests with a failure: no buffer of theirs is touched any more. What the end has stays, for the partner may live.
     void abandon() noexcept;
 
+    static constexpr SlotKind slot_kind = SlotKind::channel;
+
     SlotEntry slot;
     EndLock mutex;
 

@@ -37,6 +37,8 @@ enum class RequestKind : std::uint8_t { send, receive, free };
 
 // Of its end, whose lock guards it, but for `slot`, `end` and `is_done`.
 struct ChannelRequest {
+    static constexpr SlotKind slot_kind = SlotKind::request;
+
     SlotEntry slot;
     std::atomic<ChannelEnd*> end{nullptr};
     std::atomic<bool> is_done{false};

@@ -106,6 +106,8 @@ public:
     // For who waits long: if nothing is under way, sends something that means nothing, and so learns whether the partner's node is lost.
     void probe();
 
+    static constexpr SlotKind slot_kind = SlotKind::segbuf;
+
     SlotEntry slot;
     std::mutex mutex;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that a program names by handles: ends of channels, and requests. A handle of an object that was given back, or of none, finds
-// nothing. The objects are never destroyed before this, so that a thread that comes late with an old handle finds one that it can lock and
+// Objects that a program names by handles: ends of channels, requests, teams and others. A handle of an object that was given back, of one
+// of another kind, or of none, finds nothing. The objects are never destroyed before this, so that a thread that comes late with an old handle finds one that it can lock and
 // look at. Handles are numbered on from one Slots to the next one of a process, so that no handle of an earlier one finds anything.
 // Any thread.
 // Tests: tests/unit/message/slots_test.cpp.
@@ -17,11 +17,15 @@
 
 namespace acp::message {
 
-// The object's number plus 1 in the lower 24 bits, above them how many handles were made before it; 0: none.
+// The object's number plus 1 in the lower 21 bits, above them its SlotKind in 3 bits, above those how many handles were made before it; 0: none.
 using SlotHandle = std::uint64_t;
 
 inline constexpr SlotHandle no_slot = 0;
-inline constexpr unsigned slot_index_bits = 24;
+inline constexpr unsigned slot_index_bits = 21;
+inline constexpr unsigned slot_kind_bits = 3;
+
+// What a handle names, so that none passes for another one: a program has them in variables of types that are cast easily.
+enum class SlotKind : std::uint8_t { none, channel, request, segbuf, team, pattern, plan };
 
 // What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
 struct SlotEntry {
@@ -30,7 +34,7 @@ struct SlotEntry {
     std::uint32_t index = 0;
 };
 
-// Of objects with a member `SlotEntry slot`.
+// Of objects with a member `SlotEntry slot`, and a constant `SlotKind slot_kind` that no other class of objects has.
 template <typename Object>
 class Slots {
 public:
@@ -51,7 +55,9 @@ public:
         if (free_.empty() && !add_block()) return nullptr;
         Object* const object = free_.back();
         free_.pop_back();
-        object->slot.next = ++handles_made_ << slot_index_bits | (object->slot.index + 1);
+        constexpr auto kind = static_cast<SlotHandle>(Object::slot_kind);
+        object->slot.next = (++handles_made_ << slot_kind_bits | kind) << slot_index_bits |
+                            (object->slot.index + 1);
         return object;
     }
 

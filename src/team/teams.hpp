@@ -96,6 +96,7 @@ public:
 
 private:
     struct Entry {
+        static constexpr message::SlotKind slot_kind = message::SlotKind::team;
         message::SlotEntry slot;
         std::atomic<bool> is_busy{false};
         std::unique_ptr<Team> team;

@@ -11,8 +11,14 @@ namespace acp::message::test {
 namespace {
 
 struct Numbered {
+    static constexpr SlotKind slot_kind = SlotKind::channel;
     SlotEntry slot;
     int number = 0;
+};
+
+struct Other {
+    static constexpr SlotKind slot_kind = SlotKind::team;
+    SlotEntry slot;
 };
 
 Numbered* shown(Slots<Numbered>& slots) {
@@ -40,6 +46,16 @@ TEST(SlotsTest, an_object_is_found_by_nobody_before_it_is_shown) {
     EXPECT_EQ(count(), 0);
     slots.give_back(*object);  // it was never shown
     EXPECT_EQ(slots.take(), object);
+}
+
+TEST(SlotsTest, a_handle_of_another_kind_finds_nothing) {
+    Slots<Numbered> slots;
+    Slots<Other> others;
+    const SlotHandle handle = slots.show(*slots.take());
+    const SlotHandle other = others.show(*others.take());
+    EXPECT_NE(handle, other);
+    EXPECT_EQ(slots.find(other), nullptr);
+    EXPECT_EQ(others.find(handle), nullptr);
 }
 
 TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
