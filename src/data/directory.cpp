@@ -90,7 +90,7 @@ Status Directories::ask_of_directory(std::uint32_t operation,
                       nullptr});
 }
 
-// The first failure.
+// The first failure. Of the tables of a rank that is gone nothing is asked any more, and the others are used on.
 Status Directories::ask_of_tables(std::uint32_t operation, const Directory& directory) {
     Asks asks(gma_);
     std::vector<std::uint64_t> results(directory.tables.size());
@@ -102,7 +102,7 @@ Status Directories::ask_of_tables(std::uint32_t operation, const Directory& dire
                   std::as_bytes(std::span(&name, 1)),
                   std::as_writable_bytes(std::span(&results[i], 1)), nullptr});
     }
-    return asks.wait();
+    return asks.wait(Code::peer);
 }
 
 // From now on the container does not go with its maker. Should that be gone already, some of its tables may be too.

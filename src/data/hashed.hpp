@@ -127,6 +127,8 @@ public:
     template <typename Call>
     auto at_table(const ContainerName& name, Bytes key, const Call& call)
         -> decltype(call(TablePlace())) {
+        if (is_too_long(key)) [[unlikely]]
+            return too_long();  // before its bytes are hashed
         TablePlace place;
         if (directories_.find(name, key, place)) [[likely]] {
             auto result = call(place);

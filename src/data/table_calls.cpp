@@ -64,21 +64,17 @@ EntryRequest request_of(const TablePlace& place,
                 std::min<std::size_t>(value_bytes, std::numeric_limits<std::uint32_t>::max()))};
 }
 
-bool is_too_long(Bytes bytes) noexcept {
-    return bytes.size() > std::numeric_limits<std::uint32_t>::max();
-}
-
 EntryResult absent() noexcept {
     EntryResult none;
     none.effect = Effect::absent;
     return none;
 }
 
+}  // namespace
+
 Status too_long() {
     return {Code::argument, "keys and values have less than 4 GiB"};
 }
-
-}  // namespace
 
 Status TableCalls::no_table(const TablePlace& place) {
     return {Code::stale, "the table at " + base::hex(place.table) + " was destroyed"};

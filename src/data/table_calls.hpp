@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "base/status.hpp"
@@ -32,6 +33,13 @@ using table::PutMode;
 
 // The bytes of the arguments, and of the result, of one operation.
 inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
+
+// Whether a key or a value has 4 GiB or more, and what that is told as: argument.
+[[nodiscard]] inline bool is_too_long(Bytes bytes) noexcept {
+    return bytes.size() > std::numeric_limits<std::uint32_t>::max();
+}
+
+[[nodiscard]] base::Status too_long();
 
 // A key as its table knows it.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {

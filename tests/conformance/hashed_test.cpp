@@ -412,6 +412,15 @@ TEST_F(HashedTest, every_misuse_is_told) {
     ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
     EXPECT_EQ(acp_insert_if_absent_map(map, nullptr, 5, "v", 1), -1);
     expect_refused(ACP_ERR_ARGUMENT, {"key is NULL"});
+    for (const std::size_t bytes : {std::size_t{1} << 32, std::size_t{1} << 62}) {
+        acp_entry_t entry{};
+        entry.key = "long";
+        entry.key_size = bytes;
+        EXPECT_EQ(acp_fetch_add_map(map, entry.key, bytes, 1, nullptr), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_fetch_add_map", "less than 4 GiB"});
+        EXPECT_EQ(acp_find_many_map(map, 1, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "entry 0", "less than 4 GiB"});
+    }
     EXPECT_EQ(acp_insert_if_absent_map(map, "k", 1, nullptr, 5), -1);
     expect_refused(ACP_ERR_ARGUMENT, {"value is NULL"});
     EXPECT_EQ(acp_insert_if_absent_map(map, nullptr, 0, nullptr, 0), 1) << "an empty key is a key";
