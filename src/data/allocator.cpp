@@ -123,6 +123,7 @@ Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
 }
 
 Status Allocator::ask(const gma::Invocation& call) {
+    if (heap_count_ == 0) return no_heaps();
     return data::ask(gma_, call);
 }
 

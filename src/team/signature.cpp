@@ -35,10 +35,10 @@ std::string_view root_word(CollectiveCall call) noexcept {
     switch (call) {
         case CollectiveCall::broadcast:
         case CollectiveCall::scatter:
-            return " from rank ";
+            return " from member ";
         case CollectiveCall::reduce:
         case CollectiveCall::gather:
-            return " to rank ";
+            return " to member ";
         default:
             return "";
     }

@@ -376,7 +376,7 @@ TEST_F(TeamTest, different_calls_of_members_are_told_to_all_with_what_each_has_c
                        return acp_alltoallv_team(team, send.data(), sizes.data(), offsets.data(),
                                                  room.data(), expected.data(), places.data());
                    });
-    check_mismatch(world_, {"from rank 0", "of 24 bytes", "of 800 bytes"}, [&](acp_team_t team) {
+    check_mismatch(world_, {"from member 0", "of 24 bytes", "of 800 bytes"}, [&](acp_team_t team) {
         return acp_broadcast_team(team, numbers.data(), is_odd_one ? 24 : 800, 0);
     });
 }
@@ -397,7 +397,7 @@ TEST_F(TeamTest, calls_that_are_checked_before_they_are_made_are_told_apart) {
                    ? acp_scan_team(team, numbers.data(), numbers.data(), 1, ACP_INT64, ACP_SUM)
                    : acp_gather_team(team, numbers.data(), 8, room.data(), acp_procs() - 1);
     });
-    check_mismatch(world_, {"from rank 0", "from rank 1"}, [&](acp_team_t team) {
+    check_mismatch(world_, {"from member 0", "from member 1"}, [&](acp_team_t team) {
         return acp_broadcast_team(team, numbers.data(), 8, is_odd_one ? 0 : 1);
     });
 }

@@ -34,11 +34,11 @@ TEST(Signature, keeps_what_it_was_made_of) {
 
 TEST(Signature, says_what_the_program_has_called) {
     EXPECT_EQ(describe({CollectiveCall::reduce, 80, 2, {ACP_INT64, ACP_SUM}}),
-              "acp_reduce_team of 80 bytes (int64, sum) to rank 2");
+              "acp_reduce_team of 80 bytes (int64, sum) to member 2");
     EXPECT_EQ(describe({CollectiveCall::allreduce, 80, 0, {}}),
               "acp_allreduce_team of 80 bytes (own elements, own function)");
     EXPECT_EQ(describe({CollectiveCall::broadcast, 5, 1}),
-              "acp_broadcast_team of 5 bytes from rank 1");
+              "acp_broadcast_team of 5 bytes from member 1");
     EXPECT_EQ(describe({CollectiveCall::sync, 0}), "acp_sync_team");
     EXPECT_EQ(describe({CollectiveCall::free, 0}), "acp_free_team");
     EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
