@@ -261,18 +261,18 @@ Status Compiler::check_overlaps() const {
     };
 
     std::vector<Target> targets;
-    for (std::size_t i = 0; i < senders_.size(); ++i) {
-        const std::uint32_t sender = senders_[i].rank;
-        for (const TakenMessage& message : routes_.incoming[i].messages) {
-            if (message.block != nullptr) {
-                message.block->for_each_run([&](std::uint64_t offset) {
-                    targets.push_back(
-                        {message.target + offset, message.block->run_bytes(), sender});
-                });
-            } else if (message.bytes != 0) {
-                targets.push_back({message.target, message.bytes, sender});
-            }
+    const auto note = [&](const TakenMessage& message, std::uint32_t sender) {
+        if (message.block != nullptr) {
+            message.block->for_each_run([&](std::uint64_t offset) {
+                targets.push_back({message.target + offset, message.block->run_bytes(), sender});
+            });
+        } else if (message.bytes != 0) {
+            targets.push_back({message.target, message.bytes, sender});
         }
+    };
+    for (std::size_t i = 0; i < senders_.size(); ++i) {
+        for (const TakenMessage& message : routes_.incoming[i].messages)
+            note(message, senders_[i].rank);
     }
     std::sort(targets.begin(), targets.end(),
               [](const Target& first, const Target& second) { return first.begin < second.begin; });
