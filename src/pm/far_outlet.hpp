@@ -53,7 +53,10 @@ public:
     // Takes ends of operations, and issues those again that came at a bad moment.
     void go_on() noexcept;
 
-    [[nodiscard]] bool is_idle() const noexcept { return records_.empty() && !has_extra(); }
+    [[nodiscard]] bool is_idle() const noexcept { return has_arrived() && !has_extra(); }
+
+    // Of each record all was done. What is told again may be under way, as long as the receiver does not receive.
+    [[nodiscard]] bool has_arrived() const noexcept { return records_.empty(); }
 
     // A header that is told again must not come after a record that follows.
     [[nodiscard]] bool has_room() const noexcept {
@@ -185,7 +188,9 @@ public:
     [[nodiscard]] bool is_settled();
 
     // Whether all that was sent has left the memory of this process.
-    [[nodiscard]] bool is_sent() const noexcept { return sending_.is_idle() && refused_.empty(); }
+    [[nodiscard]] bool is_sent() const noexcept {
+        return sending_.has_arrived() && refused_.empty();
+    }
 
     // The destination has closed its context.
     [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }

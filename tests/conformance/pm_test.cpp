@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PM messages between all ranks of a job, on one node and over several.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <acp.h>
@@ -171,6 +173,19 @@ TEST_F(PmTest, a_full_destination_has_no_room_until_it_receives) {
     sync_ranks();
     EXPECT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1) << "there was room again";
     EXPECT_TRUE(try_receive(received, 1000));
+}
+
+TEST_F(PmTest, what_nobody_receives_is_sent_also_where_its_sender_looks_seldom) {
+    while (!try_send((rank_ + 1) % procs_, 0, 100)) {
+    }
+    const std::int64_t begin_ns = now_ns();
+    while (acp_test_sent_pm(pm_) == 0 && now_ns() - begin_ns < 10 * second_ns)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(acp_test_sent_pm(pm_), 1) << "nobody receives, which is not needed";
+    sync_ranks();
+    std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
+    EXPECT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1);
+    EXPECT_TRUE(try_receive(received, 100));
 }
 
 TEST_F(PmTest, contexts_are_apart) {
