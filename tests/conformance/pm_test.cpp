@@ -180,7 +180,7 @@ TEST_F(PmTest, what_nobody_receives_is_sent_also_where_its_sender_looks_seldom) 
     }
     const std::int64_t begin_ns = now_ns();
     while (acp_test_sent_pm(pm_) == 0 && now_ns() - begin_ns < 10 * second_ns)
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // lint: sleep is the subject
     EXPECT_EQ(acp_test_sent_pm(pm_), 1) << "nobody receives, which is not needed";
     sync_ranks();
     std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
