@@ -51,15 +51,24 @@ enum {
 ACP_API acp_pm_t acp_open_pm(int number);
 
 /* Closes it. Messages that were not received are dropped, and so may those be that this rank has sent to other nodes, unless acp_test_sent_pm has
- * said 1 since. The memory is used again when the number is opened again, and given back by acp_finalize. Returns 0 or -1. */
+ * said 1 since. The memory is used again when the number is opened again, and given back by acp_finalize. Returns 0 or -1.
+ *
+ * Others that send to it: what had reached its node before the close is never received, also if the context is opened again: all that was sent
+ * on this node, and on others what acp_test_sent_pm had said 1 of. Dropped without a word are also messages from other nodes that arrive while it is
+ * closed. A message that was composed, or on its way to another node, while it was closed and opened again comes to the new context, or is dropped.
+ * acp_get_buffer_pm fails with ACP_ERR_STALE until the context is opened again: on this node from the next call on; on other nodes within a few
+ * round trips of the first message sent after the close, at most 16 messages later, or, where there is no room, of the first call that
+ * returns 0. Ranks of other nodes may get it for some calls more after the context was opened again. */
 ACP_API int acp_close_pm(acp_pm_t pm);
 
 /* Room for one message, until it is sent.
  *   rank    the destination; may be the caller
  *   size    0 .. ACP_PM_MESSAGE_BYTES
  *   buffer  gets the room, aligned to 8 bytes, to be written by the caller
- * Returns 1; 0: there is no room now (the destination does not receive, or has not opened its context, or 64 others are being sent to): receive what
- * has come, and try again; -1: a failure. ACP_ERR_STATE: a buffer is out already. Does not block. */
+ * Returns 1; 0: there is no room now (the destination does not receive, or has not opened its context, or 64 others are being sent to); -1: a
+ * failure. ACP_ERR_STATE: a buffer is out already. Does not block. A sender that gets 0 has to call again and again, and to receive what has come
+ * meanwhile: nothing wakes it when there is room, acp_wait_pm neither, which waits for messages. The calls themselves let other ranks of the
+ * CPU run now and then. Where a sender wants to sleep between them it calls acp_wait_pm with a short time. */
 ACP_API int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer);
 
 /* Makes the message that is being composed shorter.   size  at most as it was got. Returns 0 or -1. */
@@ -68,7 +77,7 @@ ACP_API int acp_truncate_pm(acp_pm_t pm, size_t size);
 /* Sends the message that is being composed. Returns 0, or -1 (ACP_ERR_STATE: there is none). Does not block. */
 ACP_API int acp_send_pm(acp_pm_t pm);
 
-/* Whether all messages that were sent have reached the nodes of their destinations: 1 or 0; -1 after a failure. Does not block. */
+/* Whether all messages that were sent have reached the nodes of their destinations, or were dropped since those have closed their contexts: 1 or 0; -1 after a failure. Does not block. */
 ACP_API int acp_test_sent_pm(acp_pm_t pm);
 
 /* The next message, in place, until it is released; one at a time.

@@ -78,9 +78,9 @@ int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buf
                                               " is not one of ranks 0 to " +
                                               std::to_string(library().member->procs() - 1));
         }
-        if (size > pm::message_bytes_max || buffer == nullptr) {
-            return Status(Code::argument, "buffer is NULL, or size " + std::to_string(size) +
-                                              " is more than " +
+        if (buffer == nullptr) return Status(Code::argument, "buffer is NULL");
+        if (size > pm::message_bytes_max) {
+            return Status(Code::argument, "size " + std::to_string(size) + " is more than " +
                                               std::to_string(pm::message_bytes_max));
         }
         if (context.has_reserved())

@@ -38,18 +38,20 @@ Context::Context(gma::Gma& gma,
 }
 
 void Context::open() noexcept {
-    pool_.drop_all();
+    pool_.open();
     // release: partner is NodeHost::pool_of, operations::TakeLease; the pool is there
     host_.pool_word(host_.process()).store(address_, std::memory_order_release);
 }
 
 void Context::close() noexcept {
-    if (reserved_ != nullptr && reserved_->near.has_value()) reserved_->near->cancel();
-    reserved_ = nullptr;
+    if (OutletSlot* const to = std::exchange(reserved_, nullptr); to != nullptr)
+        to->near.has_value() ? to->near->cancel() : to->far->cancel();
     if (is_held_ || ready_.data != nullptr) pool_.release();
     is_held_ = false;
     ready_ = {};
+    // Before the leases end: whoever finds none sees why.
     host_.pool_word(host_.process()).store(address_ | pool_closed, std::memory_order_release);
+    pool_.close();
 }
 
 // --- Destinations ---

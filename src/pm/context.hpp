@@ -38,9 +38,9 @@ public:
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    // Lets others send. What was sent before a close() is dropped.
+    // Lets others send.
     void open() noexcept;
-    // Nobody may send any more. What this process has sent goes on.
+    // Nobody may send any more, and what was not received is dropped. What this process has sent goes on.
     void close() noexcept;
 
     // Room for a message to a process, until send(); nullptr: not now, or never: see why_no_room().
@@ -68,7 +68,7 @@ public:
         to.far->commit(reserved_bytes_);
     }
 
-    // Whether all that was sent has left the memory of this process.
+    // Whether all that was sent has left the memory of this process, or was dropped by a close of its destination.
     [[nodiscard]] bool is_sent();
 
     // ok: there is none now, and it is worth while to try again. Errors: peer (gone), stale (it has closed its context).

@@ -11,8 +11,6 @@
 
 #include "os/clock.hpp"
 
-#include "operations/put_signal.hpp"
-
 namespace acp::pm {
 
 using base::Code;
@@ -156,15 +154,18 @@ void FarSending::store(std::uint64_t offset, std::uint64_t header) noexcept {
 
 void FarSending::ask() noexcept {
     if (has_extra()) return;
-    const std::uint64_t place =
-        lease_.desk + lease_offset(lease_.lease) + offsetof(sync::LeasedLine<>, asks);
-    const operations::PutSignal put{place, place, 1};
-    extra_ = host_.gma().issue_invoke({process_,
-                                       operations::put_signal_set_number,
-                                       std::as_bytes(std::span(&put, 1)),
-                                       {},
-                                       nullptr},
-                                      gma::handle_null);
+    operations::LeasedPut put = put_at(0, 0);
+    put.target = put.signal = put.line + offsetof(sync::LeasedLine<>, asks);
+    put.value = 1;
+    put.write = operations::LeasedWrite::set;
+    extra_ = host_.gma().issue_invoke(
+        {process_, operations::leased_put_number, std::as_bytes(std::span(&put, 1)), {}, nullptr},
+        gma::handle_null);
+}
+
+void FarSending::end_extra() noexcept {
+    const base::Status status = host_.gma().wait_for_one(std::exchange(extra_, gma::handle_null));
+    is_revoked_ = is_revoked_ || status.code() == Code::stale;
 }
 
 void FarSending::take_end(FarRecord& record, FarPiece& piece) noexcept {
@@ -195,8 +196,7 @@ bool FarSending::has_ended(FarRecord& record) noexcept {
 }
 
 void FarSending::go_on() noexcept {
-    if (has_extra() && host_.gma().has_ended(extra_))
-        (void)host_.gma().wait_for_one(std::exchange(extra_, gma::handle_null));
+    if (has_extra() && host_.gma().has_ended(extra_)) end_extra();
     for (FarRecord& record : records_) (void)has_ended(record);
     while (!records_.empty() && has_ended(records_.front()) &&
            (!records_.front().is_refused || is_cut_off_)) {
@@ -206,6 +206,7 @@ void FarSending::go_on() noexcept {
 
 // A record of which a piece was refused is one that the receiver has never seen whole. A hello is sent anew with each lease.
 bool FarSending::take_refused(std::list<FarRecord>& refused) noexcept {
+    if (has_extra()) return false;  // its refusal must not be taken for one of the next lease
     for (FarRecord& record : records_)
         if (!has_ended(record)) return false;
     while (!records_.empty()) {
@@ -226,7 +227,7 @@ void FarSending::settle() noexcept {
             if (piece.handle != gma::handle_null) take_end(record, piece);
         }
     }
-    if (has_extra()) (void)host_.gma().wait_for_one(std::exchange(extra_, gma::handle_null));
+    if (has_extra()) end_extra();
 }
 
 // --- FarOutlet ---
@@ -249,16 +250,18 @@ char* FarOutlet::reserve(std::uint64_t bytes) {
     if (!is_ready() || !refused_.empty() || !sending_.has_room()) return nullptr;
     sending_.prepare(bytes);
     char* const room = ring_->reserve(bytes);
-    room != nullptr ? static_cast<void>(full_since_ns_ = 0) : note_full();
+    is_reserved_ = room != nullptr;
+    is_reserved_ ? static_cast<void>(full_since_ns_ = 0) : ask_now_and_then();
     return room;
 }
 
 void FarOutlet::commit(std::uint64_t bytes) noexcept {
+    is_reserved_ = false;
     (void)ring_->commit(bytes, static_cast<std::uint8_t>(PoolRecord::message));
 }
 
-// No credit has come for long: it may have been overwritten here.
-void FarOutlet::note_full() noexcept {
+// No credit has come for long: it may have been overwritten here, or the destination has closed its context.
+void FarOutlet::ask_now_and_then() noexcept {
     const std::uint64_t now_ns = os::now_ns();
     if (full_since_ns_ == 0) full_since_ns_ = now_ns;
     if (now_ns - full_since_ns_ < ask_after_ns || !sending_.is_idle()) return;
@@ -269,7 +272,8 @@ void FarOutlet::note_full() noexcept {
 void FarOutlet::go_on() {
     sending_.go_on();
     if (taking_ != gma::handle_null && host_.gma().has_ended(taking_)) end_taking();
-    if (ring_.has_value() && sending_.is_revoked() && sending_.take_refused(refused_))
+    if (ring_.has_value() && !is_reserved_ && sending_.is_revoked() &&
+        sending_.take_refused(refused_))
         ring_.reset();
     if (ring_.has_value()) {
         if (is_heard_ && !is_met_) see_that_it_is_met();
@@ -296,9 +300,8 @@ bool FarOutlet::is_ready() {
         is_heard_ = is_heard_ || sending_.is_idle();
         return is_heard_;
     }
-    const Hello hello{
-        host_.process(), 0,
-        host_.pool_word(host_.process()).load(std::memory_order_relaxed) + cell_offset(index_)};
+    const std::uint64_t own = host_.pool_word(host_.process()).load(std::memory_order_relaxed);
+    const Hello hello{host_.process(), 0, own + cell_offset(index_)};
     is_announced_ = send(&hello, sizeof hello, PoolRecord::hello);
     announced_at_ns_ = os::now_ns();
     return false;
@@ -341,6 +344,7 @@ void FarOutlet::end_taking() {
     is_cut_off_ = is_cut_off_ || status.code() == Code::peer;
     if (!status.is_ok()) return;
     is_closed_ = (taken_.desk & pool_closed) != 0;
+    if (is_closed_) refused_.clear();
     if (taken_.state != 0) open();
 }
 
@@ -361,8 +365,10 @@ void FarOutlet::open() {
 
 bool FarOutlet::is_settled() {
     go_on();
-    return is_sent() && taking_ == gma::handle_null &&
-           (!ring_.has_value() || ring_->is_released(ring_->next()));
+    if (!is_sent() || taking_ != gma::handle_null) return false;
+    if (!ring_.has_value() || ring_->is_released(ring_->next())) return true;
+    ask_now_and_then();
+    return false;
 }
 
 }  // namespace acp::pm

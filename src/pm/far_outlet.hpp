@@ -6,6 +6,8 @@
 // The header of a record that was merely late may be told again when the record has been received, and then lies where there should be 0. The
 // next header there is stored over it, after all other pieces of its record: so nothing is lost, also when the sender makes no call any more.
 //
+// A destination that closes its context takes all leases back: what is refused as long as it is closed is dropped.
+//
 // For the thread that uses the context. Tests: tests/conformance/pm_test.cpp.
 #pragma once
 
@@ -45,13 +47,16 @@ public:
     void publish(std::uint64_t offset, std::uint64_t header) noexcept;
     // A header once more.
     void store(std::uint64_t offset, std::uint64_t header) noexcept;
-    // Asks the receiver to tell its credits again.
+    // Asks the receiver to tell its credits again; or finds that the lease was taken back.
     void ask() noexcept;
 
     // Takes ends of operations, and issues those again that came at a bad moment.
     void go_on() noexcept;
 
-    [[nodiscard]] bool is_idle() const noexcept { return records_.empty() && !has_extra(); }
+    [[nodiscard]] bool is_idle() const noexcept { return has_arrived() && !has_extra(); }
+
+    // Of each record all was done. What is told again may be under way, as long as the receiver does not receive.
+    [[nodiscard]] bool has_arrived() const noexcept { return records_.empty(); }
 
     // A header that is told again must not come after a record that follows.
     [[nodiscard]] bool has_room() const noexcept {
@@ -98,6 +103,7 @@ private:
     void cut(FarRecord& record) const noexcept;
     void issue_due(FarRecord& record) noexcept;
     void spare(std::list<FarRecord>::iterator record) noexcept;
+    void end_extra() noexcept;
     void issue(FarRecord& record, FarPiece& piece) noexcept;
     void take_end(FarRecord& record, FarPiece& piece) noexcept;
     [[nodiscard]] bool has_ended(FarRecord& record) noexcept;
@@ -174,13 +180,17 @@ public:
     [[nodiscard]] char* reserve(std::uint64_t bytes);
     void commit(std::uint64_t bytes) noexcept;
 
+    void cancel() noexcept { is_reserved_ = false; }
+
     // Goes on with what is under way.
     void go_on();
 
     [[nodiscard]] bool is_settled();
 
     // Whether all that was sent has left the memory of this process.
-    [[nodiscard]] bool is_sent() const noexcept { return sending_.is_idle() && refused_.empty(); }
+    [[nodiscard]] bool is_sent() const noexcept {
+        return sending_.has_arrived() && refused_.empty();
+    }
 
     // The destination has closed its context.
     [[nodiscard]] bool is_closed() const noexcept { return is_closed_; }
@@ -197,7 +207,7 @@ private:
     void open();
     [[nodiscard]] bool send(const void* payload, std::uint64_t bytes, PoolRecord tag);
     [[nodiscard]] bool is_ready();
-    void note_full() noexcept;
+    void ask_now_and_then() noexcept;
     void see_that_it_is_met() noexcept;
 
     NodeHost& host_;
@@ -209,7 +219,8 @@ private:
     gma::Handle taking_ = gma::handle_null;
     std::optional<message::RingSender<FarRingPath>> ring_;
     std::list<FarSending::FarRecord> refused_;  // to be sent again
-    std::uint64_t full_since_ns_ = 0;           // 0: there was room
+    std::uint64_t full_since_ns_ = 0;           // 0: there was room; else asked last
+    bool is_reserved_ = false;                  // a message is being composed, and the ring stays
     bool is_announced_ = false;                 // a hello was sent
     bool is_heard_ = false;                     // and has arrived: nothing else is sent before
     bool is_met_ =

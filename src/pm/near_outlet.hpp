@@ -65,9 +65,11 @@ public:
         if (ring_.has_value()) ring_->serve();
     }
 
-    // Whether the receiver has released all, so that nobody needs this object any more.
+    // Whether the receiver has released all, or taken the lease back, so that nobody needs this object any more.
     [[nodiscard]] bool is_settled() noexcept {
-        return !ring_.has_value() || ring_->is_released(ring_->next());
+        if (!ring_.has_value() || ring_->is_released(ring_->next())) return true;
+        const sync::LeaseState now = lease().state();
+        return now.is_sound() && now.generation() != mine_.generation();
     }
 
 private:

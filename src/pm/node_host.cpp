@@ -57,7 +57,8 @@ bool NodeHost::writes(std::uint32_t process, std::uint64_t place) const noexcept
     const node::Shape& shape = space_.segment().shape();
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         const std::uint32_t other = shape.first_process + i;
-        if (process != nobody && process != other) continue;
+        // A dead one leaves a note behind.
+        if (process == nobody ? is_gone(other) : process != other) continue;
         const auto* const desk = reinterpret_cast<const sync::LeaseDesk<>*>(pool_of(other));
         if (desk != nullptr && desk->own.says(place)) return true;
     }

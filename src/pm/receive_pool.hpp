@@ -41,7 +41,7 @@ namespace acp::pm {
 //   process()                  the process whose pool it is
 //   meet(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
 //   writes(process, place)     whether the note of the writer for a process (sync/lease.hpp) says that it writes there; process nobody: any
-//                              writer's note
+//                              writer's note, but for those that are gone
 //   is_gone(process)           whether the process will never write again
 //   wake(process)              wakes the threads of a process of this node that sleep on its bell
 //   Atomic  the template of words in shared memory
@@ -116,17 +116,24 @@ public:
         revoke_chosen();
     }
 
-    // Drops what was sent so far, before the pool is used anew. A ring into which a sender writes at this moment stays unusable until tend()
-    // can revoke its lease.
-    void drop_all() noexcept {
-        looked_ = 0;
+    // Drops what was sent so far, and takes back all leases: a sender finds that with its next message, and no other lease.
+    void close() noexcept {
+        looked_ = chosen_ = 0;
         is_held_ = false;
         is_release_due_ = false;
+        dropped_ = ~std::uint64_t{0};
         for (std::uint32_t i = 0; i < leases; ++i) {
             Inlet& of = inlet(i);
-            of.is_dropped = true;
-            chosen_ |= bit_of(i);
+            of.generation = (of.generation + 1) % sync::LeaseState::generations;
+            of.holder = nobody;
+            lease(i).close(of.generation);
         }
+    }
+
+    // Lends the rings again after close(). One into which a sender writes at this moment stays unusable, and what is written there unseen,
+    // until tend() finds that nobody does.
+    void open() noexcept {
+        chosen_ |= dropped_;
         revoke_chosen();
     }
 
@@ -164,7 +171,6 @@ private:
         std::uint32_t generation = 0;
         std::uint32_t holder = nobody;  // as its first record said
         bool is_watched = false;
-        bool is_dropped = false;             // by drop_all(): the lease is to be revoked
         std::uint64_t last_look = 0;         // number of the look that found something
         std::uint64_t missing_since_ns = 0;  // 0: nothing is missing
         std::uint64_t missing_line = 0;      // where the missing record begins
@@ -204,7 +210,7 @@ private:
         if (data != nullptr) return data;
         if (desk().calls.load(std::memory_order_relaxed) == 0) return nullptr;
         // acquire: partner is NearOutlet::call(); the records are there
-        looked_ |= desk().calls.exchange(0, std::memory_order_acquire);
+        looked_ |= desk().calls.exchange(0, std::memory_order_acquire) & ~dropped_;
         return look_around();
     }
 
@@ -285,6 +291,10 @@ private:
         Inlet& of = inlet(index);
         // Stored each time, in case it was overwritten.
         line(index).is_watched.store(of.is_watched ? 1 : 0, std::memory_order_relaxed);
+        if ((dropped_ & bit_of(index)) != 0) {
+            chosen_ |= bit_of(index);
+            return;
+        }
         const sync::LeaseState state = lease(index).state();
         if (!is_true(of, state)) return mend(index, state);
         if (state.kind() == sync::LeaseKind::free) {
@@ -293,15 +303,11 @@ private:
             return;
         }
         if (state.kind() == sync::LeaseKind::revoking) {
-            if (of.holder == nobody || of.is_dropped) {
+            if (of.holder == nobody) {
                 chosen_ |= bit_of(index);
             } else {
                 lease(index).give_back(of.generation, held_by(of.holder));
             }
-        }
-        if (of.is_dropped) {
-            chosen_ |= bit_of(index);
-            return;
         }
         look_for_missing(index);
         if (holds_message(index) || of.ring.has_record()) return;
@@ -320,7 +326,7 @@ private:
     // whose first record has not come yet: the lease is revoked.
     void mend(std::uint32_t index, sync::LeaseState nonsense) noexcept {
         const Inlet& of = inlet(index);
-        if (of.holder != nobody && !of.is_dropped)
+        if (of.holder != nobody)
             return lease(index).mend(nonsense, of.generation, held_by(of.holder));
         chosen_ |= bit_of(index);
         look_for_missing(index);
@@ -382,7 +388,7 @@ private:
         looked_ &= ~bit_of(index);
         of.generation = (of.generation + 1) % sync::LeaseState::generations;
         of.holder = nobody;
-        of.is_dropped = false;
+        dropped_ &= ~bit_of(index);
         of.missing_since_ns = 0;
         of.ring.path().set_unknown();
         (void)of.ring.open(key_of(index, of.generation));
@@ -426,14 +432,14 @@ private:
     }
 
     void end_revoke(std::uint32_t index) noexcept {
-        Inlet& of = inlet(index);
+        const Inlet& of = inlet(index);
+        const bool is_dropped = (dropped_ & bit_of(index)) != 0;
         const std::uint32_t holder =
             of.holder != nobody ? of.holder : holder_in(lease(index).state());
-        if (!writes(holder, index) && (of.is_dropped || has_nothing_left(index)))
+        if (!writes(holder, index) && (is_dropped || has_nothing_left(index)))
             return make_free(index);
         // Where the holder is not known the lease stays in revoking, and tend() tries again.
-        if (holder != nobody && !of.is_dropped)
-            lease(index).give_back(of.generation, held_by(holder));
+        if (holder != nobody) lease(index).give_back(of.generation, held_by(holder));
     }
 
     // Nobody writes. Of a holder that is not known nothing was received; where its first record or its counts were overwritten, the ring tells
@@ -463,8 +469,10 @@ private:
     Host& host_;
     char* memory_;
     std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
-    std::uint64_t looked_ = 0;     // a bit for each ring that is watched, or whose sender called
-    std::uint64_t chosen_ = 0;     // a bit for each lease that is to be revoked
+    std::uint64_t looked_ = 0;  // a bit for each ring that is watched, or whose sender called
+    std::uint64_t chosen_ = 0;  // a bit for each lease that is to be revoked
+    std::uint64_t dropped_ =
+        0;  // a bit for each ring whose lease close() took back, and that is not yet free
     std::uint32_t current_ = 0;    // the ring that gave the last record
     std::uint32_t burst_ = 0;      // how many records it gave in a row
     bool is_held_ = false;         // a message of that ring is between receive() and release()

@@ -201,7 +201,15 @@ public:
                            std::memory_order_release);
     }
 
-    // The same where there is nonsense.
+    // Takes the lease from whoever has it, used up or not. The holder may go on writing until its note no longer says so: make_free() waits for that.
+    //   generation  another one than that of the holder
+    void close(std::uint32_t generation) noexcept {
+        // seq_cst: comes before the owner's barrier and looks
+        words_.state.store(made(LeaseKind::revoking, generation, 0).word(),
+                           std::memory_order_seq_cst);
+    }
+
+    // The same as give_back() where there is nonsense.
     void mend(LeaseState nonsense, std::uint32_t generation, std::uint32_t holder) noexcept {
         (void)change(nonsense, made(LeaseKind::held, generation, holder));
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PM messages between all ranks of a job, on one node and over several.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <acp.h>
@@ -173,6 +175,19 @@ TEST_F(PmTest, a_full_destination_has_no_room_until_it_receives) {
     EXPECT_TRUE(try_receive(received, 1000));
 }
 
+TEST_F(PmTest, what_nobody_receives_is_sent_also_where_its_sender_looks_seldom) {
+    while (!try_send((rank_ + 1) % procs_, 0, 100)) {
+    }
+    const std::int64_t begin_ns = now_ns();
+    while (acp_test_sent_pm(pm_) == 0 && now_ns() - begin_ns < 10 * second_ns)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // lint: sleep is the subject
+    EXPECT_EQ(acp_test_sent_pm(pm_), 1) << "nobody receives, which is not needed";
+    sync_ranks();
+    std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
+    EXPECT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1);
+    EXPECT_TRUE(try_receive(received, 100));
+}
+
 TEST_F(PmTest, contexts_are_apart) {
     acp_pm_t other = acp_open_pm(4);
     ASSERT_NE(other, ACP_PM_NULL) << acp_error_message();
@@ -217,14 +232,152 @@ TEST_F(PmTest, a_context_that_is_opened_again_is_a_new_one) {
     exchange_all(100, 100);
 }
 
+// Sends to the last rank, which then closes its context, so many, or as many as it has room for, and learns of the close. What was sent before is
+// not received by the context that is opened again.
+class PmCloseTest : public PmTest, public ::testing::WithParamInterface<std::uint64_t> {
+protected:
+    void send_before() {
+        std::uint64_t sent = 0;
+        for (std::int64_t last_ns = now_ns();
+             sent < GetParam() && now_ns() - last_ns < second_ns / 4;) {
+            if (!try_send(closer_, sent, 100)) continue;
+            ++sent;
+            last_ns = now_ns();
+        }
+        EXPECT_GT(sent, 0U);
+        flush();
+    }
+
+    void reopen() {
+        if (rank_ == closer_) {
+            pm_ = acp_open_pm(3);
+            ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
+        }
+        sync_ranks();
+    }
+
+    void expect_nothing() {
+        for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < second_ns / 4;) {
+            const void* data = nullptr;
+            ASSERT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 0) << "what was sent before";
+        }
+        sync_ranks();
+    }
+
+    // A message that was composed meanwhile and sent later may come, or be dropped; nothing else comes.
+    void expect_composed_or_nothing() {
+        for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < second_ns / 4;) {
+            const void* data = nullptr;
+            std::size_t size = 0;
+            const int has_come = acp_receive_pm(pm_, &data, &size, nullptr);
+            ASSERT_GE(has_come, 0) << acp_error_message();
+            if (has_come == 0) continue;
+            EXPECT_EQ(std::string(static_cast<const char*>(data), size), "composed");
+            EXPECT_EQ(acp_release_pm(pm_), 0);
+        }
+        sync_ranks();
+    }
+
+    void close() {
+        sync_ranks();
+        if (rank_ == closer_) {
+            EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+        }
+        sync_ranks();
+    }
+
+    // How many more were sent until the close was seen.
+    std::uint64_t send_until_refused() {
+        std::uint64_t sent = 0;
+        void* buffer = nullptr;
+        for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < 20 * second_ns;) {
+            const int has_room = acp_get_buffer_pm(pm_, closer_, 8, &buffer);
+            if (has_room < 0) {
+                expect_refused(has_room, ACP_ERR_STALE, "closed its context");
+                return sent;
+            }
+            if (has_room == 0) continue;
+            EXPECT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+            ++sent;
+        }
+        ADD_FAILURE() << "no error after " << sent << " messages";
+        return sent;
+    }
+
+    // Each sends one. Ranks of other nodes may be told of the close until they learn that the context is open.
+    void send_to_reopened() {
+        void* buffer = nullptr;
+        for (int has_room = 0; rank_ != closer_ && has_room != 1 && !HasFailure();) {
+            has_room = acp_get_buffer_pm(pm_, closer_, 8, &buffer);
+            if (has_room < 0) expect_refused(has_room, ACP_ERR_STALE, "closed its context");
+            if (has_room == 1) {
+                EXPECT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+            }
+        }
+        flush();
+        for (int i = 0; rank_ == closer_ && i < procs_ - 1; ++i) {
+            const void* data = nullptr;
+            ASSERT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1);
+            ASSERT_EQ(acp_receive_pm(pm_, &data, nullptr, nullptr), 1) << acp_error_message();
+            EXPECT_EQ(acp_release_pm(pm_), 0);
+        }
+        sync_ranks();
+    }
+
+    const int closer_ = procs_ - 1;
+};
+
+TEST_P(PmCloseTest, is_told_to_senders_and_drops_what_they_sent) {
+    if (procs_ == 1) GTEST_SKIP() << "a rank cannot send by a context that it has closed";
+    if (rank_ != closer_) send_before();
+    close();
+    if (rank_ != closer_) {
+        // Those on other nodes learn of it by the first one.
+        EXPECT_LE(send_until_refused(), 16U);
+        flush();
+    }
+    sync_ranks();
+    reopen();
+    expect_nothing();
+    send_to_reopened();
+    exchange_all(100, 100);
+}
+
+TEST_P(PmCloseTest, and_opening_again_drop_what_was_sent_and_a_message_may_be_out) {
+    if (procs_ == 1) GTEST_SKIP() << "a rank cannot send by a context that it has closed";
+    void* buffer = nullptr;
+    if (rank_ != closer_) {
+        send_before();
+        if (GetParam() == 1) {
+            while (acp_get_buffer_pm(pm_, closer_, 8, &buffer) == 0) {
+            }
+        }
+    }
+    close();
+    reopen();
+    expect_nothing();
+    if (buffer != nullptr) {
+        std::memcpy(buffer, "composed", 8);
+        EXPECT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+    }
+    flush();
+    sync_ranks();
+    expect_composed_or_nothing();
+    exchange_all(100, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(one_and_many,
+                         PmCloseTest,
+                         ::testing::Values(std::uint64_t{1}, std::uint64_t{2000}));
+
 TEST_F(PmTest, wrong_calls_are_refused) {
     void* buffer = nullptr;
     const void* data = nullptr;
     expect_refused(acp_get_buffer_pm(pm_, procs_, 8, &buffer), ACP_ERR_ARGUMENT, "rank");
     expect_refused(acp_get_buffer_pm(pm_, -1, 8, &buffer), ACP_ERR_ARGUMENT, "rank -1");
     expect_refused(acp_get_buffer_pm(pm_, 0, ACP_PM_MESSAGE_BYTES + 1, &buffer), ACP_ERR_ARGUMENT,
-                   "8193");
-    expect_refused(acp_get_buffer_pm(pm_, 0, 8, nullptr), ACP_ERR_ARGUMENT, "NULL");
+                   "size 8193 is more");
+    expect_refused(acp_get_buffer_pm(pm_, 0, 8, nullptr), ACP_ERR_ARGUMENT, "buffer is NULL");
     expect_refused(acp_get_buffer_pm(ACP_PM_NULL, 0, 8, &buffer), ACP_ERR_STALE, "no such context");
     expect_refused(acp_send_pm(pm_), ACP_ERR_STATE, "no message");
     expect_refused(acp_truncate_pm(pm_, 1), ACP_ERR_STATE, "no message");

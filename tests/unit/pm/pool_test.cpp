@@ -92,7 +92,10 @@ TEST(Pool, that_is_used_anew_drops_what_was_sent_before) {
     Exchange before(node);
     char* const room = node.outlet(99).reserve(8);  // it goes on writing all the time
     for (std::uint32_t from = 0; from < 40; ++from) ASSERT_TRUE(before.send(from));
-    node.pool().drop_all();
+    node.pool().close();
+    EXPECT_EQ(node.outlet(3).reserve(8), nullptr) << "closed";
+    EXPECT_EQ(node.outlet(60).reserve(8), nullptr) << "closed";
+    node.pool().open();
     EXPECT_EQ(node.pool().receive().data, nullptr);
     std::memset(room, 1, 8);
     node.outlet(99).commit(8);
@@ -101,6 +104,26 @@ TEST(Pool, that_is_used_anew_drops_what_was_sent_before) {
     Exchange after(node);
     for (std::uint32_t from = 0; from < 60; ++from) ASSERT_TRUE(after.send(from)) << from;
     after.receive_all(3);
+}
+
+TEST(Pool, that_is_opened_again_lends_the_ring_of_a_sender_that_died_writing) {
+    Node node(100);
+    ASSERT_NE(node.outlet(99).reserve(8), nullptr);
+    node.process(99).is_gone.store(1);
+    node.pool().close();
+    node.pool().open();
+    Exchange after(node);
+    for (std::uint32_t from = 0; from < 64; ++from) ASSERT_TRUE(after.send(from)) << from;
+    after.receive_all(3);
+}
+
+TEST(Pool, that_is_closed_needs_no_sender_any_more) {
+    Node node(2);
+    Exchange before(node);
+    ASSERT_TRUE(before.send(1));
+    EXPECT_FALSE(node.outlet(1).is_settled());
+    node.pool().close();
+    EXPECT_TRUE(node.outlet(1).is_settled());
 }
 
 TEST(Pool, of_a_dead_sender_gives_all_that_was_sent_and_lends_its_ring_again) {

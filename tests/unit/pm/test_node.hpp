@@ -52,7 +52,8 @@ public:
 
     [[nodiscard]] bool writes(std::uint32_t process, std::uint64_t place) const {
         for (std::uint32_t i = 0; i < count_; ++i) {
-            if ((process == i || process == nobody) && all_[i].note.says(place)) return true;
+            const bool is_meant = process == i || (process == nobody && !is_gone(i));
+            if (is_meant && all_[i].note.says(place)) return true;
         }
         return false;
     }
