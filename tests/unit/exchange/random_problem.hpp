@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "exchange/network_presets.hpp"
+#include "exchange/node_problem.hpp"
 
 namespace acp::exchange {
 
