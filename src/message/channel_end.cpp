@@ -260,7 +260,13 @@ bool ChannelEnd::fail_all() noexcept {
     while (!queue_.is_empty()) {
         const std::uint64_t key = queue_.front().key;
         if (key != 0) (void)tools_->gma.registry().remove(key);
-        queue_.end_front({Status::worded(Code::peer, [this] { return fate_of_partner(); }), 0});
+        // Of a partner that lives nobody will tell how it ended.
+        queue_.end_front({Status::worded(Code::peer,
+                                         [this] {
+                                             return is_partner_gone() ? fate_of_partner()
+                                                                      : "this end was abandoned";
+                                         }),
+                          0});
     }
     return true;
 }
