@@ -80,7 +80,7 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     name_ = name;
     side_ = side;
     is_being_freed_ = false;
-    is_broken_ = false;
+    is_broken_ = is_abandoned_ = false;
     deaths_heeded_ = 0;
     has_found_ = false;
     recovered_at_ns_ = 0;
@@ -241,7 +241,7 @@ void ChannelEnd::go_on_thoroughly() noexcept {
 }
 
 void ChannelEnd::abandon() noexcept {
-    is_broken_ = true;
+    is_broken_ = is_abandoned_ = true;
     if (work_ != nullptr) work_->settle();
     (void)fail_all();
 }
@@ -260,11 +260,11 @@ bool ChannelEnd::fail_all() noexcept {
     while (!queue_.is_empty()) {
         const std::uint64_t key = queue_.front().key;
         if (key != 0) (void)tools_->gma.registry().remove(key);
-        // Of a partner that lives nobody will tell how it ended.
+        // How the partner of an abandoned end has ended is not asked for: it may live, and nobody would tell.
         queue_.end_front({Status::worded(Code::peer,
                                          [this] {
-                                             return is_partner_gone() ? fate_of_partner()
-                                                                      : "this end was abandoned";
+                                             return is_abandoned_ ? "this end was abandoned"
+                                                                  : fate_of_partner();
                                          }),
                           0});
     }

@@ -131,9 +131,10 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool has_found_ = false;  // the partner was there first
-    bool is_known_ = false;   // others may know of this end: as Pairing::meet says
-    bool is_broken_ = false;  // the partner is dead or cut off
+    bool has_found_ = false;     // the partner was there first
+    bool is_known_ = false;      // others may know of this end: as Pairing::meet says
+    bool is_broken_ = false;     // the partner is dead or cut off, or
+    bool is_abandoned_ = false;  // as abandon() says
     std::uint32_t deaths_heeded_ = 0;
     std::uint64_t recovered_at_ns_ = 0;
     GlobalAddress block_ = 0;         // own one
