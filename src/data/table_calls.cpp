@@ -129,7 +129,6 @@ EntryResult TableCalls::change_in(Here& here,
 }
 
 Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room room) {
-    if (is_too_long(key)) return too_long();
     if (place.heap != nullptr) {
         return run_here(place, [&](Here& here) { return find_in(here, place, key, room); });
     }
@@ -257,8 +256,7 @@ Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& pu
 }
 
 Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
-    if (is_too_long(put.key) || is_too_long(put.value) || is_too_long(put.expected))
-        return too_long();
+    if (is_too_long(put.value) || is_too_long(put.expected)) return too_long();
     auto result = place.heap == nullptr
                       ? put_there(place, put)
                       : run_here(place, [&](Here& here) { return put_in(here, place, put); });
@@ -270,7 +268,6 @@ Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
 }
 
 Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
-    if (is_too_long(key)) return too_long();
     if (place.heap != nullptr) {
         auto result = run_here(place, [&](Here& here) { return erase_in(here, place, key); });
         if (result.is_ok() && result.value().effect == Effect::no_room) return no_room(place, 0);
@@ -306,7 +303,6 @@ Result<EntryResult> TableCalls::erase_record(const TablePlace& place, GlobalAddr
 Result<EntryResult> TableCalls::change(const TablePlace& place,
                                        Bytes key,
                                        const ChangeWords& words) {
-    if (is_too_long(key)) return too_long();
     auto result = [&]() -> Result<EntryResult> {
         if (place.heap != nullptr) {
             return run_here(place, [&](Here& here) { return change_in(here, place, key, words); });
@@ -338,7 +334,6 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
         table::WalkPlace place;
     };
 
-    if (is_too_long(key)) return too_long();
     if (place.heap != nullptr) {
         return run_here(place, [&](Here& here) {
             EntryResult found;

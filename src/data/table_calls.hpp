@@ -3,7 +3,7 @@
 // owner's node is asked, in one round trip, or three where key and value are too long for one message: a block in the owner's heap is
 // filled first and then becomes the entry. Any thread. Each call blocks where another node is asked.
 // Errors, of all: stale (no table of this identity is there), memory (no room in the owner's heap; the table is as before), peer,
-// argument (key or value of 4 GiB or more).
+// argument (a value of 4 GiB or more). Keys are shorter: Hashed::at_table refuses others before it hashes them.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
