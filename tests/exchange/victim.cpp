@@ -8,12 +8,11 @@
 #include <unistd.h>
 #include <vector>
 
-#include "exchange/kill_board.hpp"
-
 #include <acp.h>
 
 #include "support/board.hpp"
 #include "support/clock.hpp"
+#include "support/member_board.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 
 class Worker {
 public:
-    explicit Worker(ExchangeBoard& board)
+    explicit Worker(MemberBoard& board)
         : board_(board),
           note_(board.ranks[acp_rank()]),
           victim_(board.victim.load(std::memory_order_relaxed)) {}
@@ -75,8 +74,8 @@ private:
 
     // Who leaves before the others are refused is what some of them are told of, instead of the victim.
     void await_others() const {
-        for (int rank = 0; rank < exchange_ranks; ++rank) {
-            const ExchangeNote& other = board_.ranks[rank];
+        for (int rank = 0; rank < member_ranks; ++rank) {
+            const MemberNote& other = board_.ranks[rank];
             while (rank != victim_ && other.refused_at_ns.load(std::memory_order_relaxed) == 0)
                 sched_yield();
         }
@@ -111,8 +110,8 @@ private:
         }
     }
 
-    ExchangeBoard& board_;
-    ExchangeNote& note_;
+    MemberBoard& board_;
+    MemberNote& note_;
     int victim_;
     std::vector<char> own_ = std::vector<char>(memory_bytes);
     char* shared_ = nullptr;
@@ -123,7 +122,7 @@ private:
 
 int main(int argc, char** argv) {
     acp::test::arm_watchdog(120, "a rank of exchange_victim");
-    const auto board = acp::test::Board<acp::test::ExchangeBoard>::open();
+    const auto board = acp::test::Board<acp::test::MemberBoard>::open();
     if (acp_init(&argc, &argv) != 0) {
         std::fprintf(stderr, "%s\n", acp_error_message());
         return 3;

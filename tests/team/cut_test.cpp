@@ -16,14 +16,14 @@
 #include "node/loss.hpp"
 #include "node/segment.hpp"
 #include "os/file_descriptor.hpp"
-#include "team/kill_board.hpp"
 
 #include "support/kill_driver.hpp"
+#include "support/member_board.hpp"
 
 namespace acp::test {
 namespace {
 
-class TeamCutTest : public KillDriver<TeamBoard> {};
+class TeamCutTest : public KillDriver<MemberBoard> {};
 
 // The descriptor of the node segment of a process, as a path.
 std::string segment_of(pid_t process) {
@@ -78,22 +78,22 @@ TEST_F(TeamCutTest, members_that_reach_all_are_refused_when_two_others_cannot_re
     const int trials = number_of("TEST_TRIALS", 5);
     for (int trial = 0; trial < trials && !HasFailure(); ++trial) {
         arm_watchdog(240, "a job whose nodes are cut off from each other");
-        const auto board = Board<TeamBoard>::create();
+        const auto board = Board<MemberBoard>::create();
         board->victim.store(nobody_killed, std::memory_order_relaxed);
-        Job job(options_of(std::string(ACP_TEST_PROGRAM_DIR) + "/team_victim", team_ranks,
+        Job job(options_of(std::string(ACP_TEST_PROGRAM_DIR) + "/team_victim", member_ranks,
                            board.environment_entry()));
         await_work(*board, job);
         if (HasFatalFailure()) return;
-        const int first = trial % team_ranks;
-        const int second = (trial + 1 + trial / team_ranks) % team_ranks;
+        const int first = trial % member_ranks;
+        const int second = (trial + 1 + trial / member_ranks) % member_ranks;
         SCOPED_TRACE("nodes " + std::to_string(first) + " and " + std::to_string(second));
         const std::int64_t struck_at_ns = now_ns();
         lose(board->ranks[first].process, static_cast<std::uint32_t>(second));
         lose(board->ranks[second].process, static_cast<std::uint32_t>(first));
         EXPECT_TRUE(job.wait_ended(kill_patience_ns).has_value())
             << job.output() << job.describe_living();
-        for (int rank = 0; rank < team_ranks; ++rank) {
-            const TeamNote& note = board->ranks[rank];
+        for (int rank = 0; rank < member_ranks; ++rank) {
+            const MemberNote& note = board->ranks[rank];
             EXPECT_STREQ(note.message, "") << "rank " << rank << "\n" << job.output();
             const std::int64_t took_ns =
                 note.refused_at_ns.load(std::memory_order_relaxed) - struck_at_ns;

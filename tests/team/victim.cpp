@@ -8,12 +8,11 @@
 #include <unistd.h>
 #include <vector>
 
-#include "team/kill_board.hpp"
-
 #include <acp.h>
 
 #include "support/board.hpp"
 #include "support/clock.hpp"
+#include "support/member_board.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 
 class Worker {
 public:
-    explicit Worker(TeamBoard& board)
+    explicit Worker(MemberBoard& board)
         : board_(board),
           note_(board.ranks[acp_rank()]),
           victim_(board.victim.load(std::memory_order_relaxed)) {}
@@ -41,7 +40,7 @@ public:
         await_others();
         must(acp_sync_team(team) != 0, "a later call goes well");
         must_be_refused();
-        must(acp_query_team_size(team) == team_ranks, "acp_query_team_size of a broken team");
+        must(acp_query_team_size(team) == member_ranks, "acp_query_team_size of a broken team");
         must(acp_free_team(team) == 0, "acp_free_team");
         must(acp_sync_team(team) != 0 && acp_errno() == ACP_ERR_STALE, "a call on a freed team");
         must(acp_sync_team(world) != 0, "acp_sync_team of all");
@@ -67,8 +66,8 @@ private:
 
     // Who leaves before the others are refused is what some of them are told of, instead of the victim.
     void await_others() const {
-        for (int rank = 0; rank < team_ranks; ++rank) {
-            const TeamNote& other = board_.ranks[rank];
+        for (int rank = 0; rank < member_ranks; ++rank) {
+            const MemberNote& other = board_.ranks[rank];
             while (rank != victim_ && other.refused_at_ns.load(std::memory_order_relaxed) == 0) {
                 sched_yield();
             }
@@ -79,7 +78,7 @@ private:
     bool make_call(Random& random, acp_team_t team) {
         const std::size_t bytes = random.chance(20) ? random.below(300'000) : random.below(2000);
         buffer_.resize(bytes / 8 + 1);
-        const int root = static_cast<int>(random.below(team_ranks));
+        const int root = static_cast<int>(random.below(member_ranks));
         switch (random.below(6)) {
             case 0:
                 return acp_sync_team(team) == 0;
@@ -89,11 +88,11 @@ private:
                 return acp_reduce_team(team, buffer_.data(), buffer_.data(), bytes / 8, ACP_UINT64,
                                        ACP_SUM, root) == 0;
             case 3:
-                gathered_.resize(buffer_.size() * team_ranks);
+                gathered_.resize(buffer_.size() * member_ranks);
                 return acp_allgather_team(team, buffer_.data(), bytes, gathered_.data()) == 0;
             case 4:
                 gathered_.resize(buffer_.size());
-                return acp_alltoall_team(team, buffer_.data(), bytes / team_ranks,
+                return acp_alltoall_team(team, buffer_.data(), bytes / member_ranks,
                                          gathered_.data()) == 0;
             default:
                 return acp_allreduce_team(team, buffer_.data(), buffer_.data(), bytes / 8,
@@ -101,8 +100,8 @@ private:
         }
     }
 
-    TeamBoard& board_;
-    TeamNote& note_;
+    MemberBoard& board_;
+    MemberNote& note_;
     int victim_;
     std::vector<std::uint64_t> buffer_;
     std::vector<std::uint64_t> gathered_;
@@ -113,7 +112,7 @@ private:
 
 int main(int argc, char** argv) {
     acp::test::arm_watchdog(120, "a rank of team_victim");
-    const auto board = acp::test::Board<acp::test::TeamBoard>::open();
+    const auto board = acp::test::Board<acp::test::MemberBoard>::open();
     if (acp_init(&argc, &argv) != 0) {
         std::fprintf(stderr, "%s\n", acp_error_message());
         return 3;

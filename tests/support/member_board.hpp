@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of kills and the members of a plan tell each other. Zero is the valid beginning. Writers: each rank its own note; the
+// What the driver of kills and the members of a team or a plan tell each other. Zero is the valid beginning. Writers: each rank its own note; the
 // driver the rest.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace acp::test {
 
-inline constexpr int exchange_ranks = 4;
+inline constexpr int member_ranks = 4;
 
-struct ExchangeNote {
+struct MemberNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
     std::atomic<std::int64_t> refused_at_ns;  // when a call first failed; of support/clock.hpp
@@ -19,11 +19,11 @@ struct ExchangeNote {
 
 inline constexpr std::int32_t nobody_killed = -1;
 
-struct ExchangeBoard {
+struct MemberBoard {
     std::atomic<std::int32_t> victim;  // a rank, or nobody_killed; set before the ranks begin
-    ExchangeNote ranks[exchange_ranks];
+    MemberNote ranks[member_ranks];
 
-    static bool is_at_work(const ExchangeNote& note) noexcept {
+    static bool is_at_work(const MemberNote& note) noexcept {
         // acquire: the process of the rank; partner: the store of the rank
         return note.is_at_work.load(std::memory_order_acquire) != 0;
     }
