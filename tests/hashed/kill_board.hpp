@@ -47,6 +47,7 @@ struct KillBoard {
     std::int32_t
         has_tables_on_victim;  // 0: ranks of other nodes do not reach the memory of a dead one
     std::atomic<std::int32_t> is_struck;
+    acp_map_t unused;  // with a table on each rank, that of the victim too
     acp_map_t map;
     acp_multimap_t multimap;
     acp_multiset_t multiset;

@@ -63,7 +63,10 @@ public:
         await_notice();
         if (is_well_) enter(KillPhase::verified);
         await_survivors(KillPhase::verified);
-        if (rank_ == first_survivor() && is_well_) destroy_containers();
+        if (rank_ == first_survivor() && is_well_) {
+            use_unused();
+            destroy_containers();
+        }
         if (is_well_) enter(KillPhase::destroyed);
         await_survivors(KillPhase::destroyed);
         for (int rank = 0; rank < kill_ranks; ++rank) {
@@ -123,16 +126,31 @@ private:
         }
         const auto count = static_cast<int>(ranks.size());
         const auto place = [&] { return ranks[random_.below(ranks.size())]; };
+        board_.unused = acp_create_map(0, nullptr, 1, first_survivor());
         board_.map = acp_create_map(count, ranks.data(), 1, place());
         board_.multimap = acp_create_multimap(count, ranks.data(), 1, place());
         board_.multiset = acp_create_multiset(count, ranks.data(), 1, place());
-        must(board_.map.ga != ACP_GA_NULL && board_.multimap.ga != ACP_GA_NULL &&
-                 board_.multiset.ga != ACP_GA_NULL,
+        must(board_.unused.ga != ACP_GA_NULL && board_.map.ga != ACP_GA_NULL &&
+                 board_.multimap.ga != ACP_GA_NULL && board_.multiset.ga != ACP_GA_NULL,
              "making the containers");
     }
 
     [[nodiscard]] bool can_reach(int rank) const {
         return rank != board_.victim || board_.has_tables_on_victim != 0;
+    }
+
+    // A map that nobody has used before the death: its tables on the survivors are used all the same.
+    void use_unused() {
+        int stored = 0;
+        for (std::uint64_t number = 0; number < own_keys; ++number) {
+            const std::string key = key_of(rank_, number);
+            const int done =
+                acp_insert_if_absent_map(board_.unused, key.data(), key.size(), nullptr, 0);
+            must(done == 1 || acp_errno() == ACP_ERR_PEER, "an entry of a map that is used late");
+            stored += done == 1 ? 1 : 0;
+        }
+        must(stored > 0, "a map that is used late takes no entry");
+        must(acp_destroy_map(board_.unused) == 0, "acp_destroy_map of a map that was used late");
     }
 
     void destroy_containers() {
