@@ -9,7 +9,7 @@ namespace {
 class ExchangeKillTest : public MemberKills {};
 
 TEST_F(ExchangeKillTest, all_other_members_are_refused_in_time) {
-    expect_others_are_refused_in_time("exchange_victim");
+    expect_others_are_refused_in_time(ACP_TEST_PROGRAM_DIR "/exchange_victim");
 }
 
 }  // namespace

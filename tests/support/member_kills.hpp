@@ -10,7 +10,7 @@ namespace acp::test {
 
 class MemberKills : public KillDriver<MemberBoard> {
 protected:
-    //   victim_program  of the ranks
+    //   victim_program  of the ranks: its whole path
     void expect_others_are_refused_in_time(const std::string& victim_program) {
         const auto prepare = [](MemberBoard& board, Random& random, int /*nodes*/) {
             const auto victim = static_cast<int>(random.below(member_ranks));
@@ -18,8 +18,7 @@ protected:
             return victim;
         };
         strike_all(
-            std::string(ACP_TEST_PROGRAM_DIR "/") + victim_program, 10 * millisecond_ns, prepare,
-            [](MemberBoard& /*board*/) {},
+            victim_program, 10 * millisecond_ns, prepare, [](MemberBoard& /*board*/) {},
             [](const Trial& trial) {
                 const int victim = trial.board.victim.load(std::memory_order_relaxed);
                 for (int rank = 0; rank < member_ranks; ++rank) {

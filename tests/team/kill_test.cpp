@@ -9,7 +9,7 @@ namespace {
 class TeamKillTest : public MemberKills {};
 
 TEST_F(TeamKillTest, all_other_members_are_refused_in_time) {
-    expect_others_are_refused_in_time("team_victim");
+    expect_others_are_refused_in_time(ACP_TEST_PROGRAM_DIR "/team_victim");
 }
 
 }  // namespace
