@@ -31,14 +31,14 @@ void ServiceSleep::wake() {
 bool ServiceSleep::wait(const std::function<bool()>& is_idle,
                         std::int64_t timeout_ns,
                         Depth depth,
-                        bool is_turned_now) {
+                        bool is_polled_now) {
     depth_.store(depth, std::memory_order_seq_cst);
     const std::uint32_t visits = presence_.visits();
     bool is_needed = true;
     if (link_ == nullptr) {
         port_.sleep_service(is_idle, timeout_ns);
     } else {
-        is_needed = sleep_on_link(is_idle, timeout_ns, is_turned_now);
+        is_needed = sleep_on_link(is_idle, timeout_ns, is_polled_now);
     }
     depth_.store(Depth::awake, std::memory_order_relaxed);
     works_ = 0;
@@ -46,18 +46,18 @@ bool ServiceSleep::wait(const std::function<bool()>& is_idle,
     return is_needed;
 }
 
-// Whether the service thread leaves the gateway to other threads for another nap: it does if they have turned the gateway since
+// Whether the service thread leaves the gateway to other threads for another nap: it does if they have polled the gateway since
 // the last one.
-bool ServiceSleep::is_trusted(bool is_turned_now) noexcept {
-    const bool is_trusted = is_stood_in_for(is_turned_now);
-    turns_seen_ = turns_.load(std::memory_order_relaxed);
+bool ServiceSleep::is_trusted(bool is_polled_now) noexcept {
+    const bool is_trusted = is_stood_in_for(is_polled_now);
+    polls_seen_ = polls_.load(std::memory_order_relaxed);
     return is_trusted;
 }
 
 bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
                                  std::int64_t timeout_ns,
-                                 bool is_turned_now) {
-    const bool is_trusting = is_trusted(is_turned_now);
+                                 bool is_polled_now) {
+    const bool is_trusting = is_trusted(is_polled_now);
     is_trusting_.store(is_trusting, std::memory_order_relaxed);
     // Announce the sleep first: a thread that leaves the library, or stores work for us, then sees it. seq_cst: this store comes
     // before the looks below; partners: wake(), leave()
@@ -110,7 +110,7 @@ void ServiceSleep::enter(Stay::Kind kind) {
         !is_armed_.load(std::memory_order_relaxed)) {
         return;
     }
-    // If the service thread wakes soon, it sees then whether this thread turns the gateway: disarm the sockets now. Else leave them
+    // If the service thread wakes soon, it sees then whether this thread polls the gateway: disarm the sockets now. Else leave them
     // armed: the first datagram wakes it, and from then on it takes naps and sees that too.
     const std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
     if (until_ns < os::now_ns() + near_ns) {
@@ -147,18 +147,18 @@ void ServiceSleep::forget() {
     settle();  // for the thread that found the role taken
 }
 
-void ServiceSleep::note_turn(bool has_moved) {
+void ServiceSleep::note_poll(bool has_moved) {
     if (link_ == nullptr) {
         return;
     }
-    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     // While the sockets are not armed the threads in the library meet the gateway's deadlines themselves.
     if (has_moved && is_armed_.load(std::memory_order_relaxed)) wake_in_time();
 }
 
 // Wakes the service thread if the gateway's next deadline is earlier than the end of its sleep.
 void ServiceSleep::wake_in_time() {
-    // A seq_cst read-modify-write that changes nothing orders what the turn stored before this look. Partner: the exchange in
+    // A seq_cst read-modify-write that changes nothing orders what the poll stored before this look. Partner: the exchange in
     // sleep_on_link()
     const std::uint64_t until_ns = until_ns_.fetch_add(0, std::memory_order_seq_cst);
     const std::int64_t due_ns = link_->timeout_ns();

@@ -26,7 +26,7 @@ public:
     bool submit(std::uint64_t token, const memory::Command& command) override;
     bool invoke(std::uint64_t token, const LinkInvocation& invocation) override;
     void flush() override;
-    bool turn(std::vector<Ended>& ended) override;
+    bool poll(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;
 
     [[nodiscard]] LinkTraits traits() const noexcept override { return {}; }
