@@ -167,11 +167,8 @@ public:
                 .wait_fds = core_->transport().wait_fds()};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
-        const Time until = deadline_.load(std::memory_order_relaxed);
-        if (until == datagram::never) return -1;
-        const Time now = os::now_ns();
-        return until > now ? static_cast<std::int64_t>(until - now) : 0;
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override {
+        return deadline_.load(std::memory_order_relaxed);
     }
 
     // Whoever drives the gateway hears of the ends itself: nobody needs to be rung.

@@ -9,6 +9,14 @@
 
 namespace acp::gma {
 
+namespace {
+
+std::uint64_t after(std::int64_t duration_ns) noexcept {
+    return os::now_ns() + static_cast<std::uint64_t>(duration_ns);
+}
+
+}  // namespace
+
 ServiceSleep::ServiceSleep(local::Port& port,
                            std::optional<os::ArmedWait> armed,
                            remote::Link* link,
@@ -66,22 +74,45 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     // finds it before ~0 and wakes us. seq_cst: as above; partner: wake_in_time()
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
     nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns_) : nap_min_ns / 2;
-    const std::int64_t due_ns = is_trusting ? nap_ns_ : link_->timeout_ns();
-    const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
-    const std::int64_t sleep_ns = is_due_first ? due_ns : timeout_ns;
-    if (sleep_ns >= 0) {
-        until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(sleep_ns),
-                        std::memory_order_seq_cst);
-    }
+    (void)move_end(is_trusting ? after(nap_ns_) : link_->deadline_ns());
+    if (timeout_ns >= 0) (void)move_end(after(timeout_ns));
     // Other threads have done the work for more than one nap: the kernel need not note datagrams for this thread.
     settle(is_trusting && nap_ns_ > nap_min_ns);
-    const bool has_fired = is_idle() && armed_->wait(sleep_ns);
+    const bool has_fired = is_idle() && sleep_to_end() == os::ArmedWait::End::descriptor;
     is_asleep_.store(false, std::memory_order_relaxed);
     if (has_fired) {
         is_armed_.store(false, std::memory_order_relaxed);
     }
     return has_fired || !is_trusting_.load(std::memory_order_relaxed) ||
            !presence_.is_anybody_there();
+}
+
+// Sleeps until until_ns_. The timer may have been set for an earlier sleep, or another thread may have moved the end to an earlier
+// time after the timer was set.
+os::ArmedWait::End ServiceSleep::sleep_to_end() noexcept {
+    while (true) {
+        // seq_cst: wait() has noted before that the timer has fired; partner: end_by(), which moves the end, then looks at the timer
+        const std::uint64_t until_ns = until_ns_.load(std::memory_order_seq_cst);
+        if (os::now_ns() >= until_ns) return os::ArmedWait::End::timer;
+        armed_->wake_by(until_ns);
+        const os::ArmedWait::End end = armed_->wait();
+        if (end != os::ArmedWait::End::timer) return end;
+    }
+}
+
+// Moves the end of the sleep to an earlier time. False: it is as early.
+bool ServiceSleep::move_end(std::uint64_t at_ns) noexcept {
+    std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
+    while (at_ns < until_ns) {
+        if (until_ns_.compare_exchange_weak(until_ns, at_ns, std::memory_order_seq_cst))
+            return true;
+    }
+    return false;
+}
+
+// Ends the sleep at this time or earlier, without waking the service thread now.
+void ServiceSleep::end_by(std::uint64_t at_ns) noexcept {
+    if (move_end(at_ns)) armed_->wake_by(at_ns);
 }
 
 // Disarms the sockets if a thread stands in for the service thread, else arms them. Lock: the role settling_. is_armed_ is stored
@@ -156,13 +187,12 @@ void ServiceSleep::note_poll(bool has_moved) {
     if (has_moved && is_armed_.load(std::memory_order_relaxed)) wake_in_time();
 }
 
-// Wakes the service thread if the gateway's next deadline is earlier than the end of its sleep.
+// Ends the sleep of the service thread in time for the gateway's next deadline, without waking it now.
 void ServiceSleep::wake_in_time() {
     // A seq_cst read-modify-write that changes nothing orders what the poll stored before this look. Partner: the exchange in
     // sleep_on_link()
-    const std::uint64_t until_ns = until_ns_.fetch_add(0, std::memory_order_seq_cst);
-    const std::int64_t due_ns = link_->timeout_ns();
-    if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) wake();
+    until_ns_.fetch_add(0, std::memory_order_seq_cst);
+    end_by(link_->deadline_ns());
 }
 
 }  // namespace acp::gma

@@ -81,8 +81,8 @@ public:
         return is_polled_now || polls_seen_ != polls_.load(std::memory_order_relaxed);
     }
 
-    // After another thread, which holds the driver's role, has polled the gateway: wakes the service thread if the gateway's next
-    // deadline is earlier than the end of its sleep.
+    // After another thread, which holds the driver's role, has polled the gateway: ends the service thread's sleep in time for the
+    // gateway's next deadline.
     //   has_moved  whether the poll did something: only then the deadline can be earlier than before, and is compared
     void note_poll(bool has_moved);
 
@@ -134,6 +134,9 @@ private:
     [[nodiscard]] bool is_trusted(bool is_polled_now) noexcept;
     void settle(bool may_forget = false);
     void forget();
+    os::ArmedWait::End sleep_to_end() noexcept;
+    [[nodiscard]] bool move_end(std::uint64_t at_ns) noexcept;
+    void end_by(std::uint64_t at_ns) noexcept;
     void wake_in_time();
 
     local::Port& port_;
@@ -153,7 +156,8 @@ private:
     std::uint32_t polls_seen_ = 0;  // the service thread's own: polls_ when its last sleep began
     std::uint32_t works_ = 0;       // pieces of work of the service thread since its last sleep
     std::int64_t nap_ns_ = nap_min_ns / 2;
-    // When the service thread wakes by itself and polls the gateway; ~0: it does not, or does not know yet.
+    // When the sleep of the service thread ends by itself, and the thread polls the gateway; ~0: never, or it does not know yet.
+    // Other threads move it to an earlier time; the timer of armed_ fires then or earlier.
     std::atomic<std::uint64_t> until_ns_{0};
 };
 

@@ -2,7 +2,7 @@
 // How global memory access hands commands with an address on another node to the gateway of its own node, and learns how they
 // ended. There are two kinds: RingLink (rings in the node segment; the gateway is a thread of the agent), and gateway::OwnGateway
 // (the gateway runs in this process, whose rank is alone on its node). Knows no handle and no order.
-// One thread at a time calls a link: in gma that is the driver. has_news() and timeout_ns() may be called by any thread beside it,
+// One thread at a time calls a link: in gma that is the driver. has_news() and deadline_ns() may be called by any thread beside it,
 // and set_service_wanted() too, by one thread at a time. No call blocks. Where memory is refused a call does what needs none,
 // and the rest is due at once.
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
@@ -115,9 +115,9 @@ public:
 
     [[nodiscard]] virtual LinkTraits traits() const noexcept = 0;
 
-    // Nanoseconds until poll() must be called again even if nothing arrives; < 0: no deadline. Only for a link with
-    // is_polled_here.
-    [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
+    // When poll() must be called again even if nothing arrives, as a time of the monotonic clock, which may be past; ~0: no such
+    // time. Only for a link with is_polled_here.
+    [[nodiscard]] virtual std::uint64_t deadline_ns() const noexcept = 0;
 
     // Tells the gateway whether the end of a command is to ring this process's service thread while no thread waits in the
     // library: work waits for such an end. An end may have come before, so the caller asks has_news() afterwards.

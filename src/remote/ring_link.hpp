@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] LinkTraits traits() const noexcept override { return {}; }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return ~0ULL; }
 
     void set_service_wanted(bool is_wanted) noexcept override;
 

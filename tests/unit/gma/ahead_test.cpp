@@ -55,7 +55,7 @@ public:
                 .wait_fds = {&event_fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return ~0ULL; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 

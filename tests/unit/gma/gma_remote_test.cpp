@@ -250,7 +250,8 @@ public:
 
     void flush() override {
         flushes_.fetch_add(1, std::memory_order_relaxed);
-        due_ns_.store(due_after_ns_, std::memory_order_relaxed);
+        if (due_after_ns_ != 0)
+            due_at_ns_.store(os::now_ns() + due_after_ns_, std::memory_order_relaxed);
         if (!is_long_.load(std::memory_order_relaxed)) return;
         is_at_it_.store(true, std::memory_order_release);
         while (is_long_.load(std::memory_order_acquire)) std::this_thread::yield();
@@ -263,7 +264,7 @@ public:
             ended.push_back({.token = token, .code = code_, .process = process_});
         }
         given_.clear();
-        due_ns_.store(-1, std::memory_order_relaxed);
+        due_at_ns_.store(never, std::memory_order_relaxed);
         return true;
     }
 
@@ -276,9 +277,9 @@ public:
                 .wait_fds = {&event_fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override {
         looks_.fetch_add(1, std::memory_order_relaxed);
-        return due_ns_.load(std::memory_order_relaxed);
+        return due_at_ns_.load(std::memory_order_relaxed);
     }
 
     void set_service_wanted(bool) noexcept override {}
@@ -303,15 +304,17 @@ public:
 
     [[nodiscard]] std::uint64_t polls() const { return polls_.load(std::memory_order_relaxed); }
 
-    std::int64_t due_after_ns_ = -1;
+    std::uint64_t due_after_ns_ = 0;  // after each flush; 0: it is not due
     Code code_ = Code::ok;
     std::uint32_t process_ = 0;
 
 private:
+    static constexpr std::uint64_t never = ~0ULL;
+
     os::Event event_ = std::move(os::Event::create()).value();
     int event_fd_ = event_.fd();
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
-    std::atomic<std::int64_t> due_ns_{-1};
+    std::atomic<std::uint64_t> due_at_ns_{never};
     std::uint64_t invoked_bytes_ = 0;
     std::atomic<std::uint64_t> flushes_{0};
     std::atomic<std::uint64_t> polls_{0};

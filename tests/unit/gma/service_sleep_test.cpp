@@ -45,12 +45,12 @@ public:
                 .wait_fds = {&fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return due_ns_; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return due_at_ns_; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
     os::Event event_ = std::move(os::Event::create()).value();
-    std::atomic<std::int64_t> due_ns_{for_ever};
+    std::atomic<std::uint64_t> due_at_ns_{~0ULL};
 
 private:
     int fd_ = event_.fd();
@@ -189,10 +189,26 @@ TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) 
         ++sleeps;
     });
     while (sleeps == 0) {
-        link_.due_ns_ = 1'000;
+        link_.due_at_ns_ = os::now_ns() + 1'000;
         sleep_.note_poll(true);
     }
     service.join();
+}
+
+TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep) {
+    link_.due_at_ns_ = os::now_ns() + 2'000'000;
+    link_.event_.signal();
+    EXPECT_TRUE(sleep());  // hears the gateway, and leaves the timer as it is
+    EXPECT_TRUE(link_.event_.drain());
+    const std::uint64_t due_ns = os::now_ns() + 20'000'000;
+    link_.due_at_ns_ = due_ns;
+    EXPECT_TRUE(sleep());
+    EXPECT_GE(os::now_ns(), due_ns);
+}
+
+TEST_F(ServiceSleepTest, does_not_sleep_when_the_gateway_is_due) {
+    link_.due_at_ns_ = 0;
+    EXPECT_TRUE(sleep());
 }
 
 TEST_F(ServiceSleepTest, wake_ends_every_sleep) {
