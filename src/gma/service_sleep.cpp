@@ -83,6 +83,7 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     if (has_fired) {
         is_armed_.store(false, std::memory_order_relaxed);
     }
+    presence_.note_wake(has_fired, os::ticks());
     return has_fired || !is_trusting_.load(std::memory_order_relaxed) ||
            !presence_.is_anybody_there();
 }
@@ -141,13 +142,10 @@ void ServiceSleep::enter(Stay::Kind kind) {
         !is_armed_.load(std::memory_order_relaxed)) {
         return;
     }
-    // If the service thread wakes soon, it sees then whether this thread polls the gateway: disarm the sockets now. Else leave them
-    // armed: the first datagram wakes it, and from then on it takes naps and sees that too.
-    const std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
-    if (until_ns < os::now_ns() + near_ns) {
-        is_trusting_.store(true, std::memory_order_seq_cst);
-        settle();
-    }
+    // This thread polls the gateway from now on. The service thread wakes soon enough to see whether it does.
+    is_trusting_.store(true, std::memory_order_seq_cst);
+    settle();
+    end_by(after(nap_max_ns_));
 }
 
 void ServiceSleep::leave(bool is_for_long) {

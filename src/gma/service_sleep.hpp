@@ -123,8 +123,6 @@ private:
     // After so many pieces of work without a sleep the service thread makes the kernel forget the sockets: to forget them and to
     // arm them again costs as much as the kernel takes to note the datagrams of so many pieces.
     static constexpr std::uint32_t works_to_forget = 32;
-    // A thread that enters the library is trusted at once, as in a nap, if the service thread's sleep ends so soon.
-    static constexpr std::uint64_t near_ns = 2'000'000;
 
     void enter(Stay::Kind kind);
     void leave(bool is_for_long);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job of several nodes for tests of gateways: node segments, ranks that are objects of this process, and a gateway
-// per node on loopback addresses, over real sockets. One thread takes everybody's turns, unless a test starts
+// per node on loopback addresses, over real sockets. One thread takes everybody's polls, unless a test starts
 // threads for gateways. Nodes of one rank may run their gateway inside it.
 #pragma once
 

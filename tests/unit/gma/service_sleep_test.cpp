@@ -206,6 +206,20 @@ TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep)
     EXPECT_GE(os::now_ns(), due_ns);
 }
 
+// In a round where the service thread sleeps already when the other thread comes.
+TEST_F(ServiceSleepTest, who_comes_to_wait_takes_the_gateway_over_at_once) {
+    std::atomic<bool> is_left_to_it{false};
+    for (int round = 0; round < 10'000 && !is_left_to_it; ++round) {
+        std::thread service([&] { is_left_to_it = !sleep(); });
+        std::this_thread::yield();
+        const ServiceSleep::Stay stay(sleep_, Kind::wait);
+        link_.event_.signal();
+        service.join();
+        EXPECT_TRUE(link_.event_.drain());
+    }
+    EXPECT_TRUE(is_left_to_it);
+}
+
 TEST_F(ServiceSleepTest, does_not_sleep_when_the_gateway_is_due) {
     link_.due_at_ns_ = 0;
     EXPECT_TRUE(sleep());
