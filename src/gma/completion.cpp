@@ -182,10 +182,10 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
 //   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
     node::Door& door = member_.slot().door;
-    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it turns the
+    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
     // mailbox itself: else mail for which it was rung would stay unread.
     std::optional<Attending> attending;
-    if (progress_.manner().may_program_turn) {
+    if (progress_.manner().may_program_poll) {
         attending.emplace(progress_.attendance(), service_);
     }
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);

@@ -221,7 +221,7 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
-    // Turns the link once, for a thread that waits for other nodes outside of gma. true when something moved.
+    // Polls the link once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
 
     [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }

@@ -32,7 +32,7 @@ void NodeHost::barrier() noexcept {
     if (!os::expedite()) base::fence(std::memory_order_seq_cst);
 }
 
-bool NodeHost::meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {
+bool NodeHost::connect(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {
     if (hello.process >= space_.segment().shape().procs) return false;
     if (is_near(hello.process)) {
         path.set_near(bell_of(hello.process));

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] sync::WriteLease<>::Fence fence() const noexcept { return fence_; }
 
     static void barrier() noexcept;
-    [[nodiscard]] bool meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept;
+    [[nodiscard]] bool connect(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept;
     [[nodiscard]] bool writes(std::uint32_t process, std::uint64_t place) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     void wake(std::uint32_t process) const noexcept;

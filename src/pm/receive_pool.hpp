@@ -39,7 +39,7 @@ namespace acp::pm {
 //   fence()                    which side executes the fence of leases and rings (WriteLease::Fence)
 //   barrier()                  a full barrier on all CPUs: serves the threads that execute no fence of their own
 //   process()                  the process whose pool it is
-//   meet(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
+//   connect(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
 //   writes(process, place)     whether the note of the writer for a process (sync/lease.hpp) says that it writes there; process nobody: any
 //                              writer's note, but for those that are gone
 //   is_gone(process)           whether the process will never write again
@@ -86,7 +86,7 @@ public:
                 is_held_ = true;
                 return {data, from.ring.held().bytes, from.holder};
             }
-            if (!meet(from, data)) return {};  // the next call tries again
+            if (!connect(from, data)) return {};  // the next call tries again
             end_record(from);
         }
     }
@@ -268,10 +268,10 @@ private:
         looked_ |= bit_of(index);
     }
 
-    [[nodiscard]] bool meet(Inlet& of, const char* record) noexcept {
+    [[nodiscard]] bool connect(Inlet& of, const char* record) noexcept {
         Hello hello;
         std::memcpy(&hello, record, sizeof hello);
-        if (!host_.meet(of.ring.path(), hello, current_)) return false;
+        if (!host_.connect(of.ring.path(), hello, current_)) return false;
         of.holder = hello.process;
         return true;
     }
@@ -296,7 +296,7 @@ private:
             return;
         }
         const sync::LeaseState state = lease(index).state();
-        if (!is_true(of, state)) return mend(index, state);
+        if (!is_plausible(of, state)) return mend(index, state);
         if (state.kind() == sync::LeaseKind::free) {
             // Its count of written lines must be 0. If it was overwritten no holder will store it again: revoke, which resets it.
             if (!lease(index).is_used_up(0)) chosen_ |= bit_of(index);
@@ -316,8 +316,8 @@ private:
         if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
     }
 
-    // Whether a state can be the true one of an inlet's lease; false: it was overwritten.
-    [[nodiscard]] static bool is_true(const Inlet& of, sync::LeaseState state) noexcept {
+    // Whether this can be the state of an inlet's lease; false: the word was overwritten.
+    [[nodiscard]] static bool is_plausible(const Inlet& of, sync::LeaseState state) noexcept {
         if (!state.is_sound() || state.generation() != of.generation) return false;
         return of.holder == nobody || holder_in(state) == of.holder;
     }
@@ -427,7 +427,7 @@ private:
     [[nodiscard]] bool begin_revoke(std::uint32_t index) noexcept {
         const sync::LeaseState state = lease(index).state();
         const bool is_begun =
-            is_true(inlet(index), state) && state.kind() == sync::LeaseKind::revoking;
+            is_plausible(inlet(index), state) && state.kind() == sync::LeaseKind::revoking;
         return is_begun || lease(index).begin_revoke(state, inlet(index).generation);
     }
 

@@ -84,7 +84,8 @@ public:
                 if (entry.is_late) continue;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
-            is_decided = is_met ? meet(making, entry, effect) : insert_at(making, spot, effect);
+            is_decided =
+                is_met ? put_to_existing(making, entry, effect) : insert_at(making, spot, effect);
         }
         return effect;
     }
@@ -121,7 +122,7 @@ private:
     }
 
     // There is an entry of the key, or one must be there. false: look again.
-    [[nodiscard]] bool meet(Making& making, const Entry& entry, PutEffect& effect) {
+    [[nodiscard]] bool put_to_existing(Making& making, const Entry& entry, PutEffect& effect) {
         const PutRequest& request = making.request;
         if (entry.slot == nullptr) {
             end(making, Effect::absent, effect);

@@ -309,7 +309,7 @@ bool Team::settle(std::span<FarMessage> messages) {
 
     Ends ends(messages);
     bool have_ended = false;
-    // Where messages go over the network somebody must turn the gateway, who may be this thread.
+    // Where messages go over the network somebody must poll the gateway, who may be this thread.
     const int looks = members_.nodes() == 1 ? tools_.looks : 1;
     for (int i = 0; i < looks && !have_ended; ++i) {
         have_ended = ends.has_come();

@@ -45,7 +45,7 @@ public:
 
     static void barrier() { base::fence(std::memory_order_seq_cst); }
 
-    [[nodiscard]] bool meet(Path& path, const Hello& hello, std::uint32_t /*index*/) const {
+    [[nodiscard]] bool connect(Path& path, const Hello& hello, std::uint32_t /*index*/) const {
         path.set_near(all_[hello.process].bell);
         return true;
     }
