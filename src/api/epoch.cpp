@@ -311,6 +311,7 @@ private:
 void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
+    instance.teams->end_requests();
     instance.plans->settle_sent();
     instance.teams->settle_sent();
     instance.contexts->settle_sent();

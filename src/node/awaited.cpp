@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 38> call_names{
+constexpr std::array<std::string_view, 41> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -46,6 +46,9 @@ constexpr std::array<std::string_view, 38> call_names{
     "acp_split_team_by_node",
     "acp_create_team",
     "acp_free_team",
+    "acp_sync_team_notices",
+    "acp_free_team_memory",
+    "acp_malloc_team",
     "acp_broadcast_team",
     "acp_reduce_team",
     "acp_allreduce_team",

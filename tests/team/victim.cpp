@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks make collective calls without end, until one of them is killed or a node cannot be reached. Each other one then
 // finds its calls refused, frees the team, and leaves.
+#include <array>
 #include <vector>
 
 #include <acp.h>
@@ -39,7 +40,7 @@ private:
         const std::size_t bytes = random.chance(20) ? random.below(300'000) : random.below(2000);
         buffer_.resize(bytes / 8 + 1);
         const int root = static_cast<int>(random.below(member_ranks));
-        switch (random.below(6)) {
+        switch (random.below(9)) {
             case 0:
                 return acp_sync_team(team) == 0;
             case 1:
@@ -54,14 +55,38 @@ private:
                 gathered_.resize(buffer_.size());
                 return acp_alltoall_team(team, buffer_.data(), bytes / member_ranks,
                                          gathered_.data()) == 0;
+            case 5:
+                return begin_and_wait(team, bytes, root);
+            case 6:
+                gathered_.resize(member_ranks * ACP_NOTICE_BYTES / 8);
+                return acp_sync_team_notices(team, buffer_.data(), bytes % ACP_NOTICE_BYTES,
+                                             gathered_.data(), sizes_.data()) == 0;
+            case 7: {
+                const acp_ga_t memory = acp_malloc_team(team, bytes);
+                return memory != ACP_GA_NULL && acp_free_team_memory(team, memory) == 0;
+            }
             default:
                 return acp_allreduce_team(team, buffer_.data(), buffer_.data(), bytes / 8,
                                           ACP_UINT64, ACP_SUM) == 0;
         }
     }
 
+    // Several calls under way at once. Where one is refused, so is the one behind it.
+    bool begin_and_wait(acp_team_t team, std::size_t bytes, int root) {
+        gathered_.resize(buffer_.size());
+        const acp_team_request_t first = acp_nbbroadcast_team(team, buffer_.data(), bytes, root);
+        const acp_team_request_t second = acp_nballreduce_team(
+            team, gathered_.data(), gathered_.data(), bytes / 8, ACP_UINT64, ACP_SUM);
+        must(first != ACP_TEAM_REQUEST_NULL && second != ACP_TEAM_REQUEST_NULL, "begin");
+        const bool is_first_well = acp_wait_team(first) == 0;
+        const bool is_second_well = acp_wait_team(second) == 0;
+        must(is_first_well || !is_second_well, "a call behind one that was refused");
+        return is_second_well;
+    }
+
     std::vector<std::uint64_t> buffer_;
     std::vector<std::uint64_t> gathered_;
+    std::array<std::size_t, member_ranks> sizes_{};
 };
 
 }  // namespace
