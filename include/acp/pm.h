@@ -42,8 +42,9 @@ typedef struct acp_pm_context* acp_pm_t;
 #endif
 
 enum {
-    ACP_PM_CONTEXTS = 16,       /* numbers of contexts are 0 .. ACP_PM_CONTEXTS-1 */
-    ACP_PM_MESSAGE_BYTES = 8192 /* the longest message */
+    ACP_PM_CONTEXTS = 16,        /* numbers of contexts are 0 .. ACP_PM_CONTEXTS-1 */
+    ACP_PM_MESSAGE_BYTES = 8192, /* the longest message */
+    ACP_PM_RECEIVE_FIRST = 2     /* what acp_wait_buffer_pm returns where there is a message */
 };
 
 /* Opens the context of a number, so that others may send to this rank. Waits for nobody: a rank that has not yet opened it has no room for messages.
@@ -66,10 +67,16 @@ ACP_API int acp_close_pm(acp_pm_t pm);
  *   size    0 .. ACP_PM_MESSAGE_BYTES
  *   buffer  gets the room, aligned to 8 bytes, to be written by the caller
  * Returns 1; 0: there is no room now (the destination does not receive, or has not opened its context, or 64 others are being sent to); -1: a
- * failure. ACP_ERR_STATE: a buffer is out already. Does not block. A sender that gets 0 has to call again and again, and to receive what has come
- * meanwhile: nothing wakes it when there is room, acp_wait_pm neither, which waits for messages. The calls themselves let other ranks of the
- * CPU run now and then. Where a sender wants to sleep between them it calls acp_wait_pm with a short time. */
+ * failure. ACP_ERR_STATE: a buffer is out already. Does not block. A sender that gets 0 has to receive what has come meanwhile, as the destination
+ * may wait for room in the same way; acp_wait_buffer_pm waits for both. The calls themselves let other ranks of the CPU run now and then. */
 ACP_API int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer);
+
+/* acp_get_buffer_pm that waits, at most timeout_ns nanoseconds (0: looks once; < 0: for ever), and sleeps when there is no room for long.
+ * Returns 1: buffer was set; ACP_PM_RECEIVE_FIRST (2): there is no room yet, and acp_receive_pm has something to tell: call that first, as the
+ * destination may wait for room here; 0: the time is over; -1: a failure, as of acp_get_buffer_pm. While a message is held it waits for room
+ * alone. */
+ACP_API int acp_wait_buffer_pm(
+    acp_pm_t pm, int rank, size_t size, void** buffer, int64_t timeout_ns);
 
 /* Makes the message that is being composed shorter.   size  at most as it was got. Returns 0 or -1. */
 ACP_API int acp_truncate_pm(acp_pm_t pm, size_t size);
@@ -93,6 +100,20 @@ ACP_API int acp_release_pm(acp_pm_t pm);
 /* Waits until acp_receive_pm has something to tell. Sleeps when nothing comes for long.   timeout_ns  < 0: for ever
  * Returns 1; 0: the time is over; -1 after a failure. */
 ACP_API int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns);
+
+/* Before a sleep in select(2), poll(2) or epoll_wait(2): for programs that wait for messages and for descriptors of their own at once.
+ *   descriptor  gets one that is readable when acp_receive_pm has something to tell, and now and then without a reason; the same at each call on
+ *               this context. It belongs to the library: it is polled, and neither read nor closed. It ends with acp_finalize
+ * Returns 1: sleep now, then call acp_after_select_pm; 0: do not sleep, for acp_receive_pm has something to tell, or something is to be sent to
+ * another node first (the descriptor is readable, so a program may sleep all the same); -1: a failure. ACP_ERR_STATE: a message is held; ACP_ERR_LIMIT,
+ * ACP_ERR_MEMORY: there is no descriptor, or no thread, which the first call makes. No message is missed: one that comes after this call makes the
+ * descriptor readable. A sleeper uses no CPU. Does not block.
+ * What this rank has sent to other nodes may need its calls: see acp_test_sent_pm, which has said 1 before a long sleep. */
+ACP_API int acp_before_select_pm(acp_pm_t pm, int* descriptor);
+
+/* After the sleep, or in place of it: the descriptor is not readable until the next acp_before_select_pm, but for a message of this very moment.
+ * All messages are to be received before that. Returns 0 or -1. Does not block. */
+ACP_API int acp_after_select_pm(acp_pm_t pm);
 
 #ifdef __cplusplus
 }

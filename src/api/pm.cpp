@@ -14,6 +14,7 @@
 #include <acp/pm.h>
 
 #include "pm/contexts.hpp"
+#include "pm/waits.hpp"
 
 namespace {
 
@@ -71,8 +72,10 @@ bool is_rank(int rank) noexcept {
     return rank >= 0 && static_cast<std::uint32_t>(rank) < library().member->procs();
 }
 
-int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buffer) noexcept {
-    return run("acp_get_buffer_pm", handle, [&](Context& context) -> Result<int> {
+// 0: there may be room later.
+int explain_no_room(
+    const char* call, acp_pm_t handle, int rank, std::size_t size, const void* buffer) noexcept {
+    return run(call, handle, [&](Context& context) -> Result<int> {
         if (!is_rank(rank)) {
             return Status(Code::argument, "rank " + std::to_string(rank) +
                                               " is not one of ranks 0 to " +
@@ -89,6 +92,21 @@ int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buf
         if (!status.is_ok()) return status;
         return 0;
     });
+}
+
+[[gnu::always_inline]] inline bool try_get_buffer(acp_pm_t pm,
+                                                  int rank,
+                                                  std::size_t size,
+                                                  void** buffer) noexcept {
+    Context* const context = context_at_hand(pm);
+    if (context == nullptr || !is_rank(rank) || size > pm::message_bytes_max || buffer == nullptr)
+        [[unlikely]]
+        return false;
+    char* const room = context->reserve(process_of(rank), size);
+    if (room == nullptr) [[unlikely]]
+        return false;
+    *buffer = room;
+    return true;
 }
 
 // When there is no message: whether somebody is gone.
@@ -131,16 +149,34 @@ int acp_close_pm(acp_pm_t pm) {
 }
 
 int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer) {
-    Context* const context = context_at_hand(pm);
-    if (context != nullptr && is_rank(rank) && size <= pm::message_bytes_max && buffer != nullptr)
-        [[likely]] {
-        char* const room = context->reserve(process_of(rank), size);
-        if (room != nullptr) [[likely]] {
-            *buffer = room;
-            return 1;
+    if (try_get_buffer(pm, rank, size, buffer)) [[likely]]
+        return 1;
+    return explain_no_room("acp_get_buffer_pm", pm, rank, size, buffer);
+}
+
+int acp_wait_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer, int64_t timeout_ns) {
+    constexpr const char* call = "acp_wait_buffer_pm";
+    if (try_get_buffer(pm, rank, size, buffer)) [[likely]]
+        return 1;
+    if (const int failed = explain_no_room(call, pm, rank, size, buffer); failed != 0)
+        return failed;
+    return run(call, pm, [&](Context& context) -> Result<int> {
+        const pm::RoomFound found = wait_for_room(context, process_of(rank), size, timeout_ns);
+        switch (found.outcome) {
+            case pm::RoomWait::room:
+                *buffer = found.room;
+                return 1;
+            case pm::RoomWait::message:
+                return ACP_PM_RECEIVE_FIRST;
+            case pm::RoomWait::timeout:
+                return 0;
+            case pm::RoomWait::never:
+                break;
         }
-    }
-    return explain_no_room(pm, rank, size, buffer);
+        Status status = context.why_no_room(process_of(rank));
+        if (!status.is_ok()) return status;
+        return 0;  // it has opened its context again meanwhile
+    });
 }
 
 int acp_truncate_pm(acp_pm_t pm, size_t size) {
@@ -200,8 +236,26 @@ int acp_release_pm(acp_pm_t pm) {
 }
 
 int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns) {
-    return run("acp_wait_pm", pm,
-               [&](Context& context) -> Result<int> { return context.wait(timeout_ns) ? 1 : 0; });
+    return run("acp_wait_pm", pm, [&](Context& context) -> Result<int> {
+        return wait_for_message(context, timeout_ns) ? 1 : 0;
+    });
+}
+
+int acp_before_select_pm(acp_pm_t pm, int* descriptor) {
+    return run("acp_before_select_pm", pm, [&](Context& context) -> Result<int> {
+        if (descriptor == nullptr) return Status(Code::argument, "descriptor is NULL");
+        if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
+        auto may_sleep = context.before_select(*descriptor);
+        if (!may_sleep.is_ok()) return std::move(may_sleep).failure();
+        return may_sleep.value() ? 1 : 0;
+    });
+}
+
+int acp_after_select_pm(acp_pm_t pm) {
+    return run("acp_after_select_pm", pm, [](Context& context) -> Result<int> {
+        context.after_select();
+        return 0;
+    });
 }
 
 }  // extern "C"

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] bool writes(std::uint32_t process, std::uint64_t place) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     void wake(std::uint32_t process) const noexcept;
+    void ring_all() const noexcept;
 
     // For the context.
 
@@ -64,6 +65,8 @@ public:
                                    memory::GlobalAddress address) const noexcept;
     [[nodiscard]] sync::Bell<>& bell_of(std::uint32_t process) const noexcept;
 
+    // Whether something waits for its turn to other nodes.
+    [[nodiscard]] bool is_carrying() const noexcept;
     // Sends on what waits for its turn to other nodes.
     void carry_on() noexcept;
     // Waits for what is under way.
