@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <acp/access.h>
 #include <acp/export.h>
 
 #ifdef __cplusplus
@@ -114,6 +115,29 @@ ACP_API int acp_before_select_pm(acp_pm_t pm, int* descriptor);
 /* After the sleep, or in place of it: the descriptor is not readable until the next acp_before_select_pm, but for a message of this very moment.
  * All messages are to be received before that. Returns 0 or -1. Does not block. */
 ACP_API int acp_after_select_pm(acp_pm_t pm);
+
+/* Gives memory of the program, and the rest of its pages, global addresses for acp_write_pm and acp_read_pm (and acp_copy), until as many calls of
+ * acp_unlock_pm. Nothing is pinned. What was unlocked stays known for a while, so that locking the same memory again takes no system call; the kernel
+ * tells when it was unmapped, and then it is not used again, whether there is other memory at the same place or not. Memory of files, and all memory
+ * where the kernel has no userfaultfd(2) for the process, is forgotten at once.
+ *   address, size  mapped memory that may be read and written, size >= 1
+ *   first          gets the global address of its first byte; those of the others follow
+ * Returns 0 or -1. ACP_ERR_ARGUMENT: there is no such memory; ACP_ERR_LIMIT: there is no room for so much memory. Memory is not unmapped while it is
+ * locked, and its protection is not changed. While it is known it cannot be given to another userfaultfd. Any thread. Does not block. */
+ACP_API int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first);
+
+/* Ends one acp_lock_pm. From the last one on no address of the memory may be used any more.
+ *   first  an address of the memory
+ * Returns 0, or -1 (ACP_ERR_STALE: it is of no memory that is locked). Any thread. Blocks while a thread of this node copies into the memory. */
+ACP_API int acp_unlock_pm(acp_pm_t pm, acp_ga_t first);
+
+/* Copies this rank's memory to another rank's, which does nothing for it (write), or the other way (read): in one copy, of any length.
+ *   target, source  addresses of locked memory, or any others; the source of a write and the target of a read are this rank's
+ * Returns a handle, for acp_complete, acp_wait and acp_inquire, which say that the copy is done; ACP_HANDLE_NULL after a failure.
+ * ACP_ERR_ARGUMENT: the address that should be this rank's is not. A message is not ordered after the copies before it: it is to be sent
+ * when they are done. Any thread. */
+ACP_API acp_handle_t acp_write_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size);
+ACP_API acp_handle_t acp_read_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 
+#include <acp/access.h>
 #include <acp/error.h>
 #include <acp/pm.h>
 
@@ -28,6 +29,12 @@ using pm::Context;
 
 static_assert(ACP_PM_CONTEXTS == node::pm_contexts);
 static_assert(ACP_PM_MESSAGE_BYTES == pm::message_bytes_max);
+
+struct PmCopy {
+    acp_ga_t target;
+    acp_ga_t source;
+    std::size_t size;
+};
 
 std::uint64_t number_of(acp_pm_t handle) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
@@ -107,6 +114,17 @@ int explain_no_room(
         return false;
     *buffer = room;
     return true;
+}
+
+// A copy of which this rank owns the address `own`.
+acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_ga_t own) noexcept {
+    const int is_right = run(call, handle, [&](Context& context) -> Result<int> {
+        const local::Space& space = context.gma().space();
+        if (space.layout().process(own) == space.process()) return 1;
+        return Status(Code::argument, "address " + base::hex(own) + " is not this rank's");
+    });
+    if (is_right != 1) return ACP_HANDLE_NULL;
+    return acp_copy(wanted.target, wanted.source, wanted.size, ACP_HANDLE_NULL);
 }
 
 // When there is no message: whether somebody is gone.
@@ -249,6 +267,32 @@ int acp_before_select_pm(acp_pm_t pm, int* descriptor) {
         if (!may_sleep.is_ok()) return std::move(may_sleep).failure();
         return may_sleep.value() ? 1 : 0;
     });
+}
+
+int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first) {
+    return run("acp_lock_pm", pm, [&](Context& /*context*/) -> Result<int> {
+        if (first == nullptr) return Status(Code::argument, "first is NULL");
+        auto locked = library().contexts->registrations().lock(address, size);
+        if (!locked.is_ok()) return std::move(locked).failure();
+        *first = locked.value();
+        return 0;
+    });
+}
+
+int acp_unlock_pm(acp_pm_t pm, acp_ga_t first) {
+    return run("acp_unlock_pm", pm, [&](Context& /*context*/) -> Result<int> {
+        Status status = library().contexts->registrations().unlock(first);
+        if (!status.is_ok()) return status;
+        return 0;
+    });
+}
+
+acp_handle_t acp_write_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
+    return copy("acp_write_pm", pm, {target, source, size}, source);
+}
+
+acp_handle_t acp_read_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
+    return copy("acp_read_pm", pm, {target, source, size}, target);
 }
 
 int acp_after_select_pm(acp_pm_t pm) {

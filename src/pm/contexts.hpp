@@ -13,6 +13,7 @@
 #include "gma/gma.hpp"
 
 #include "pm/context.hpp"
+#include "pm/registrations.hpp"
 
 namespace acp::pm {
 
@@ -24,7 +25,7 @@ public:
     //   both outlive this
     //   opened  opened() of the epoch before this one
     Contexts(gma::Gma& gma, data::Allocator& allocator, std::uint64_t opened) noexcept
-        : gma_(gma), allocator_(allocator), opened_(opened) {}
+        : gma_(gma), allocator_(allocator), registrations_(gma), opened_(opened) {}
 
     ~Contexts() { settle_sent(); }
 
@@ -45,6 +46,9 @@ public:
         return entries_[index].context.get();
     }
 
+    // For all contexts.
+    [[nodiscard]] Registrations& registrations() noexcept { return registrations_; }
+
     // Waits for what was sent. What of it failed, since somebody is gone, was told or is nobody's to be told.
     void settle_sent() noexcept;
 
@@ -60,6 +64,7 @@ private:
 
     gma::Gma& gma_;
     data::Allocator& allocator_;
+    Registrations registrations_;
     std::mutex mutex_;
     std::uint64_t opened_;
     std::array<ContextEntry, node::pm_contexts> entries_;
