@@ -13,11 +13,12 @@
 #include "gma/gma.hpp"
 
 #include "pm/context.hpp"
+#include "pm/per_peer_context.hpp"
 #include "pm/registrations.hpp"
 
 namespace acp::pm {
 
-// The number of a context plus 1 in the lower 8 bits, above them how often one was opened; 0: none.
+// The number of a context plus 1 in the lower 7 bits, then a bit for those of a PerPeerContext, above them how often one was opened; 0: none.
 using ContextHandle = std::uint64_t;
 
 class Contexts {
@@ -36,6 +37,9 @@ public:
     // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
     base::Result<ContextHandle> open(std::uint32_t number);
 
+    // The same by the scheme of paper 001, once for each number in an epoch.
+    base::Result<ContextHandle> open_per_peer(std::uint32_t number);
+
     // The block stays until the epoch ends: others may be about to write into it. false: there is no such context.
     [[nodiscard]] bool close(ContextHandle handle) noexcept;
 
@@ -44,6 +48,11 @@ public:
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
         if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
         return entries_[index].context.get();
+    }
+
+    [[nodiscard]] PerPeerContext* find_per_peer(ContextHandle handle) const noexcept {
+        const ContextEntry* const entry = entry_of(handle);
+        return entry != nullptr && (handle & per_peer_bit) != 0 ? entry->per_peer.get() : nullptr;
     }
 
     // For all contexts.
@@ -55,12 +64,22 @@ public:
     [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
 
 private:
-    static constexpr ContextHandle index_mask = 255;
+    static constexpr ContextHandle per_peer_bit = 128;
+    static constexpr ContextHandle index_mask = 255;  // with that bit, it is no index
 
     struct ContextEntry {
         ContextHandle handle = 0;          // 0: it is not open
-        std::unique_ptr<Context> context;  // kept when it was closed
+        std::unique_ptr<Context> context;  // kept when it was closed, both
+        std::unique_ptr<PerPeerContext> per_peer;
     };
+
+    [[nodiscard]] const ContextEntry* entry_of(ContextHandle handle) const noexcept {
+        const std::uint64_t index = (handle & index_mask & ~per_peer_bit) - std::uint64_t{1};
+        if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
+        return &entries_[index];
+    }
+
+    [[nodiscard]] base::Status why_not_open(std::uint32_t number) const;
 
     gma::Gma& gma_;
     data::Allocator& allocator_;

@@ -97,8 +97,9 @@ GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept 
 
 char* NodeHost::pool_of(std::uint32_t process) const noexcept {
     // acquire: the pool was made; partner: Context
-    const std::uint64_t address = pool_word(process).load(std::memory_order_acquire) & ~pool_closed;
-    return address == pool_not_open ? nullptr : pointer_to(process, address);
+    const std::uint64_t word = pool_word(process).load(std::memory_order_acquire);
+    const bool is_pool = word != pool_not_open && (word & pool_per_peer) == 0;
+    return is_pool ? pointer_to(process, word & ~pool_flags) : nullptr;
 }
 
 char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const noexcept {

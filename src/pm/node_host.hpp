@@ -17,9 +17,12 @@
 
 namespace acp::pm {
 
-// The word of a process that says where its pool for a context is: an address, or one of these.
+// The word of a process that says where its pool for a context is: an address, or one of these. In the lower bits of an address, a multiple of 64:
+// it was closed; what lies there is no pool but the block of a PerPeerContext.
 inline constexpr std::uint64_t pool_not_open = 0;
 inline constexpr std::uint64_t pool_closed = 1;
+inline constexpr std::uint64_t pool_per_peer = 2;
+inline constexpr std::uint64_t pool_flags = pool_closed | pool_per_peer;
 
 class NodeHost {
 public:

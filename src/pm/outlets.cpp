@@ -6,7 +6,7 @@
 
 namespace acp::pm {
 
-char* OutletSlot::reserve_far(std::uint64_t bytes) noexcept {
+char* OutletSlot::reserve_far(std::uint64_t bytes) const noexcept {
     try {
         return far->reserve(bytes);
     } catch (const std::bad_alloc&) {

@@ -48,7 +48,7 @@ struct OutletSlot {
     }
 
 private:
-    [[nodiscard]] char* reserve_far(std::uint64_t bytes) noexcept;
+    [[nodiscard]] char* reserve_far(std::uint64_t bytes) const noexcept;
 };
 
 class Outlets {

@@ -6,11 +6,14 @@
 #include <cstdint>
 
 #include "pm/context.hpp"
+#include "pm/per_peer_context.hpp"
 
 namespace acp::pm {
 
 // Waits until receive() has something to tell: a message, or somebody's end. false: neither has come in time.   timeout_ns  < 0: for ever
 [[nodiscard]] bool wait_for_message(Context& context, std::int64_t timeout_ns);
+// Nobody rings for these: they look on, and do not sleep.
+[[nodiscard]] bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns);
 
 enum class RoomWait : std::uint8_t {
     room,     // reserved
@@ -28,6 +31,10 @@ struct RoomFound {
 //   bytes       <= message_bytes_max
 //   timeout_ns  < 0: for ever
 [[nodiscard]] RoomFound wait_for_room(Context& context,
+                                      std::uint32_t process,
+                                      std::uint64_t bytes,
+                                      std::int64_t timeout_ns);
+[[nodiscard]] RoomFound wait_for_room(PerPeerContext& context,
                                       std::uint32_t process,
                                       std::uint64_t bytes,
                                       std::int64_t timeout_ns);
