@@ -125,6 +125,7 @@ peers:
 	$(call build_preset,release)
 	@python3 bench/peers/peers.py $(bin) --json $(report)/peers.json
 	@python3 bench/peers/messages.py $(bin) --json $(report)/peers-messages.json
+	@python3 bench/peers/halo.py $(bin) --json $(report)/peers-halo.json
 	@python3 bench/peers/stores.py $(bin)
 
 report:

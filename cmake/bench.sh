@@ -32,6 +32,9 @@ measure message 2 message
 "$bin/acprun" -n 2 --nodes 2 --starter-size 4M "$bin/acpbench" message --json "$report/message-nodes.json"
 for ranks in 2 4; do measure "collective-$ranks" "$ranks" collective; done
 "$bin/acprun" -n 4 --nodes 2 "$bin/acpbench" collective --json "$report/collective-nodes.json"
+for ranks in 2 4; do measure "halo-$ranks" "$ranks" halo; done
+"$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" halo --json "$report/halo-nodes.json"
+"$bin/acpbench" halo-plan --json "$report/halo-plan.json"
 measure heap 2 heap
 "$bin/acprun" -n 2 --nodes 2 "$bin/acpbench" heap --json "$report/heap-nodes.json"
 measure map 4 map

@@ -27,21 +27,37 @@ MPIS = {"Open MPI": ("openmpi", ["--allow-run-as-root", "--oversubscribe", "--bi
 
 
 class Mpi:
-    def __init__(self, folder, name):
+    def __init__(self, folder, name, source="mpi_messages"):
         suffix, self.options, self.environment = MPIS[name]
         self.compiler, self.launcher = shutil.which(f"mpicc.{suffix}"), shutil.which(f"mpirun.{suffix}")
-        self.program = pathlib.Path(folder) / f"mpi_messages.{suffix}"
+        self.source, self.program = HERE / f"{source}.c", pathlib.Path(folder) / f"{source}.{suffix}"
 
     def build(self):
         return self.compiler and self.launcher and output_of(
-            [self.compiler, "-O2", "-o", self.program, HERE / "mpi_messages.c"]) is not None
+            [self.compiler, "-O2", "-o", self.program, self.source]) is not None
 
-    def measure(self, ranks, experiment, rounds):
-        """{(case, bytes): microseconds}"""
-        text = output_of([self.launcher, *self.options, "-n", ranks, self.program, experiment, rounds, *SIZES[experiment]],
-                         self.environment)
+    def measure(self, ranks, *arguments):
+        """{(case, number): microseconds}, from the program's lines "CASE NUMBER NANOSECONDS" """
+        text = output_of([self.launcher, *self.options, "-n", ranks, self.program, *arguments], self.environment)
         lines = [line.split() for line in (text or "").splitlines()]
-        return {(case, int(size)): float(ns) / 1e3 for case, size, ns in lines}
+        return {(case, int(number)): float(ns) / 1e3 for case, number, ns in lines}
+
+
+def built_mpis(folder, source="mpi_messages"):
+    """{name: Mpi} of those that are installed; of the others it is said."""
+    mpis = {name: Mpi(folder, name, source) for name in MPIS}
+    for name in [name for name, mpi in mpis.items() if not mpi.build()]:
+        print(f"{source}: left out, for it is not installed: {name}", file=sys.stderr)
+        del mpis[name]
+    return mpis
+
+
+def that_fit(mpis, ranks):
+    """Without MPICH where ranks outnumber cores, which is said."""
+    if "MPICH" not in mpis or ranks <= len(os.sched_getaffinity(0)):
+        return mpis
+    print(f"left out, for it cannot share cores: MPICH with {ranks} ranks", file=sys.stderr)
+    return {name: mpi for name, mpi in mpis.items() if name != "MPICH"}
 
 
 def measure_acp(programs, ranks, experiment, rounds):
@@ -63,9 +79,7 @@ def measure_acp(programs, ranks, experiment, rounds):
 
 def collect(arguments, mpis, ranks):
     """({library: {(case, bytes): microseconds}}, yardsticks)"""
-    if "MPICH" in mpis and ranks > len(os.sched_getaffinity(0)):
-        print(f"messages: left out, for it cannot share cores: MPICH with {ranks} ranks", file=sys.stderr)
-        mpis = {name: mpi for name, mpi in mpis.items() if name != "MPICH"}
+    mpis = that_fit(mpis, ranks)
     found = {library: {} for library in ("ACP", *mpis)}
     yardsticks = {}
 
@@ -82,7 +96,7 @@ def collect(arguments, mpis, ranks):
             add("ACP", own)
             yardsticks.update(its_yardsticks)
             for library, mpi in mpis.items():
-                add(library, mpi.measure(ranks, experiment, rounds))
+                add(library, mpi.measure(ranks, experiment, rounds, *SIZES[experiment]))
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return {library: {key: statistics.median(values) for key, values in cases.items()}
@@ -138,13 +152,7 @@ def main():
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        mpis = {}
-        for name in MPIS:
-            mpi = Mpi(folder, name)
-            if mpi.build():
-                mpis[name] = mpi
-            else:
-                print(f"messages: left out, for it is not installed: {name}", file=sys.stderr)
+        mpis = built_mpis(folder)
         for ranks in (int(text) for text in arguments.ranks.split(",")):
             medians, yardsticks = collect(arguments, mpis, ranks)
             if not medians["ACP"]:

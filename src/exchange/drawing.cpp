@@ -10,7 +10,8 @@ namespace acp::exchange {
 namespace {
 
 constexpr double column_width = 70;
-constexpr double margin = 40;
+constexpr double margin = 72;
+constexpr double letter_height = 24;  // so that a drawing can be shown at half its size
 constexpr double drawing_height = 320;
 
 std::string decimal(double value, int digits) {
@@ -99,14 +100,17 @@ std::string drawing_text(const NodeProblem& problem, const std::vector<DrawnPiec
 
 std::string drawing_svg(const NodeProblem& problem,
                         const std::vector<DrawnPiece>& pieces,
-                        std::string_view title) {
+                        std::string_view title,
+                        double top_us) {
     const double width = 2 * margin + column_width * problem.engines();
     const double bottom = margin + drawing_height;
-    const double end = std::max(end_of(pieces), 1e-9);
+    const double end = std::max({end_of(pieces), top_us, 1e-9});
     const auto height_of = [&](double time) { return time / end * drawing_height; };
+    const std::string size = decimal(width, 0) + " " + decimal(bottom + margin, 0);
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + decimal(width, 0) +
-                      "\" height=\"" + decimal(bottom + margin, 0) +
-                      "\" font-family=\"sans-serif\" font-size=\"11\">\n";
+                      "\" height=\"" + decimal(bottom + margin, 0) + "\" viewBox=\"0 0 " + size +
+                      "\" font-family=\"sans-serif\" font-size=\"" + decimal(letter_height, 0) +
+                      "\" fill=\"currentColor\">\n";
     svg += text_at(width / 2, margin / 2, "middle", title);
     for (const DrawnPiece& one : pieces) {
         const double x = margin + column_width * one.engine;
@@ -114,21 +118,22 @@ std::string drawing_svg(const NodeProblem& problem,
         const double height = height_of(one.end_us - one.begin_us);
         svg += "<rect x=\"" + decimal(x, 1) + "\" y=\"" + decimal(y, 1) + "\" width=\"" +
                decimal(column_width, 1) + "\" height=\"" + decimal(height, 1) + "\" fill=\"" +
-               std::string(colour_of(one.piece.route_class)) + "\" stroke=\"#000000\"/>\n";
-        if (height < 12) continue;
-        svg += text_at(x + column_width / 2, y + height / 2 + 4, "middle",
+               std::string(colour_of(one.piece.route_class)) + "\" stroke=\"currentColor\"/>\n";
+        if (height < letter_height) continue;
+        svg += text_at(x + column_width / 2, y + height / 2 + letter_height / 3, "middle",
                        problem.classes()[one.piece.route_class].name);
     }
     for (unsigned e = 0; e < problem.engines(); ++e) {
-        svg += text_at(margin + column_width * (e + 0.5), bottom + 16, "middle",
-                       "engine " + std::to_string(e));
+        svg += text_at(margin + column_width * (e + 0.5), bottom + letter_height, "middle",
+                       std::to_string(e));
     }
+    svg += text_at(width / 2, bottom + 2 * letter_height, "middle", "engine");
     svg += "<line x1=\"" + decimal(margin, 1) + "\" y1=\"" + decimal(bottom, 1) + "\" x2=\"" +
            decimal(width - margin, 1) + "\" y2=\"" + decimal(bottom, 1) +
-           "\" stroke=\"#000000\"/>\n";
+           "\" stroke=\"currentColor\"/>\n";
     svg += text_at(margin - 4, bottom, "end", "0");
-    svg += text_at(margin - 4, margin + 4, "end", decimal(end, 1));
-    svg += text_at(margin - 4, margin + 18, "end", "us");
+    svg += text_at(margin - 4, margin, "end", decimal(end, 1));
+    svg += text_at(margin - 4, margin + letter_height, "end", "us");
     return svg + "</svg>\n";
 }
 

@@ -32,9 +32,11 @@ struct DrawnPiece {
 [[nodiscard]] std::string drawing_text(const NodeProblem& problem,
                                        const std::vector<DrawnPiece>& pieces);
 
-// A whole SVG document.
+// A whole SVG document. Lines and letters have the colour of the text around it.
+//   top_us  where the axis of time ends, if no piece ends later: drawings beside each other have one scale
 [[nodiscard]] std::string drawing_svg(const NodeProblem& problem,
                                       const std::vector<DrawnPiece>& pieces,
-                                      std::string_view title);
+                                      std::string_view title,
+                                      double top_us = 0);
 
 }  // namespace acp::exchange

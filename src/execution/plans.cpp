@@ -3,6 +3,8 @@
 #include "execution/plans.hpp"
 
 #include <cstring>
+#include <new>
+#include <span>
 #include <vector>
 
 #include "exchange/network_text.hpp"
@@ -44,10 +46,9 @@ std::vector<const PatternMessage*> sent_of(const Pattern& pattern) {
     return sent;
 }
 
-std::vector<exchange::SentMessage> messages_of(const Pattern& pattern) {
+std::vector<exchange::SentMessage> messages_of(std::span<const PatternMessage* const> sent) {
     std::vector<exchange::SentMessage> messages;
-    for (const PatternMessage* const one : sent_of(pattern))
-        messages.push_back({one->partner, one->bytes});
+    for (const PatternMessage* const one : sent) messages.push_back({one->partner, one->bytes});
     return messages;
 }
 
@@ -96,6 +97,16 @@ SendLayout layout_of(const local::Space& space,
 
 }  // namespace
 
+// What a member has before it meets the others.
+struct Plans::Preparation {
+    PlanEntry* plan = nullptr;
+    std::vector<const PatternMessage*> sent;
+    std::vector<exchange::SentMessage> messages;  // these, without the program's memory
+    exchange::SendOrder order;
+    SendLayout layout;
+    Status refusal;  // why there is nothing else; the others are told
+};
+
 Plans::Plans(gma::Gma& gma,
              data::Allocator& allocator,
              team::Teams& teams,
@@ -142,61 +153,73 @@ Status Plans::free_pattern(PatternHandle handle) {
 Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
     const Use<PatternEntry> use(patterns_.find(handle));
     if (!use.is_ok()) return use.why("pattern");
-    const Pattern& pattern = *use.entry().pattern;
-    auto messages = messages_of(pattern);
-    auto order = order_on(network, pattern.members(), messages);
-    return compile_in(use.entry(), std::move(messages), std::move(order));
+    const team::Membership& members = use.entry().pattern->members();
+    return compile_in(use.entry(), prepare(*use.entry().pattern, [&](const auto& messages) {
+                          return order_on(network, members, messages);
+                      }));
 }
 
 Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
     const Use<PatternEntry> use(patterns_.find(handle));
     if (!use.is_ok()) return use.why("pattern");
     const team::Membership& members = use.entry().pattern->members();
-    auto messages = messages_of(*use.entry().pattern);
-    auto order = order_in(path, {members.own(), members.size(), messages});
-    return compile_in(use.entry(), std::move(messages), std::move(order));
+    return compile_in(use.entry(), prepare(*use.entry().pattern, [&](const auto& messages) {
+                          return order_in(path, {members.own(), members.size(), messages});
+                      }));
 }
 
-// The members meet whether there is an order or not.
-Result<PlanHandle> Plans::compile_in(const PatternEntry& entry,
-                                     std::vector<exchange::SentMessage> messages,
-                                     Result<exchange::SendOrder> order) {
-    const Pattern& pattern = *entry.pattern;
-    const auto sent = sent_of(pattern);
-    Status refusal;
-    exchange::SendOrder found;
-    SendLayout layout;
-    if (order.is_ok()) {
-        found = std::move(order).value();
-        layout = layout_of(gma_.space(), pattern, sent, found);
-    } else {
-        refusal = std::move(order).failure();
+//   order_of  makes the order of the messages
+template <typename OrderOf>
+Plans::Preparation Plans::prepare(const Pattern& pattern, const OrderOf& order_of) noexcept {
+    Preparation made;
+    try {
+        made.plan = plans_.take();
+        made.sent = sent_of(pattern);
+        made.messages = messages_of(made.sent);
+        auto order = order_of(made.messages);
+        if (order.is_ok()) {
+            made.order = std::move(order).value();
+            made.layout = layout_of(gma_.space(), pattern, made.sent, made.order);
+        } else {
+            made.refusal = std::move(order).failure();
+        }
+        if (made.plan == nullptr)
+            made.refusal = Status(Code::limit, "this process has too many plans");
+    } catch (const std::bad_alloc&) {
+        made.refusal = Status::bare(Code::memory);
     }
-    PlanEntry* const plan = plans_.take();
-    if (plan == nullptr) return Status(Code::limit, "this process has too many plans");
+    return made;
+}
+
+// The members meet whatever each has. When the last meeting has begun, all have made what they need: nobody has a plan unless all have.
+Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own) {
+    const Pattern& pattern = *entry.pattern;
+    Status refusal = std::move(own.refusal);
+    PlanEntry* const plan = own.plan;
+    std::unique_ptr<Rounds> rounds;
     auto status = teams_.run(
         entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
-            Compiler compiler(gma_, allocator_, team, pattern, sent, layout);
+            Compiler compiler(gma_, allocator_, team, pattern, own.sent, own.layout);
             auto routes = compiler.compile(std::move(refusal));
             refusal = {};
-            if (routes.is_ok()) {
-                plan->rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
-            } else {
+            if (!routes.is_ok()) {
                 refusal = std::move(routes).failure();
+                return !team.is_broken();
             }
-            return !team.is_broken();
+            rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
+            return team::synchronize(team);
         });
     if (!refusal.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
-        plan->rounds.reset();
-        plans_.give_back(*plan);
+        if (plan != nullptr) plans_.give_back(*plan);
         return status;
     }
     plan->team = entry.team;
     plan->member = pattern.members().own();
     plan->members = pattern.members().size();
-    plan->sent = std::move(messages);
-    plan->order = std::move(found);
+    plan->sent = std::move(own.messages);
+    plan->order = std::move(own.order);
+    plan->rounds = std::move(rounds);
     return plans_.show(*plan);
 }
 

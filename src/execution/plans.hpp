@@ -142,9 +142,10 @@ private:
 
     static base::Status none(const char* what);
     static base::Status busy(const char* what);
-    base::Result<PlanHandle> compile_in(const PatternEntry& entry,
-                                        std::vector<exchange::SentMessage> messages,
-                                        base::Result<exchange::SendOrder> order);
+    struct Preparation;
+    template <typename OrderOf>
+    Preparation prepare(const Pattern& pattern, const OrderOf& order_of) noexcept;
+    base::Result<PlanHandle> compile_in(const PatternEntry& entry, Preparation own);
     base::Status release(PlanEntry& plan);
 
     gma::Gma& gma_;

@@ -58,11 +58,20 @@ private:
     bool is_announced_ = false;
 };
 
-Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes) noexcept
+Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)
     : gma_(gma),
       telling_(telling),
       routes_(std::move(routes)),
       is_fence_by_each_(!gma.hazards().has_membarrier()) {}
+
+template <typename Body>
+void Rounds::run(const Body& body) noexcept {
+    try {
+        body();
+    } catch (const std::bad_alloc&) {
+        give_up(Code::memory, std::string());  // without words, which would take memory
+    }
+}
 
 Status Rounds::start() {
     if (is_broken()) [[unlikely]]
@@ -72,19 +81,27 @@ Status Rounds::start() {
     missing_ = routes_.incoming.size();
     is_started_ = true;
     is_sent_ = false;
-    send_if_possible();
-    if (!under_way_.empty()) forget_ended();
+    run([this] {
+        send_if_possible();
+        if (!under_way_.empty()) forget_ended();
+    });
     return is_broken() ? failure() : Status();
 }
 
 Result<bool> Rounds::test() {
     if (!is_started_ && !is_broken()) return Status(Code::state, "it was not started");
-    if (!is_broken() && !go_on()) {
+    bool is_over = is_broken();
+    run([this, &is_over] {
+        if (is_over || go_on()) {
+            is_over = true;
+            return;
+        }
         // Whoever asks in vain lets others run now and then.
         if (++looks_ % looks_per_yield == 0) os::yield_cpu();
         (void)gma_.help();
-        if (!go_on()) return false;
-    }
+        is_over = go_on();
+    });
+    if (!is_over && !is_broken()) return false;
     Status status = end_round();
     if (!status.is_ok()) return status;
     return true;
@@ -92,12 +109,14 @@ Result<bool> Rounds::test() {
 
 Status Rounds::wait(int looks) {
     if (!is_started_ && !is_broken()) return {Code::state, "it was not started"};
-    for (int i = 0; i < looks; ++i) {
-        if (is_broken() || go_on()) return end_round();
-        os::relax();
-    }
-    RoundEnd end(*this);
-    (void)gma_.wait_until(end, -1);
+    run([this, looks] {
+        for (int i = 0; i < looks; ++i) {
+            if (is_broken() || go_on()) return;
+            os::relax();
+        }
+        RoundEnd end(*this);
+        (void)gma_.wait_until(end, -1);
+    });
     return end_round();
 }
 
@@ -349,7 +368,7 @@ void Rounds::tell_partners() noexcept {
 }
 
 Status Rounds::failure() const {
-    return Status::worded(code_, [this] { return why_; });
+    return why_.empty() ? Status::bare(code_) : Status::worded(code_, [this] { return why_; });
 }
 
 // For people: a member that the round waits for.

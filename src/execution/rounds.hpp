@@ -28,7 +28,8 @@ namespace acp::execution {
 class Rounds {
 public:
     //   gma, telling  outlive this
-    Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes) noexcept;
+    // Throws std::bad_alloc.
+    Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes);
 
     Rounds(const Rounds&) = delete;
     Rounds& operator=(const Rounds&) = delete;
@@ -56,6 +57,9 @@ public:
 private:
     class RoundEnd;
 
+    // Runs body(); where it is refused memory the plan is broken, for a part of the round may be missing.
+    template <typename Body>
+    void run(const Body& body) noexcept;
     // Goes on, and tells whether the round has ended, or the plan is broken.
     bool go_on();
     void send_if_possible();

@@ -62,7 +62,7 @@ class Insertion {
 public:
     //   ground  outlives this
     explicit Insertion(const Ground<Atomic>& ground) noexcept
-        : ground_(ground), reclaimer_(ground), growth_(ground), search_(ground) {}
+        : ground_(ground), reclaimer_(ground), growth_(ground) {}
 
     // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
     // of 8 bytes only)
@@ -79,7 +79,8 @@ public:
             }
             Entry entry;
             if (request.mode != PutMode::add) {
-                entry = search_.look(head, spot, request.key, Search<Atomic>::Access::change);
+                entry = Search<Atomic>(ground_).look(head, spot, request.key,
+                                                     Search<Atomic>::Access::change);
                 if (entry.is_late) continue;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
@@ -392,7 +393,6 @@ private:
     const Ground<Atomic>& ground_;
     Reclaimer<Atomic> reclaimer_;
     Growth<Atomic> growth_;
-    Search<Atomic> search_;
 };
 
 }  // namespace acp::table

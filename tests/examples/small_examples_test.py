@@ -91,6 +91,24 @@ class SmallExamples(harness.ExampleTest):
             self.assert_prints("jacobi", ranks,
                                f"{ranks} ranks needed 1627 sweeps over 42 x 42 points; the plate is that of a single rank")
 
+    def test_heat_is_what_the_closed_form_says(self):
+        for ranks, grid, points in ((1, (1, 1), 20), (4, (2, 2), 31), (6, (3, 2), 64), (3, (), 96), (8, (2, 2, 2), 12), (6, (1, 2, 3), 17)):
+            for nodes in (1, 2):
+                with self.subTest(ranks=ranks, grid=grid, nodes=nodes):
+                    job = self.run_job(ranks, "heat", "-n", points, "-s", 50, *grid, launcher=("--nodes", str(min(nodes, ranks))))
+                    self.assert_succeeds(job)
+                    shape = " x ".join(map(str, grid or (1, ranks)))
+                    size = " x ".join([str(points)] * (len(grid) or 2))
+                    self.assertEqual(job.out, f"{ranks} ranks as {shape}: after 50 steps of {size} points the heat is what the "
+                                     "closed form says\n", str(job))
+
+    def test_heat_refuses_grids_that_are_not_of_the_job(self):
+        for arguments in ((2, 3), (4,), (4, 1, 1, 1), ("-n", 7, 4, 1), ("-q",)):
+            with self.subTest(arguments=arguments):
+                job = self.run_job(4, "heat", *arguments)
+                self.assertEqual((job.code, job.out), (2, ""), str(job))
+                self.assertEqual(job.err.count("usage: heat"), 1, str(job))
+
     def test_those_with_channels_run_over_two_nodes(self):
         for program, line in (("prime_pipeline", "the pipeline of 4 ranks found 1229 primes below 10000"),
                               ("work_queue", "837799 takes 524 steps; 100 pieces of work were done by 3 workers"),

@@ -34,8 +34,11 @@ by_acpcc() {
     "$1/bin/acpc++" -std=c++20 -Wall -Werror -x c++ "$consumer/consumer.c" -x none -o "$work/by_acpcxx"
     run_consumer "$work/by_acpcxx"
     for example in "$1"/share/doc/acp/examples/*.c; do
-        "$1/bin/acpcc" -Wall -Werror "$example" -o "$work/example" || fail "$example is not compiled"
+        "$1/bin/acpcc" -Wall -Werror "$example" -lm -o "$work/example" || fail "$example is not compiled"
         "$1/bin/acprun" -n 3 "$work/example" >"$work/example.log" 2>&1 || fail "$example: $(cat "$work/example.log")"
+    done
+    for example in "$1"/share/doc/acp/examples/*.cpp; do # they want files
+        "$1/bin/acpc++" -std=c++20 -Wall -Werror "$example" -o "$work/example" || fail "$example is not compiled"
     done
 }
 

@@ -213,6 +213,42 @@ class Experiments(unittest.TestCase):
             self.assertTrue(all(its["ratio"] > 0 for its in rows))
             self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"] == "one way"))
 
+    def test_halos_are_exchanged_in_both_kinds_of_memory(self):
+        for ranks, nodes, yardstick in ((2, 1, "memcpy"), (4, 1, "memcpy"), (2, 2, "puts of the same messages")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/halo.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", ranks, "--nodes", nodes, BIN / "acpbench", "halo", "--quick",
+                                          "--json", path), path)
+            shape = f"{ranks} ranks" + (f", {nodes} nodes" if nodes > 1 else "")
+            wanted = [(f"{how}{memory}, {shape}", k) for memory in ("shared", "private")
+                      for how, k in (("", 60), ("", 872), ("computing, ", 872))]
+            self.assertEqual([(its["case"], its["extra"]["k"]) for its in rows], wanted)
+            for its in rows:
+                self.assertEqual(its["bytes"], 73728 if its["extra"]["k"] == 60 else 1009152)
+                if "hidden" in its["extra"]:
+                    self.assertEqual(its["yardstick"]["name"], "the computation alone")
+                    self.assertLessEqual(its["extra"]["hidden"], 1.5)
+                else:
+                    self.assertEqual(its["yardstick"]["name"], yardstick)
+                    self.assertGreater(its["extra"]["start_us"], 0)
+
+    def test_halo_plan_has_every_scheduler_beside_the_paper(self):
+        rows = self.quick(0, "halo-plan")
+        modes = [its["mode"] for its in rows if its["case"] == "eight directions" and its["extra"]["k"] == 872]
+        self.assertEqual(len(modes), len(set(modes)))
+        self.assertLessEqual({"RR1", "RR2", "RR4", "BL1", "BL2", "BL4", "two-phase", "orig", "standard"}, set(modes))
+        self.assertEqual(len(rows), (5 * 2 + 6) * len(modes))
+        stated = [its for its in rows if its["paper"]]
+        self.assertEqual(len(stated), 6 + 6 + 4)
+        for its in stated:
+            self.assertAlmostEqual(its["latency_us"]["median"] / its["paper"]["value"], 1, delta=0.02, msg=its)
+        for its in rows:
+            self.assertGreaterEqual(its["ratio"], 1 - 1e-9)  # nothing beats the bound
+            if its["mode"] in ("standard", "deep"):
+                best = min(one["latency_us"]["median"] for one in rows if (one["case"], one["bytes"]) == (its["case"], its["bytes"])
+                           and one["mode"] not in ("standard", "deep"))
+                self.assertLessEqual(its["latency_us"]["median"], best * (1 + 1e-9))
+
     def test_collective_calls_are_timed_by_size(self):
         calls = ["broadcast", "reduce", "allreduce", "gather", "allgather", "scatter", "alltoall", "scan"]
         wanted = [("acp_sync", 0), ("sync", 0)] + [(call, size) for call in calls for size in (8, 65536)]
@@ -434,6 +470,17 @@ class Report(unittest.TestCase):
         _, text, _ = self.page(a=json.dumps(new), b=json.dumps(old))
         self.assertIn("ns 222", text)
         self.assertNotIn("ns 111", text)
+
+    def test_the_figures_of_paper_003_are_redrawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plan.json"
+            self.assertEqual(run(BIN / "acpbench", "halo-plan", "--quick", "--json", path).returncode, 0)
+            page, text, _ = self.page(plan=path.read_text())
+        # Plans of 7 schedulers for 5 patterns and of 6 for short messages, and for each a figure of curves.
+        self.assertEqual(page.count["svg"], 5 * (7 + 1) + (6 + 1))
+        for words in ("Figures 3 and 4: east and west", "Figures 13 and 14", "paper 64 \u00b5s", "paper 172 \u00b5s", "RR4", "stairs"):
+            self.assertIn(words, text)
+        self.assertEqual(page.loads, [])
 
     def test_a_file_that_is_no_result_is_named_and_left_out(self):
         _, _, finished = self.page(copy=file_of([row()]), broken='{"rows": 3}')

@@ -34,6 +34,8 @@ int run_attach(const Call& call);
 int run_mailbox(const Call& call);
 int run_message(const Call& call);
 int run_collective(const Call& call);
+int run_halo(const Call& call);
+int run_halo_plan(const Call& call);
 int run_atomic(const Call& call);
 int run_sync(const Call& call);
 int run_net(const Call& call);

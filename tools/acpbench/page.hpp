@@ -21,6 +21,9 @@ namespace acp::bench {
 // The sections of all other experiments there are rows of.
 [[nodiscard]] std::string other_sections(const std::vector<Row>& rows);
 
+// The plans and curves of paper 003's figures 3 to 14, from rows of `halo-plan`; "" without them.
+[[nodiscard]] std::string halo_plan_section(const std::vector<Row>& rows);
+
 // A table of rows as people read it.
 [[nodiscard]] std::string rows_table(const std::vector<const Row*>& rows);
 

@@ -86,6 +86,15 @@ constexpr Section sections[] = {
      "(less "
      "is better).",
      Drawn::nothing},
+    {"halo", "Halo exchange",
+     "14 messages to eight directions, as paper 003 has them (its Table 1), by a plan that is "
+     "compiled once and started and waited for again and again. On a node beside one memcpy of the "
+     "bytes within each rank, between nodes beside puts of the same messages. And a computation "
+     "that "
+     "takes as long as the longest exchange, between its start and its end: \u201chidden\u201d is "
+     "the share of the exchange that costs no time beside it. Ratios are of times (less is "
+     "better).",
+     Drawn::latency_by_size},
     {"heap", "Memory of any rank",
      "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "
      "of "
@@ -119,6 +128,11 @@ constexpr Section sections[] = {
      "as "
      "long ACP takes as the best of the others (less is better).",
      Drawn::nothing},
+    {"peers-halo", "Halo exchange beside MPI",
+     "The same messages on one node: ACP\u2019s plans, persistent messages and neighbour "
+     "collectives of Open MPI and MPICH, in turns (make peers). The ratio says how many times as "
+     "long ACP takes as the best of the others (less is better).",
+     Drawn::latency_by_size},
     {"memory", "Memory",
      "Proportional set size per rank after acp_init, beside the same program without ACP.",
      Drawn::extra_by_ranks, "pss_KiB"},

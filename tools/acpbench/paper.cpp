@@ -22,7 +22,38 @@ constexpr Paper000 figures[] = {
     {"local-to-local", "new+bypass", 0.5, 8900, "figure 7", "figure 8"},
 };
 
+constexpr std::uint32_t largest_grid = 872;
+
+struct Paper003 {
+    std::string_view pattern;
+    std::string_view schedulers;  // separated by blanks
+    double us;
+    std::string_view figure;
+};
+
+constexpr Paper003 exchanges[] = {
+    {"EW", "RR2 RR4 BL1 BL2 BL4", 72, "figure 4"},
+    {"EW", "RR1", 126, "figure 4"},
+    {"NS", "RR4", 64, "figure 6"},
+    {"NS", "BL1 BL2 BL4", 74, "figure 6"},
+    {"NS", "RR2", 108, "figure 6"},
+    {"NS", "RR1", 130, "figure 6"},
+    {"4", "BL1 BL2 BL4", 86, "figure 8"},
+    {"4", "orig", 172, "figure 8"},
+};
+
 }  // namespace
+
+std::optional<PaperFigure> paper_003_at(std::string_view pattern,
+                                        std::string_view scheduler,
+                                        std::uint32_t grid_size) {
+    for (const Paper003& its : exchanges) {
+        const bool is_it = its.pattern == pattern && grid_size == largest_grid &&
+                           its.schedulers.find(scheduler) != std::string_view::npos;
+        if (is_it) return PaperFigure{"paper 003, " + std::string(its.figure), its.us, "us"};
+    }
+    return {};
+}
 
 std::span<const Paper000> paper_000() {
     return figures;

@@ -33,4 +33,10 @@ struct Paper000 {
                                                       std::string_view mode,
                                                       std::uint64_t bytes);
 
+// The time that paper 003 states for one of its patterns ("EW", "NS", "4", "DG", "8") under a scheduler ("RR4", "BL4", "orig") on its
+// largest grid; what it states as a ratio, in us; else nothing.
+[[nodiscard]] std::optional<PaperFigure> paper_003_at(std::string_view pattern,
+                                                      std::string_view scheduler,
+                                                      std::uint32_t grid_size);
+
 }  // namespace acp::bench

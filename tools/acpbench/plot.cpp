@@ -55,19 +55,25 @@ std::string in_fitting_unit(double value, std::span<const Unit> units) {
     return brief(value * unit.factor) + unit.name;
 }
 
-// Logarithmic: value -> place.
+// Value -> place.
 class Scale {
 public:
-    Scale(double low, double high, double from, double to)
-        : low_(std::log10(low)),
-          factor_((to - from) / std::max(1e-9, std::log10(high) - std::log10(low))),
+    Scale(double low, double high, double from, double to, bool is_linear)
+        : is_linear_(is_linear),
+          low_(along(low)),
+          factor_((to - from) / std::max(1e-9, along(high) - low_)),
           from_(from) {}
 
     [[nodiscard]] double operator()(double value) const {
-        return from_ + (std::log10(value) - low_) * factor_;
+        return from_ + (along(value) - low_) * factor_;
     }
 
 private:
+    [[nodiscard]] double along(double value) const {
+        return is_linear_ ? value : std::log10(value);
+    }
+
+    bool is_linear_;
     double low_;
     double factor_;
     double from_;
@@ -89,6 +95,16 @@ struct Frame {
     Range y;
 };
 
+// 1, 2 or 5 times a power of ten, about a sixth of the value.
+double round_step(double value) {
+    const double least = value / 6;
+    const double power = std::pow(10, std::floor(std::log10(least)));
+    for (const double times : {1.0, 2.0, 5.0}) {
+        if (times * power >= least) return times * power;
+    }
+    return 10 * power;
+}
+
 Frame frame_of(const Plot& plot) {
     Frame frame;
     for (const Series& series : plot.series) {
@@ -99,6 +115,13 @@ Frame frame_of(const Plot& plot) {
     }
     for (const Mark& mark : plot.marks) frame.y.take(mark.y);
     if (frame.x.high <= 0) return frame;
+    if (plot.is_linear) {
+        for (Range* range : {&frame.x, &frame.y}) {
+            const double step = round_step(range->high);
+            *range = {0, std::ceil(range->high / step - 1e-9) * step};
+        }
+        return frame;
+    }
     if (frame.x.low >= frame.x.high) frame.x.high = frame.x.low * 2;
     frame.y.low = std::pow(10, std::floor(std::log10(frame.y.low)));
     frame.y.high = std::pow(10, std::ceil(std::log10(frame.y.high * 1.02)));
@@ -125,15 +148,28 @@ std::string tick_label(Axis axis, double value) {
     return show_value(axis, value);
 }
 
+// Where gridlines are.   factor  from one to the next, on a logarithmic axis
+std::vector<double> lines_of(const Range& range, bool is_linear, double factor) {
+    std::vector<double> values;
+    if (is_linear) {
+        const double step = round_step(range.high);
+        for (double i = 0; i * step <= range.high * 1.0001; ++i) values.push_back(i * step);
+    } else {
+        for (double value = range.low; value <= range.high * 1.01; value *= factor)
+            values.push_back(value);
+    }
+    return values;
+}
+
 std::string grid(const Plot& plot, const Frame& frame, const Scale& sx, const Scale& sy) {
     std::string svg;
-    for (double y = frame.y.low; y <= frame.y.high * 1.01; y *= 10) {
+    for (const double y : lines_of(frame.y, plot.is_linear, 10)) {
         svg += line(left, sy(y), right, sy(y), "grid");
-        svg += text_at(left - 7, sy(y) + 4, "tick", "end", tick_label(plot.y, y));
+        svg += text_at(left - 7, sy(y) + 4, "tick", "end", y > 0 ? tick_label(plot.y, y) : "0");
     }
-    const double steps = std::log2(frame.x.high / frame.x.low);
+    const double steps = plot.is_linear ? 0 : std::log2(frame.x.high / frame.x.low);
     const double factor = plot.x == Axis::ranks ? 2 : steps > 12 ? 16 : steps > 6 ? 4 : 2;
-    for (double x = frame.x.low; x <= frame.x.high * 1.01; x *= factor) {
+    for (const double x : lines_of(frame.x, plot.is_linear, factor)) {
         svg += line(sx(x), top, sx(x), bottom, "grid");
         svg += text_at(sx(x), bottom + 17, "tick", "middle", tick_label(plot.x, x));
     }
@@ -275,8 +311,9 @@ std::string show_value(Axis axis, double value) {
 std::string to_svg(const Plot& plot) {
     const Frame frame = frame_of(plot);
     if (frame.x.high <= 0) return {};
-    const Scale sx(frame.x.low, frame.x.high, left + 8, right);
-    const Scale sy(frame.y.low, frame.y.high, bottom, top);
+    const Scale sx(frame.x.low, frame.x.high, plot.is_linear ? left : left + 8, right,
+                   plot.is_linear);
+    const Scale sy(frame.y.low, frame.y.high, bottom, top, plot.is_linear);
     std::string svg = "<svg viewBox=\"0 0 " + number(width, 0) + " " + number(height, 0) +
                       "\" role=\"img\" aria-label=\"" + escape_html(plot.title) + "\">\n";
     svg += grid(plot, frame, sx, sy);

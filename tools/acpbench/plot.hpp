@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log-log plots as SVG text: lines with their names at their ends, gridlines at decades, and marks for
+// Plots as SVG text, log-log or, from 0 on, linear: lines with their names at their ends, gridlines at decades or round numbers, and marks for
 // figures of others. Colours are CSS classes of the page (c0 .. c9, "yard"), so that a dark page is a
 // dark plot. Knows nothing of rows. Pure; any thread.
 #pragma once
@@ -39,6 +39,7 @@ struct Plot {
     std::string y_title;
     Axis x = Axis::bytes;
     Axis y = Axis::time;
+    bool is_linear = false;  // both axes
     std::vector<Series> series;
     std::vector<Mark> marks;
 };

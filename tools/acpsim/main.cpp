@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acpsim: the network protocol under simulated faults. Finds the subcommand and runs it. Main thread only.
+// acpsim: the network protocol under simulated faults, and exchanges on modelled networks. Finds the subcommand and runs it. Main thread only.
 #include "commands.hpp"
 #include "common/guard.hpp"
 
@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
     if (options.command == "soak") return run_soak(options);
     if (options.command == "share") return run_share(options);
     if (options.command == "chains") return run_chains(options);
+    if (options.command == "plan") return run_plan(options);
     return run_incast(options);
 }
 

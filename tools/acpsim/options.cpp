@@ -113,6 +113,19 @@ void add_experiments(cli::App& app, Options& options) {
     chains->add_option("--seed", options.seed, "decides everything")->capture_default_str();
 }
 
+void add_plan(cli::App& app, Options& options) {
+    cli::App* plan = app.add_subcommand(
+        "plan", "an exchange on a network: the plan, its bounds, and all schedulers beside it");
+    plan->add_option("pattern", options.pattern, "file with the messages of a node")->required();
+    plan->add_option("network", options.network, "file with a torus")->required();
+    plan->add_option("--scheduler", options.scheduler, "whose plan is shown")
+        ->capture_default_str();
+    plan->add_option("--svg", options.svg, "draw the plan to this file")->type_name("FILE");
+    plan->add_flag(
+        "--exact", options.is_exact,
+        "the best packing of whole messages, by CP-SAT of OR-tools (pip install ortools)");
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -126,6 +139,7 @@ Options parse_options(int argc, char** argv) {
     add_run(app, options);
     add_others(app, options);
     add_experiments(app, options);
+    add_plan(app, options);
     try {
         app.parse(argc, argv);
     } catch (const cli::ParseError& failure) {

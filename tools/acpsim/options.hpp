@@ -8,7 +8,7 @@
 namespace acp::sim_tool {
 
 struct Options {
-    std::string command;  // run, replay, soak, incast, share, chains
+    std::string command;  // run, replay, soak, incast, share, chains, plan
     std::string scale = "small";
     std::uint64_t seed = 0;        // replay; soak and incast too
     std::uint64_t first_seed = 0;  // run
@@ -28,6 +28,11 @@ struct Options {
     double loss = 0.3;                      // chains
     std::uint32_t chains = 200;             // chains
     std::string control = "delay";          // share
+    std::string pattern;                    // plan, a file
+    std::string network;                    // plan, a file
+    std::string scheduler = "standard";     // plan
+    std::string svg;                        // plan; "": no drawing
+    bool is_exact = false;                  // plan
 };
 
 // Parses and, for --help, --version and mistakes, prints and ends the process.

@@ -28,22 +28,35 @@ TEST(Drawing, is_a_whole_svg_document) {
     round_robin(problem, 1, queues);
     EXPECT_EQ(
         drawing_svg(problem, drawn_at(1000, queues), "E & W < 1"),
-        R"(<svg xmlns="http://www.w3.org/2000/svg" width="360" height="400" font-family="sans-serif" font-size="11">
-<text x="180.0" y="20.0" text-anchor="middle">E &amp; W &lt; 1</text>
-<rect x="40.0" y="200.0" width="70.0" height="160.0" fill="#4477aa" stroke="#000000"/>
-<text x="75.0" y="284.0" text-anchor="middle">E</text>
-<rect x="40.0" y="40.0" width="70.0" height="160.0" fill="#66ccee" stroke="#000000"/>
-<text x="75.0" y="124.0" text-anchor="middle">W</text>
-<text x="75.0" y="376.0" text-anchor="middle">engine 0</text>
-<text x="145.0" y="376.0" text-anchor="middle">engine 1</text>
-<text x="215.0" y="376.0" text-anchor="middle">engine 2</text>
-<text x="285.0" y="376.0" text-anchor="middle">engine 3</text>
-<line x1="40.0" y1="360.0" x2="320.0" y2="360.0" stroke="#000000"/>
-<text x="36.0" y="360.0" text-anchor="end">0</text>
-<text x="36.0" y="44.0" text-anchor="end">448.5</text>
-<text x="36.0" y="58.0" text-anchor="end">us</text>
+        R"(<svg xmlns="http://www.w3.org/2000/svg" width="424" height="464" viewBox="0 0 424 464" font-family="sans-serif" font-size="24" fill="currentColor">
+<text x="212.0" y="36.0" text-anchor="middle">E &amp; W &lt; 1</text>
+<rect x="72.0" y="232.0" width="70.0" height="160.0" fill="#4477aa" stroke="currentColor"/>
+<text x="107.0" y="320.0" text-anchor="middle">E</text>
+<rect x="72.0" y="72.0" width="70.0" height="160.0" fill="#66ccee" stroke="currentColor"/>
+<text x="107.0" y="160.0" text-anchor="middle">W</text>
+<text x="107.0" y="416.0" text-anchor="middle">0</text>
+<text x="177.0" y="416.0" text-anchor="middle">1</text>
+<text x="247.0" y="416.0" text-anchor="middle">2</text>
+<text x="317.0" y="416.0" text-anchor="middle">3</text>
+<text x="212.0" y="440.0" text-anchor="middle">engine</text>
+<line x1="72.0" y1="392.0" x2="352.0" y2="392.0" stroke="currentColor"/>
+<text x="68.0" y="392.0" text-anchor="end">0</text>
+<text x="68.0" y="72.0" text-anchor="end">448.5</text>
+<text x="68.0" y="96.0" text-anchor="end">us</text>
 </svg>
 )");
+}
+
+TEST(Drawing, ends_its_axis_where_it_is_told_to) {
+    const NodeProblem problem = paper_problem(PaperPattern::east_west, 872);
+    EngineQueues queues;
+    round_robin(problem, 1, queues);
+    const std::string svg = drawing_svg(problem, drawn_at(1000, queues), "", 2 * 448.512);
+    EXPECT_NE(svg.find(R"(y="312.0" width="70.0" height="80.0" fill="#4477aa")"),
+              std::string::npos);
+    EXPECT_NE(svg.find(R"(text-anchor="end">897.0</text>)"), std::string::npos);
+    EXPECT_EQ(drawing_svg(problem, drawn_at(1000, queues), "", 100),
+              drawing_svg(problem, drawn_at(1000, queues), ""));
 }
 
 }  // namespace

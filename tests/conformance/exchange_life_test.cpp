@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans in forked children, and without memory.
+#include <cstdint>
+#include <numeric>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "conformance/exchange_fixture.hpp"
+#include "support/refuse_memory.hpp"
+
+namespace acp::test {
+namespace {
+
+bool is_forked(bool has_failed) {
+    return has_failed && acp_errno() == ACP_ERR_FORKED;
+}
+
+// Whether a child, in which nobody may use the library, is told so by each call.
+bool are_all_refused(acp_team_t team, acp_pattern_t pattern, acp_plan_t plan) {
+    char byte = 0;
+    const int one = 1;
+    const std::size_t points = 1;
+    const std::size_t halo = 0;
+    const acp_grid_t grid{1, &one, nullptr, &points, &halo, 1, 1};
+    return is_forked(acp_create_pattern(team) == ACP_PATTERN_NULL) &&
+           is_forked(acp_add_send_pattern(pattern, 0, &byte, 1) == -1) &&
+           is_forked(acp_add_recv_pattern(pattern, 0, &byte, 1) == -1) &&
+           is_forked(acp_add_copy_pattern(pattern, 0, &byte, 1) == -1) &&
+           is_forked(acp_add_halo_pattern(pattern, &byte, &grid) == -1) &&
+           is_forked(acp_compile_pattern(pattern, nullptr) == ACP_PLAN_NULL) &&
+           is_forked(acp_load_plan(pattern, "/dev/null") == ACP_PLAN_NULL) &&
+           is_forked(acp_save_plan(plan, "/dev/null") == -1) &&
+           is_forked(acp_explain_plan(plan, nullptr, 0) == -1) &&
+           is_forked(acp_start_plan(plan) == -1) && is_forked(acp_test_plan(plan) == -1) &&
+           is_forked(acp_wait_plan(plan) == -1) && is_forked(acp_free_plan(plan) == -1) &&
+           is_forked(acp_free_pattern(pattern) == -1);
+}
+
+class ExchangeLifeTest : public ExchangeTest {
+protected:
+    // Short and long, private and shared, to the next rank.
+    void add_ring() {
+        int number = 0;
+        for (const Buffer::Kind kind : {Buffer::Kind::own, Buffer::Kind::heap}) {
+            for (const std::size_t bytes : {60U, 3000U, 40'000U}) {
+                add_send(next(), number, kind, bytes);
+                add_receive(before(), number, kind, bytes);
+                ++number;
+            }
+        }
+    }
+
+    // Makes a plan and starts it some times while requests for memory of one rank are refused. Returns whether all went well.
+    bool use_with_refusals(bool is_refused, std::uint64_t first, std::uint64_t count) {
+        const Refusal refusal(is_refused ? first : 0, count);
+        const acp_plan_t plan = acp_compile_pattern(pattern_, nullptr);
+        bool is_well = plan != ACP_PLAN_NULL;
+        for (int round = 0; round < 4 && is_well; ++round)
+            is_well = acp_start_plan(plan) == 0 && acp_wait_plan(plan) == 0;
+        EXPECT_TRUE(is_well || acp_errno() == ACP_ERR_MEMORY)
+            << acp_errno() << ": " << acp_error_message();
+        if (plan == ACP_PLAN_NULL) return false;
+        return acp_free_plan(plan) == 0 && is_well;
+    }
+
+    // In an epoch without patterns, plans and memory of before.
+    void begin_anew() {
+        sent_.clear();
+        received_.clear();
+        ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
+        world_ = acp_world_team();
+        pattern_ = acp_create_pattern(world_);
+        ASSERT_NE(pattern_, ACP_PATTERN_NULL) << acp_error_message();
+        add_ring();
+        sync_ranks();
+    }
+};
+
+TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
+    add_ring();
+    const acp_plan_t plan = compile();
+    fill(0);
+    ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(are_all_refused(world_, pattern_, plan) ? 0 : 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "a call of the child was not refused with ACP_ERR_FORKED";
+    end(plan, false);
+    check(0);
+    run_rounds(plan, 3);
+    free_plan(plan);
+}
+
+// Whatever was refused, in whichever call: all members are told, no wait lasts, and the next epoch has plans again.
+TEST_F(ExchangeLifeTest, members_are_told_when_one_has_no_memory_left) {
+    const int poor = procs_ - 1;
+    // Without any memory it can tell those of its node alone.
+    const bool is_one_node = acp_query_address(acp_query_starter_ga(0)) != nullptr &&
+                             acp_query_address(acp_query_starter_ga(poor)) != nullptr;
+    std::vector<std::uint64_t> counts{1};
+    if (is_one_node) counts.push_back(all_from_there);
+    for (const std::uint64_t count : counts) {
+        bool is_over = false;
+        for (std::uint64_t first = 1; !is_over; first += 1 + first / 8) {
+            SCOPED_TRACE("refused from request " + std::to_string(first));
+            begin_anew();
+            if (HasFatalFailure()) return;
+            const bool is_well = use_with_refusals(rank_ == poor, first, count);
+            const bool is_seen = rank_ != poor || Refusal::seen() >= first;
+            sync_ranks();
+            const auto told = exchange(is_well ? 0 : 1);
+            const auto seen = exchange(is_seen ? 1 : 0);
+            is_over = seen[static_cast<std::size_t>(poor)] == 0;
+            if (is_over) {
+                EXPECT_EQ(std::accumulate(told.begin(), told.end(), std::uint64_t{0}), 0U);
+            }
+        }
+    }
+    begin_anew();
+    const acp_plan_t plan = compile();
+    run_rounds(plan, 3);
+    free_plan(plan);
+}
+
+}  // namespace
+}  // namespace acp::test

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Experiment `halo`: the halo exchange of paper 003 (its Table 1, eight directions) by a plan that is started and waited for again and
+// again, in shared and in private memory; on a node beside one memcpy of the bytes within each rank, between nodes beside puts of the same
+// messages. And how much of the longest one is hidden behind a computation of equal length. All ranks.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "exchange/paper_patterns.hpp"
+#include "os/clock.hpp"
+#include "os/cpu.hpp"
+
+#include "experiment.hpp"
+#include "halo_exchange.hpp"
+#include "opaque.hpp"
+#include "output.hpp"
+#include "slices.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint32_t order_make = 1;     // grid size, whether memory is shared
+constexpr std::uint32_t order_measure = 2;  // rounds, exchanges in each
+constexpr std::uint32_t order_overlap = 3;  // rounds, exchanges in each, steps of the computation
+constexpr std::uint32_t order_end = 4;
+constexpr double round_ns = 4e6;
+constexpr std::uint64_t steps_tried = 200'000;
+
+// A computation that needs no memory: each step waits for the one before it.
+ACP_OPAQUE std::uint64_t compute(std::uint64_t steps) {
+    std::uint64_t value = steps | 1;
+    for (std::uint64_t i = 0; i < steps; ++i) value = value * value + 2 * i;  // stays odd
+    return value;
+}
+
+// Of one exchange, one value for each round.
+struct HaloTimes {
+    std::vector<double> exchange_ns;
+    std::vector<double> start_ns;
+    std::vector<double> yardstick_ns;
+};
+
+struct OverlapTimes {
+    std::vector<double> exchange_ns;
+    std::vector<double> compute_ns;
+    std::vector<double> both_ns;
+};
+
+// Rank 0's time of each call; all ranks make the same calls at the same time.
+template <typename Call>
+double time_each_ns(std::uint64_t count, const Call& call) {
+    sync_all();
+    const std::uint64_t begin = os::now_ns();
+    for (std::uint64_t i = 0; i < count; ++i) call();
+    return static_cast<double>(os::now_ns() - begin) / static_cast<double>(count);
+}
+
+HaloTimes measure_exchange(HaloExchange& halo,
+                           bool is_one_node,
+                           std::uint64_t rounds,
+                           std::uint64_t count) {
+    HaloTimes times;
+    const auto exchange = [&] {
+        halo.start();
+        halo.wait();
+    };
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        times.exchange_ns.push_back(time_each_ns(count, exchange));
+        double started = 0;
+        (void)time_each_ns(count, [&] {
+            const std::uint64_t begin = os::now_ns();
+            halo.start();
+            started += static_cast<double>(os::now_ns() - begin);
+            halo.wait();
+        });
+        times.start_ns.push_back(started / static_cast<double>(count));
+        times.yardstick_ns.push_back(time_each_ns(count, [&] {
+            if (is_one_node) {
+                halo.copy_within();
+            } else {
+                halo.put_all();
+            }
+        }));
+    }
+    sync_all();
+    return times;
+}
+
+OverlapTimes measure_overlap(HaloExchange& halo,
+                             std::uint64_t rounds,
+                             std::uint64_t count,
+                             std::uint64_t steps) {
+    OverlapTimes times;
+    std::uint64_t all = 1;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        times.exchange_ns.push_back(time_each_ns(count, [&] {
+            halo.start();
+            halo.wait();
+        }));
+        times.compute_ns.push_back(time_each_ns(count, [&] { all &= compute(steps); }));
+        times.both_ns.push_back(time_each_ns(count, [&] {
+            halo.start();
+            all &= compute(steps);
+            halo.wait();
+        }));
+    }
+    sync_all();
+    if (all == 0) give_up("the computation computes nothing");
+    return times;
+}
+
+// What every rank does on an order; rank 0 looks at the times.
+class HaloPlayer {
+public:
+    explicit HaloPlayer(const Job& job) : job_(job) {}
+
+    void follow(const Order& order) {
+        const auto& what = order.arguments;
+        if (order.what == order_make) {
+            halo_ = std::make_unique<HaloExchange>(job_, static_cast<std::uint32_t>(what[0]),
+                                                   what[1] != 0);
+            halo_->check();
+        } else if (order.what == order_measure) {
+            times_ = measure_exchange(*halo_, job_.is_one_node(), what[0], what[1]);
+        } else if (order.what == order_overlap) {
+            overlap_ = measure_overlap(*halo_, what[0], what[1], what[2]);
+        } else if (order.what == order_end) {
+            halo_.reset();
+        }
+    }
+
+    [[nodiscard]] const HaloTimes& times() const { return times_; }
+
+    [[nodiscard]] const OverlapTimes& overlap() const { return overlap_; }
+
+    [[nodiscard]] std::uint64_t bytes() const { return halo_->bytes(); }
+
+private:
+    const Job& job_;
+    std::unique_ptr<HaloExchange> halo_;
+    HaloTimes times_;
+    OverlapTimes overlap_;
+};
+
+class Halo {
+public:
+    Halo(Job& job, const Options& options)
+        : job_(job),
+          options_(options),
+          player_(job),
+          rounds_(options.slices > 0 ? static_cast<std::uint64_t>(options.slices)
+                  : options.is_quick ? 3
+                                     : 41) {}
+
+    std::vector<Row> run() {
+        std::vector<std::uint32_t> sizes(exchange::paper_grid_sizes.begin(),
+                                         exchange::paper_grid_sizes.end());
+        if (options_.is_quick) sizes = {sizes.front(), sizes.back()};
+        Progress progress("halo", static_cast<int>(2 * sizes.size()));
+        std::vector<Row> rows;
+        for (const bool is_shared : {true, false}) {
+            for (const std::uint32_t size : sizes) {
+                play({order_make, 0, {size, is_shared ? 1U : 0U}});
+                rows.push_back(exchange_row(size, is_shared));
+                if (size == sizes.back()) rows.push_back(overlap_row(size, is_shared));
+                play({order_end, 0, {}});
+                progress.step("k = " + std::to_string(size));
+            }
+        }
+        return rows;
+    }
+
+private:
+    void play(const Order& order) {
+        job_.give(order);
+        player_.follow(order);
+        job_.join();
+    }
+
+    [[nodiscard]] std::uint64_t count_for(double each_ns) const {
+        const double count = (options_.is_quick ? 0.1 : 1) * round_ns / std::max(each_ns, 1.0);
+        return static_cast<std::uint64_t>(std::clamp(count, 2.0, 10'000.0));
+    }
+
+    [[nodiscard]] Row row_for(std::uint32_t grid_size, bool is_shared) const {
+        Row row;
+        row.experiment = "halo";
+        row.name = is_shared ? "shared, " : "private, ";
+        row.name += std::to_string(job_.ranks()) + " ranks";
+        if (!job_.is_one_node()) row.name += ", " + std::to_string(job_.nodes()) + " nodes";
+        row.mode = mode_by_environment();
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = player_.bytes();
+        row.extra.emplace_back("k", grid_size);
+        return row;
+    }
+
+    // The distance of the cores is looked at after each case.
+    [[nodiscard]] Comparison compared(std::vector<double> ours, std::vector<double> theirs) {
+        Comparison comparison;
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
+        comparison.ratio = median_of(std::move(ratios));
+        comparison.test_ns = summarize(std::move(ours));
+        comparison.yardstick_ns = summarize(std::move(theirs));
+        const double trip_ns = job_.is_one_node() ? job_.round_trip_ns(20e3) : 0;
+        comparison.distance = classify(trip_ns, far_boundary_ns(job_.round_trips()));
+        return comparison;
+    }
+
+    Row exchange_row(std::uint32_t grid_size, bool is_shared) {
+        play({order_measure, 0, {2, 8}});
+        const std::uint64_t count = count_for(player_.times().exchange_ns.back());
+        play({order_measure, 0, {rounds_, count}});
+        const HaloTimes& times = player_.times();
+        Row row = row_for(grid_size, is_shared);
+        Comparison comparison = compared(times.exchange_ns, times.yardstick_ns);
+        comparison.operations = rounds_ * count;
+        fill(row, comparison);
+        row.yardstick = Yardstick{job_.is_one_node() ? "memcpy" : "puts of the same messages",
+                                  comparison.yardstick_ns.median / 1e3, "us"};
+        row.ratio = comparison.ratio;
+        row.extra.emplace_back("start_us", median_of(times.start_ns) / 1e3);
+        return row;
+    }
+
+    // The computation takes as long as the exchange that was measured last.
+    Row overlap_row(std::uint32_t grid_size, bool is_shared) {
+        const double exchange_ns = median_of(player_.times().exchange_ns);
+        const std::uint64_t begin = os::now_ns();
+        if (compute(steps_tried) == 0) give_up("the computation computes nothing");
+        const double step_ns = static_cast<double>(os::now_ns() - begin) / steps_tried;
+        const std::uint64_t count = count_for(exchange_ns);
+        play({order_overlap,
+              0,
+              {rounds_, count, static_cast<std::uint64_t>(exchange_ns / step_ns) + 1}});
+        const OverlapTimes& times = player_.overlap();
+        std::vector<double> hidden;
+        for (std::size_t i = 0; i < times.both_ns.size(); ++i) {
+            const double seen = times.both_ns[i] - times.compute_ns[i];
+            hidden.push_back(1 - seen / times.exchange_ns[i]);
+        }
+        Row row = row_for(grid_size, is_shared);
+        row.name = "computing, " + row.name;
+        Comparison comparison = compared(times.both_ns, times.compute_ns);
+        comparison.operations = rounds_ * count;
+        fill(row, comparison);
+        row.yardstick =
+            Yardstick{"the computation alone", comparison.yardstick_ns.median / 1e3, "us"};
+        row.ratio = comparison.ratio;
+        row.extra.emplace_back("exchange_us", median_of(times.exchange_ns) / 1e3);
+        row.extra.emplace_back("hidden", median_of(std::move(hidden)));
+        row.extra.emplace_back("cores", os::usable_cpus());
+        return row;
+    }
+
+    Job& job_;
+    const Options& options_;
+    HaloPlayer player_;
+    std::uint64_t rounds_;
+};
+
+}  // namespace
+
+int run_halo(const Call& call) {
+    Job job(call.argc, call.argv, 2, std::string(call.usage));
+    if (job.conducts()) return finish(call.options, Halo(job, call.options).run());
+    HaloPlayer player(job);
+    job.follow([&](const Order& order) { player.follow(order); });
+    return 0;
+}
+
+}  // namespace acp::bench

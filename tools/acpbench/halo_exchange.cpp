@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages, memory and plan of one rank. Each rank's main thread.
+#include "halo_exchange.hpp"
+
+#include <cstring>
+
+#include "exchange/paper_patterns.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr std::uint64_t line_bytes = 64;
+
+// Where a rank stands on a torus of two columns.
+struct Place {
+    int column = 0;
+    int row = 0;
+};
+
+int rank_at(Place place, int rows) {
+    return (place.row + rows) % rows * 2 + (place.column + 2) % 2;
+}
+
+void demand(bool holds) {
+    if (!holds) give_up(acp_error_message());
+}
+
+// What a rank sends in a message: no two messages begin alike.
+char content_of(int rank, std::size_t message) {
+    return static_cast<char>(1 + (static_cast<std::size_t>(rank) * 31 + message) % 251);
+}
+
+}  // namespace
+
+HaloExchange::HaloExchange(const Job& job, std::uint32_t grid_size, bool is_shared) {
+    add_messages(job, grid_size);
+    heap_ = acp_malloc(2 * half_bytes_, job.rank());
+    demand(heap_ != ACP_GA_NULL);
+    for (const RankResult& result : job.exchange({{heap_}})) heaps_.push_back(result.values[0]);
+    if (is_shared) {
+        memory_ = static_cast<char*>(acp_query_address(heap_));
+    } else {
+        private_.resize(2 * half_bytes_);
+        memory_ = private_.data();
+    }
+    std::memset(memory_, 0, 2 * half_bytes_);
+    for (std::size_t i = 0; i < messages_.size(); ++i)
+        std::memset(memory_ + messages_[i].offset, content_of(job.rank(), i), messages_[i].bytes);
+    compile(job.rank(), job.ranks());
+}
+
+HaloExchange::~HaloExchange() {
+    (void)acp_free_plan(plan_);
+    (void)acp_free_pattern(pattern_);
+    (void)acp_free(heap_);
+}
+
+void HaloExchange::add_messages(const Job& job, std::uint32_t grid_size) {
+    const int rank = job.rank();
+    const int ranks = job.ranks();
+    const bool is_torus = ranks >= 4 && ranks % 2 == 0;
+    for (const exchange::OffsetMessage& message :
+         exchange::paper_messages(exchange::PaperPattern::eight, grid_size)) {
+        Message its{(rank + 1) % ranks, (rank + ranks - 1) % ranks, half_bytes_, message.bytes};
+        if (is_torus) {
+            const Place here{rank % 2, rank / 2};
+            const int east = message.offset[0];
+            const int north = message.offset[1];
+            its.to = rank_at({here.column + east, here.row + north}, ranks / 2);
+            its.from = rank_at({here.column - east, here.row - north}, ranks / 2);
+        }
+        messages_.push_back(its);
+        bytes_ += its.bytes;
+        half_bytes_ += (its.bytes + line_bytes - 1) / line_bytes * line_bytes;
+    }
+}
+
+void HaloExchange::compile(int rank, int ranks) {
+    pattern_ = acp_create_pattern(acp_world_team());
+    demand(pattern_ != ACP_PATTERN_NULL);
+    const auto shift_to = [=](int other) { return (other - rank + ranks) % ranks; };
+    for (const Message& its : messages_) {
+        char* const source = memory_ + its.offset;
+        demand(acp_add_send_pattern(pattern_, shift_to(its.to), source, its.bytes) == 0);
+        demand(acp_add_recv_pattern(pattern_, shift_to(its.from), source + half_bytes_,
+                                    its.bytes) == 0);
+    }
+    plan_ = acp_compile_pattern(pattern_, nullptr);
+    demand(plan_ != ACP_PLAN_NULL);
+}
+
+void HaloExchange::start() {
+    demand(acp_start_plan(plan_) == 0);
+}
+
+void HaloExchange::wait() {
+    demand(acp_wait_plan(plan_) == 0);
+}
+
+void HaloExchange::check() {
+    std::memset(memory_ + half_bytes_, 0, half_bytes_);
+    sync_all();  // of messages that are read in place nobody reads any more
+    start();
+    wait();
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+        const char* const target = memory_ + half_bytes_ + messages_[i].offset;
+        const char content = content_of(messages_[i].from, i);
+        if (target[0] != content || std::memcmp(target, target + 1, messages_[i].bytes - 1) != 0)
+            give_up("message " + std::to_string(i) + " did not arrive whole");
+    }
+}
+
+void HaloExchange::copy_within() {
+    for (const Message& its : messages_)
+        std::memcpy(memory_ + half_bytes_ + its.offset, memory_ + its.offset, its.bytes);
+}
+
+void HaloExchange::put_all() {
+    acp_handle_t last = ACP_HANDLE_NULL;
+    for (const Message& its : messages_) {
+        const acp_ga_t target = heaps_[static_cast<std::size_t>(its.to)] + half_bytes_ + its.offset;
+        last = acp_put(target, memory_ + its.offset, its.bytes, ACP_HANDLE_NULL);
+    }
+    acp_complete(last);
+}
+
+}  // namespace acp::bench

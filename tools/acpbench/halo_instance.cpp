@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names and problems of the exchanges of paper 003. Any thread.
+#include "halo_instance.hpp"
+
+#include "exchange/network_presets.hpp"
+
+namespace acp::bench {
+
+exchange::NodeProblem HaloInstance::problem() const {
+    exchange::NodeRates rates;
+    rates.stair_us = has_stairs ? halo_stair_us : 0;
+    return exchange::paper_problem(pattern, grid_size, rates, exchange::tofu_link_rate);
+}
+
+std::string HaloInstance::name() const {
+    const std::string directions = directions_of(pattern);
+    return has_stairs ? directions + ", engines 1 us apart" : directions;
+}
+
+std::string directions_of(exchange::PaperPattern pattern) {
+    switch (pattern) {
+        case exchange::PaperPattern::east_west:
+            return "east and west";
+        case exchange::PaperPattern::north_south:
+            return "north and south";
+        case exchange::PaperPattern::four:
+            return "four directions";
+        case exchange::PaperPattern::diagonal:
+            return "diagonals";
+        case exchange::PaperPattern::eight:
+            break;
+    }
+    return "eight directions";
+}
+
+}  // namespace acp::bench

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exchanges of paper 003 as `halo-plan` plans them and the report page draws them. Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "exchange/paper_patterns.hpp"
+
+namespace acp::bench {
+
+// The paper's figures 13 and 14: short messages, where each engine begins about so much later than the one before it.
+inline constexpr double halo_stair_us = 1;
+inline constexpr std::size_t halo_stair_sizes = 6;  // of the paper's grids, the smallest ones
+
+struct HaloInstance {
+    exchange::PaperPattern pattern = exchange::PaperPattern::eight;
+    std::uint32_t grid_size = 0;  // k of Table 1
+    bool has_stairs = false;
+
+    [[nodiscard]] exchange::NodeProblem problem() const;
+    [[nodiscard]] std::string name() const;
+};
+
+[[nodiscard]] std::string directions_of(exchange::PaperPattern pattern);
+
+}  // namespace acp::bench
