@@ -173,6 +173,12 @@ node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_
     return attend(condition, Deadline(timeout_ns));
 }
 
+void Completion::leave_for_long() noexcept {
+    ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
+    stay.rest();
+    service_.take_over();
+}
+
 void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
     CommandsEnd end(commands_, number, call);
     attend(end);

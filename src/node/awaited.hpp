@@ -46,6 +46,7 @@ enum class AwaitedCall : std::uint32_t {
     connect_segbuf,
     free_segbuf,
     wait_pm,
+    wait_buffer_pm,
     team_none,
     team_sync,
     team_split,

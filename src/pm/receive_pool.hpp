@@ -14,7 +14,7 @@
 //   a credit was overwritten        stores it again; a sender on another node, whose credit is there, asks for it
 //   a lease's state was overwritten restores it if the holder is known by its first record (Hello), else revokes the lease
 //   the holder is dead              makes the lease free after all records were received
-//   a sender wants a lease          revokes those silent longest, a quarter of all
+//   a sender wants a lease          revokes those silent longest, a quarter of all; when one is free wakes whoever sleeps on the node
 // Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
 #pragma once
 
@@ -44,6 +44,7 @@ namespace acp::pm {
 //                              writer's note, but for those that are gone
 //   is_gone(process)           whether the process will never write again
 //   wake(process)              wakes the threads of a process of this node that sleep on its bell
+//   ring_all()                 wakes the threads of all processes of this node that sleep on their bells
 //   Atomic  the template of words in shared memory
 template <typename Host, template <class> class Atomic = std::atomic>
 class ReceivePool {
@@ -111,9 +112,14 @@ public:
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
         if (desk().wanted.load(std::memory_order_relaxed) != 0) {
             desk().wanted.store(0, std::memory_order_relaxed);
-            choose_silent();
+            is_wanted_ = true;
         }
+        if (is_wanted_) choose_silent();
         revoke_chosen();
+        if (is_wanted_ && has_free()) {
+            is_wanted_ = false;
+            host_.ring_all();
+        }
     }
 
     // Drops what was sent so far, and takes back all leases: a sender finds that with its next message, and no other lease.
@@ -395,13 +401,20 @@ private:
         lease(index).make_free(of.generation);
     }
 
+    [[nodiscard]] bool has_free() const noexcept {
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            const sync::LeaseState state = lease(i).state();
+            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return true;
+        }
+        return false;
+    }
+
     // Chooses leases to revoke: rings that look empty, those silent longest first. Chooses none if a lease is free.
     void choose_silent() noexcept {
+        if (has_free()) return;
         std::array<std::uint32_t, leases> silent{};
         std::uint32_t count = 0;
         for (std::uint32_t i = 0; i < leases; ++i) {
-            const sync::LeaseState state = lease(i).state();
-            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return;
             if (lease(i).is_used_up(inlet(i).ring.released())) silent[count++] = i;
         }
         std::sort(silent.begin(), silent.begin() + count, [this](std::uint32_t a, std::uint32_t b) {
@@ -477,6 +490,7 @@ private:
     std::uint32_t burst_ = 0;      // how many records it gave in a row
     bool is_held_ = false;         // a message of that ring is between receive() and release()
     bool is_release_due_ = false;  // of that message, which is no longer held
+    bool is_wanted_ = false;       // somebody has asked for a lease, and none has become free since
     std::uint32_t watched_ = 0;    // how many rings are watched
     std::uint64_t looks_ = 0;      // how often all of them were looked at
     std::uint64_t now_ns_ = 0;

@@ -64,7 +64,10 @@ public:
 
     void wake(std::uint32_t process) { wakes += process < count_ ? 1 : 0; }
 
+    void ring_all() { ++rings; }
+
     std::uint64_t wakes = 0;
+    std::uint64_t rings = 0;
 
 private:
     TestProcess<AtomicOf>* all_;
