@@ -162,8 +162,8 @@ int explain_no_room(
                                                   std::size_t size,
                                                   void** buffer) noexcept {
     Context* const context = context_at_hand(pm);
-    if (context == nullptr || !is_rank(rank) || size > pm::message_bytes_max || buffer == nullptr)
-        [[unlikely]]
+    const bool is_right = context != nullptr && is_rank(rank) && size <= pm::message_bytes_max;
+    if (!is_right || buffer == nullptr) [[unlikely]]
         return false;
     char* const room = context->reserve(process_of(rank), size);
     if (room == nullptr) [[unlikely]]
