@@ -128,7 +128,7 @@ struct Bench {
     }
 };
 
-// The other side: turns its gateway, echoes, or swallows.
+// The other side: polls its gateway, echoes, or swallows.
 class Server {
 public:
     Server(Bench& bench, Rank& rank) : bench_(bench), rank_(rank) {}
@@ -137,7 +137,7 @@ public:
     bool step() {
         switch (bench_.phase.load(std::memory_order_relaxed)) {
             case gateway_phase:
-                rank_.link->turn(ended_);
+                rank_.link->poll(ended_);
                 return true;
             case echo_phase:
                 echo();
@@ -200,7 +200,7 @@ double put_round_trip(Bench& bench, Rank& rank, const memory::Command& put) {
         rank.link->flush();
         while (ended.empty()) {
             bench.let_other_side();
-            rank.link->turn(ended);
+            rank.link->poll(ended);
         }
         if (ended[0].code != base::Code::ok) fail("a put failed");
         ended.clear();
@@ -248,7 +248,7 @@ double run_puts(
             if (!rank.link->submit(2ULL * (submitted + 1), put)) break;
             ++submitted;
         }
-        rank.link->turn(ended);
+        rank.link->poll(ended);
         bench.let_other_side();
         for (const remote::Ended& one : ended) {
             if (one.code != base::Code::ok) fail("a put failed");
@@ -297,7 +297,7 @@ void print_stats(Rank& rank) {
     const auto& block = *reinterpret_cast<const stats::StatsBlock*>(mapped.data());
     rank.link->publish_stats();
     std::vector<remote::Ended> ended;
-    rank.link->turn(ended);
+    rank.link->poll(ended);
     stats::StatsValues values;
     if (!stats::read_stats(block, values)) fail("the counters cannot be read");
     const auto& transport = values.tables.transport;

@@ -75,7 +75,7 @@ void answer(const node::Segment& segment, Board& board) {
     std::uint64_t seen = board.line.load();
     for (std::uint32_t phase = line_phase; phase != end_phase; phase = board.phase.load()) {
         if (phase == mailbox_phase) {
-            rank.forwarder->turn();
+            rank.forwarder->poll();
             continue;
         }
         const std::uint64_t now = board.line.load(std::memory_order_acquire);
@@ -105,7 +105,7 @@ double mailbox_batch(Board& board, Rank& rank, const memory::Command& command) {
          ++i) {  // the first few wait for the other side's change of phase
         if (i == 0) start = os::ticks();
         if (!rank.forwarder->submit(1, command)) std::exit(1);
-        while (rank.forwarder->turn(), rank.forwarder->outstanding() != 0) {
+        while (rank.forwarder->poll(), rank.forwarder->outstanding() != 0) {
         }
         const std::span<const local::ForwardedEnd> ended = rank.forwarder->ended();
         if (ended.size() != 1 || ended[0].code != base::Code::ok) {

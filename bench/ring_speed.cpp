@@ -149,7 +149,7 @@ private:
                 board_.bells[1 - me_], Path::Fence::by_sleeper};
     }
 
-    void meet() {
+    void synchronize() {
         ++meetings_;
         board_.arrived[me_].flag.store(meetings_, std::memory_order_release);
         while (board_.arrived[1 - me_].flag.load(std::memory_order_acquire) < meetings_) {
@@ -159,7 +159,7 @@ private:
     // Half a round trip in ns, as this process sees it.
     template <typename Way>
     double ping_pong(Way& way, std::uint64_t bytes, int count) {
-        meet();
+        synchronize();
         const std::uint64_t start = os::ticks();
         for (int i = 0; i < count; ++i) {
             if (me_ == 0) {
@@ -176,7 +176,7 @@ private:
 
     double line() {
         constexpr int count = 500;
-        meet();
+        synchronize();
         const std::uint64_t start = os::ticks();
         for (int i = 0; i < count; ++i) {
             ++line_value_;
@@ -192,7 +192,7 @@ private:
 
     // Million messages of 8 bytes in a second from the parent to the child.
     double ring_burst() {
-        meet();
+        synchronize();
         const std::uint64_t start = os::ticks();
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < burst_messages; ++i) {
@@ -208,7 +208,7 @@ private:
     }
 
     double bare_burst() {
-        meet();
+        synchronize();
         const std::uint64_t start = os::ticks();
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < burst_messages; ++i) {
@@ -236,7 +236,7 @@ private:
     double end_burst(std::uint64_t start, std::uint64_t sum) {
         if (me_ == 1 && sum != burst_messages * (burst_messages - 1) / 2)
             fail("a message is wrong");
-        meet();
+        synchronize();
         return static_cast<double>(burst_messages) * 1e3 /
                (static_cast<double>(os::ticks() - start) / os::ticks_per_ns());
     }

@@ -264,13 +264,13 @@ int main(int argc, char** argv) {
             request.command.bytes = 8;
             if (!near.router.submit(sample, request)) std::abort();
         }
-        near.router.turn(sample);
+        near.router.poll(sample);
         const Clock::time_point sent = Clock::now();
         near.wire.deliver(0, far.router);
-        far.router.turn(sample);
+        far.router.poll(sample);
         const Clock::time_point placed = Clock::now();
         far.wire.deliver(1, near.router);
-        near.router.turn(sample);
+        near.router.poll(sample);
         const Clock::time_point ended = Clock::now();
         for (std::uint32_t i = 0; i < puts; ++i) {
             std::memcpy(&words[puts + i], &words[i], 8);

@@ -5,6 +5,9 @@ each number of ranks and writes rows as acpbench does (--json), for the report p
 said; so is MPICH where ranks outnumber cores: its waiting ranks keep their cores to the end of their time slices, and a barrier takes
 tens of milliseconds.
 
+Where ranks outnumber CPUs, calls that some ranks may leave before all have come are timed with the barrier before them ("sync+broadcast"):
+each library's scheduling decides which rank waits in which of the two, so a time of the call alone says nothing.
+
 Messages go through channels (acp_send_ch) and MPI_Send; with more than two ranks only collective calls are measured. Each library runs as
 installed, and none binds ranks to cores.
 """

@@ -95,6 +95,26 @@ typedef struct {
  * Returns 0, or -1: ACP_ERR_ARGUMENT, ACP_ERR_LIMIT; then nothing is added. */
 ACP_API int acp_add_halo_pattern(acp_pattern_t pattern, void* array, const acp_grid_t* grid);
 
+/* The pieces of a buffer that go to neighbours, or come from them. Read by the call alone. */
+typedef struct {
+    int count; /* 0 .. ACP_PATTERN_MESSAGES_MAX; with 0 the lists may be NULL */
+    const int*
+        shifts; /* of each neighbour, as of acp_add_send_pattern; one may stand there several times */
+    const size_t* sizes;   /* bytes of its piece, below 2^50 */
+    const size_t* offsets; /* of its piece from the start of the buffer, in bytes */
+} acp_neighbours_t;
+
+/* Adds what a neighbour alltoallv sends: a piece of the source to each of some neighbours, and one into the target from each of others. The same as an
+ * acp_add_send_pattern for each piece of `to` and an acp_add_recv_pattern for each of `from`, in their order.
+ *   source  NULL is legal where all pieces have size 0; so for target
+ * Returns 0, or -1: ACP_ERR_ARGUMENT (names the piece by its place in the list), ACP_ERR_LIMIT; then nothing is added. Source: MPI_Neighbor_alltoallv of
+ * the MPI standard. */
+ACP_API int acp_add_alltoallv_pattern(acp_pattern_t pattern,
+                                      const void* source,
+                                      const acp_neighbours_t* to,
+                                      void* target,
+                                      const acp_neighbours_t* from);
+
 /* Frees a pattern; plans made of it stay. Returns 0 or -1. */
 ACP_API int acp_free_pattern(acp_pattern_t pattern);
 

@@ -50,6 +50,14 @@ namespace acp::allocator {
     return told;
 }
 
+// An object that is made without writing it.
+template <typename T>
+union Unwritten {
+    Unwritten() noexcept {}  // NOLINT(modernize-use-equals-default): the default would be none
+
+    T it;
+};
+
 class EntryBatch {
 public:
     struct One {
@@ -60,8 +68,11 @@ public:
 
     explicit EntryBatch(BatchKind kind) noexcept : kind_(kind) {}
 
-    // At most batch_max times. What it points to outlives run().
-    void add(const One& one) noexcept { ones_[count_++] = one; }
+    // The next one, to be filled where it is: a copy just after its parts were stored makes the processor wait. What it points to
+    // outlives run(). At most batch_max are added.
+    [[nodiscard]] One& next() noexcept { return ones_.it[count_]; }
+
+    void add_next() noexcept { ++count_; }
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
@@ -79,7 +90,7 @@ public:
         run_in_groups(
             finder, table,
             [&](std::uint32_t i, const Spots& spots) {
-                finder.prefetch_record(spots[i], ones_[i].key.hash);
+                finder.prefetch_record(spots[i], ones_.it[i].key.hash);
             },
             [&](std::uint32_t i, const Spots& /*spots*/) {
                 return run_one(tables, table, i, tell);
@@ -98,13 +109,14 @@ private:
                                               table::BlockNumber table,
                                               const Fetch& fetch,
                                               const Work& work) const {
-        Spots spots;  // NOLINT: written as far as read
+        Unwritten<Spots> unwritten;
+        Spots& spots = unwritten.it;
         const auto for_group = [&](std::uint32_t first, const auto& call) {
             const std::uint32_t end = std::min(first + group, count_);
             for (std::uint32_t i = first; i < end; ++i) call(i);
         };
         const auto fetch_bucket = [&](std::uint32_t i) {
-            spots[i] = finder.prefetch_bucket(table, ones_[i].key.hash);
+            spots[i] = finder.prefetch_bucket(table, ones_.it[i].key.hash);
         };
         const auto fetch_record = [&](std::uint32_t i) { fetch(i, spots); };
         for_group(0, fetch_bucket);
@@ -122,17 +134,18 @@ private:
 
     template <typename Tell>
     void find_all(const table::Finder<>& finder, table::BlockNumber table, const Tell& tell) const {
-        std::array<table::Finder<>::Trail, batch_max> trails;  // NOLINT: written as far as read
+        Unwritten<std::array<table::Finder<>::Trail, batch_max>> unwritten;
+        auto& trails = unwritten.it;
         run_in_groups(
             finder, table,
             [&](std::uint32_t i, const Spots& spots) {
-                trails[i] = finder.follow(table, spots[i], ones_[i].key.hash);
+                trails[i] = finder.follow(table, spots[i], ones_.it[i].key.hash);
             },
             [&](std::uint32_t i, const Spots& spots) {
                 EntryResult told;
                 bool goes_on = true;
                 const bool is_there = finder.find_on(
-                    table, spots[i], trails[i], ones_[i].key,
+                    table, spots[i], trails[i], ones_.it[i].key,
                     [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
                         told.value_bytes = bytes;
                         told.record = record;
@@ -149,7 +162,7 @@ private:
                  table::BlockNumber table,
                  std::uint32_t index,
                  const Tell& tell) const {
-        const One& one = ones_[index];
+        const One& one = ones_.it[index];
         EntryResult told;
         if (kind_ == BatchKind::erase) {
             told.effect = tables.with_room([&] { return tables->erase(table, one.key); });
@@ -172,7 +185,7 @@ private:
 
     BatchKind kind_;
     std::uint32_t count_ = 0;
-    std::array<One, batch_max> ones_;  // NOLINT: written as far as read
+    Unwritten<std::array<One, batch_max>> ones_;
 };
 
 }  // namespace acp::allocator

@@ -235,9 +235,11 @@ bool read_entries(OperationArguments arguments, const BatchHead& head, EntryBatc
             (has_value && !take(arguments, entry.value_bytes, value))) {
             return false;
         }
-        batch.add({{key.data(), entry.key_bytes, entry.hash},
-                   {value.data(), entry.value_bytes},
-                   entry.operand});
+        EntryBatch::One& one = batch.next();
+        one.key = {key.data(), entry.key_bytes, entry.hash};
+        one.value = {value.data(), entry.value_bytes};
+        one.operand = entry.operand;
+        batch.add_next();
     }
     return arguments.empty();
 }

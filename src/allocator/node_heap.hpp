@@ -266,7 +266,9 @@ private:
         return cache != nullptr ? *cache : wait_for_cache(thread);
     }
 
-    [[nodiscard, gnu::cold]] heap::ThreadCache& wait_for_cache(std::uint32_t thread) const noexcept;
+    // Not gnu::cold: see CachePlaces::borrow_any.
+    [[nodiscard, gnu::noinline]] heap::ThreadCache& wait_for_cache(
+        std::uint32_t thread) const noexcept;
     [[nodiscard, gnu::cold]] heap::Offset allocate_from_what_waits(heap::ThreadCache& cache,
                                                                    std::uint64_t bytes,
                                                                    std::uint64_t alignment);

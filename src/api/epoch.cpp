@@ -224,7 +224,7 @@ void clear_memory(const node::Member& member) {
 base::Status open_together(Library& instance) {
     node::Member& member = *instance.member;
     auto own = contained([&] { return open_epoch(instance); });
-    if (auto status = member.meet(); !status.is_ok()) {
+    if (auto status = member.synchronize(); !status.is_ok()) {
         return own.is_ok() ? std::move(status) : std::move(own);
     }
     if (own.is_ok()) {
@@ -239,7 +239,7 @@ base::Status begin_meetings(Library& instance) {
     node::Member& member = *instance.member;
     member.confirm_epoch();
     instance.link.carry_meetings(member);
-    return member.barrier().has_own_meetings() ? member.meet() : base::Status();
+    return member.barrier().has_own_meetings() ? member.synchronize() : base::Status();
 }
 
 // Ends acp_reset: in the state that was reached when this goes, whatever was thrown.
@@ -311,6 +311,7 @@ private:
 void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
+    instance.teams->end_requests();
     instance.plans->settle_sent();
     instance.teams->settle_sent();
     instance.contexts->settle_sent();
@@ -385,11 +386,11 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         return in_call("acp_reset", std::move(status));
     }
     resetting.begin_anew();
-    auto status = member.meet();  // every row is closed
+    auto status = member.synchronize();  // every row is closed
     if (status.is_ok()) {
         member.take_rank(rank);
         clear_memory(member);
-        status = member.meet();  // every rank has its slot
+        status = member.synchronize();  // every rank has its slot
     }
     if (status.is_ok()) {
         auto own = contained([&] { return open_epoch(instance); });
@@ -416,7 +417,7 @@ base::Status leave(Library& instance) {
         print_report(*instance.member, *instance.gma);
     }
     auto status = instance.member->end_own_meetings();
-    if (status.is_ok()) status = instance.member->meet();
+    if (status.is_ok()) status = instance.member->synchronize();
     if (status.is_ok()) leaving.note_end();
     return in_call("acp_finalize", std::move(status));
 }

@@ -36,7 +36,7 @@ public:
     // Member::end_own_meetings(). Every rank calls it after the same meeting.
     void carry_meetings(node::Member& member) noexcept;
 
-    // From here until leave(), who waits in a meeting turns this gma.
+    // From here until leave(), who waits in a meeting polls this gma.
     void join(node::Member& member, gma::Gma& gma) noexcept;
     void leave(node::Member& member) noexcept;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/boundary.hpp"
 #include "api/ends.hpp"
@@ -27,6 +28,7 @@ using api::library;
 using api::number_of;
 using base::Result;
 using base::Status;
+using execution::NeighbourPiece;
 using execution::Pattern;
 using execution::Plans;
 
@@ -80,6 +82,21 @@ Result<exchange::GridShape> shape_of(const acp_grid_t* grid) {
     return shape;
 }
 
+Result<std::vector<NeighbourPiece>> pieces_of(const char* name, const acp_neighbours_t* list) {
+    if (list == nullptr || list->count < 0 ||
+        (list->count > 0 &&
+         (list->shifts == nullptr || list->sizes == nullptr || list->offsets == nullptr))) {
+        return Status(
+            base::Code::argument,
+            std::string(name) + ", or one of its lists, is NULL, or its count is negative");
+    }
+    std::vector<NeighbourPiece> pieces;
+    pieces.reserve(static_cast<std::size_t>(list->count));
+    for (int i = 0; i < list->count; ++i)
+        pieces.push_back({list->shifts[i], list->offsets[i], list->sizes[i]});
+    return pieces;
+}
+
 }  // namespace
 
 static_assert(ACP_PATTERN_MESSAGES_MAX == execution::messages_max);
@@ -115,6 +132,20 @@ int acp_add_halo_pattern(acp_pattern_t pattern, void* array, const acp_grid_t* g
     return add_to("acp_add_halo_pattern", pattern, [&](Pattern& to) -> Status {
         auto shape = shape_of(grid);
         return shape.is_ok() ? to.add_halo(shape.value(), array) : std::move(shape).failure();
+    });
+}
+
+int acp_add_alltoallv_pattern(acp_pattern_t pattern,
+                              const void* source,
+                              const acp_neighbours_t* to,
+                              void* target,
+                              const acp_neighbours_t* from) {
+    return add_to("acp_add_alltoallv_pattern", pattern, [&](Pattern& added_to) -> Status {
+        auto sent = pieces_of("to", to);
+        if (!sent.is_ok()) return std::move(sent).failure();
+        auto received = pieces_of("from", from);
+        if (!received.is_ok()) return std::move(received).failure();
+        return added_to.add_neighbours(source, sent.value(), target, received.value());
     });
 }
 

@@ -28,7 +28,7 @@ base::Status exchange(node::Member& member, std::uint32_t number, const Add& add
                       ? member.gathered(process)
                       : segment.slot(process).wanted_rank.load(std::memory_order_relaxed));
     }
-    return is_over_nodes ? base::Status() : member.meet();
+    return is_over_nodes ? base::Status() : member.synchronize();
 }
 
 // Meetings that gather numbers are the agents'. Where the ranks' own gateways carry the meetings of an epoch

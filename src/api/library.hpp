@@ -64,7 +64,7 @@ struct Library {
 // The instance; constructed at first use, never destroyed (threads may outlive main).
 [[nodiscard]] Library& library() noexcept;
 
-// Lasts as long as a call in which all ranks meet, after its Step::meet: whoever makes such a call meanwhile in another thread
+// Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread
 // is told that it may not.
 class MeetingCall {
 public:

@@ -26,7 +26,7 @@ constexpr Edge edges[] = {
     {given_up, Step::join, joining},
     {joining, Step::joined, in_use},
     {joining, Step::refuse, not_initialised},
-    {in_use, Step::meet, meeting},
+    {in_use, Step::synchronize, meeting},
     {meeting, Step::go_on, in_use},
     {in_use, Step::reset, resetting},
     {resetting, Step::go_on, in_use},

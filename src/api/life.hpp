@@ -31,16 +31,16 @@ enum class LifeState : std::uint32_t {
 inline constexpr std::uint32_t life_state_count = 9;
 
 enum class Step : std::uint32_t {
-    join,     // acp_init begins
-    joined,   // it went well
-    refuse,   // it failed
-    meet,     // acp_sync begins
-    reset,    // acp_reset begins
-    go_on,    // acp_sync or acp_reset ends, and calls may be made
-    give_up,  // acp_reset fails with nothing left to go back to
-    leave,    // acp_finalize begins
-    left,     // it ends
-    fork,     // this process is a forked child
+    join,         // acp_init begins
+    joined,       // it went well
+    refuse,       // it failed
+    synchronize,  // acp_sync begins
+    reset,        // acp_reset begins
+    go_on,        // acp_sync or acp_reset ends, and calls may be made
+    give_up,      // acp_reset fails with nothing left to go back to
+    leave,        // acp_finalize begins
+    left,         // it ends
+    fork,         // this process is a forked child
 };
 
 inline constexpr std::uint32_t step_count = 10;
@@ -66,7 +66,7 @@ public:
     // Takes a step. false, and nothing is changed, when none leads from the present state.
     bool take(Step step) noexcept;
 
-    // Step::meet, and Step::go_on by the thread that took it: as take(), without a search, since a barrier on a node takes
+    // Step::synchronize, and Step::go_on by the thread that took it: as take(), without a search, since a barrier on a node takes
     // less than 100 ns. While a thread meets, no other one can take a step, so that it ends with a store. In a child that was
     // forked meanwhile, by a signal handler of that thread, nothing changes.
     [[nodiscard]] bool begin_meeting() noexcept {

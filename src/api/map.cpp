@@ -25,13 +25,13 @@ using table::Effect;
 template <typename T, typename Make>
 T put(const char* call,
       T failed,
-      acp_map_t map,
-      const acp_entry_t& entry,
+      const acp_map_t& map,
+      acp_entry_t entry,
       PutMode mode,
       const Make& make) noexcept {
     const Bytes key = bytes_at(entry.key, entry.key_size);
     return api::call_with_key(
-        call, failed, map, key, [&](Hashed& hashed, const ContainerName& name) -> Result<T> {
+        call, failed, map, key, [=](Hashed& hashed, const ContainerName& name) -> Result<T> {
             auto value = api::value_of(entry.value, entry.value_size);
             if (!value.is_ok()) return std::move(value).failure();
             EntryPlace place;
@@ -69,12 +69,12 @@ acp_entry_t entry_of(const void* key,
 // Changes a value of 8 bytes. make(EntryResult) -> Result<int>
 template <typename Make>
 int change(const char* call,
-           acp_map_t map,
+           const acp_map_t& map,
            Bytes key,
-           const ChangeWords& words,
+           ChangeWords words,
            const Make& make) noexcept {
     return api::call_with_key(call, -1, map, key,
-                              [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                              [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
                                   EntryPlace place;
                                   auto changed = hashed.change(name, key, words, &place);
                                   if (!changed.is_ok()) return std::move(changed).failure();
@@ -99,7 +99,7 @@ acp_map_it_t acp_insert_map(
     if (put_at_once(map, entry, PutMode::insert, at_once, it)) [[likely]]
         return it;
     it = put("acp_insert_map", api::no_iterator(map), map, entry, PutMode::insert,
-             [&](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
+             [map](const EntryResult&, const EntryPlace& place) -> Result<acp_map_it_t> {
                  return api::iterator_at(map, place, data::Scope::all);
              });
     return it;
@@ -174,7 +174,7 @@ int acp_fetch_add_map(
         return at_once.effect == Effect::done ? 1 : 0;
     }
     return change("acp_fetch_add_map", map, bytes, words,
-                  [&](const EntryResult& result) -> Result<int> {
+                  [old](const EntryResult& result) -> Result<int> {
                       if (old != nullptr) *old = result.number;
                       return result.effect == Effect::done ? 1 : 0;
                   });
@@ -213,7 +213,7 @@ int acp_retrieve_map(
         return 1;
     }
     return api::call_with_key("acp_retrieve_map", -1, map, bytes,
-                              [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                              [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
                                   if (value_size == nullptr)
                                       return Status(Code::argument, "value_size is NULL");
                                   auto found = hashed.find(

@@ -10,10 +10,12 @@
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 
+#include <acp/access.h>
 #include <acp/error.h>
 #include <acp/pm.h>
 
 #include "pm/contexts.hpp"
+#include "pm/waits.hpp"
 
 namespace {
 
@@ -27,6 +29,12 @@ using pm::Context;
 
 static_assert(ACP_PM_CONTEXTS == node::pm_contexts);
 static_assert(ACP_PM_MESSAGE_BYTES == pm::message_bytes_max);
+
+struct PmCopy {
+    acp_ga_t target;
+    acp_ga_t source;
+    std::size_t size;
+};
 
 std::uint64_t number_of(acp_pm_t handle) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
@@ -46,19 +54,6 @@ Status named(const char* call, acp_pm_t handle, Status failure) {
                                      gma::by_rank(library().member->rank()));
 }
 
-// Tells what went wrong, by what body(context) returns; what a call cannot do at once comes here.
-template <typename Body>
-[[gnu::noinline]] int run(const char* call, acp_pm_t handle, const Body& body) noexcept {
-    return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
-        Context* const context = library().contexts->find(number_of(handle));
-        Result<int> result = context == nullptr
-                                 ? Status(Code::stale, "there is no such context, or it was closed")
-                                 : body(*context);
-        if (result.is_ok()) return result;
-        return named(call, handle, std::move(result).failure());
-    });
-}
-
 std::uint32_t process_of(int rank) noexcept {
     return library().gma->space().segment().process_of(static_cast<std::uint32_t>(rank));
 }
@@ -71,8 +66,74 @@ bool is_rank(int rank) noexcept {
     return rank >= 0 && static_cast<std::uint32_t>(rank) < library().member->procs();
 }
 
-int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buffer) noexcept {
-    return run("acp_get_buffer_pm", handle, [&](Context& context) -> Result<int> {
+// What body(context) returns, whose context is of either kind.
+template <typename Body>
+Result<int> in_context(acp_pm_t handle, const Body& body) {
+    const pm::Contexts& contexts = *library().contexts;
+    Context* const context = contexts.find(number_of(handle));
+    if (context != nullptr) return body(*context);
+    pm::PerPeerContext* const per_peer = contexts.find_per_peer(number_of(handle));
+    if (per_peer != nullptr) return body(*per_peer);
+    return Status(Code::stale, "there is no such context, or it was closed");
+}
+
+// Those of the paper's scheme have no fast path: they are used here, where those of the other kind have found nothing.
+
+char* try_again(Context& /*context*/, int /*rank*/, std::size_t /*size*/) noexcept {
+    return nullptr;
+}
+
+char* try_again(pm::PerPeerContext& context, int rank, std::size_t size) {
+    return context.reserve(process_of(rank), size);
+}
+
+Context::PmMessage receive_again(Context& /*context*/) noexcept {
+    return {};
+}
+
+pm::PerPeerContext::PerPeerMessage receive_again(pm::PerPeerContext& context) {
+    return context.receive();
+}
+
+Result<int> tell_gone(Context& context, int* source) {
+    const auto gone = context.take_gone();
+    if (!gone.has_value()) return 0;
+    if (source != nullptr) *source = rank_of(*gone);
+    return Status::worded(Code::peer, [&] { return context.fate_of(*gone); });
+}
+
+Result<int> tell_gone(pm::PerPeerContext& /*context*/, int* /*source*/) {
+    return 0;
+}
+
+Result<bool> before_select(Context& context, int* descriptor) {
+    return context.before_select(*descriptor);
+}
+
+Result<bool> before_select(pm::PerPeerContext& /*context*/, int* /*descriptor*/) {
+    return Status(Code::unsupported, "nobody wakes a sleeper by the paper's scheme");
+}
+
+void after_select(Context& context) noexcept {
+    context.after_select();
+}
+
+void after_select(pm::PerPeerContext& /*context*/) noexcept {}
+
+// Tells what went wrong, by what body(context) returns; what a call cannot do at once comes here.
+template <typename Body>
+[[gnu::noinline]] int run(const char* call, acp_pm_t handle, const Body& body) noexcept {
+    return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
+        Result<int> result = in_context(handle, body);
+        if (result.is_ok()) return result;
+        return named(call, handle, std::move(result).failure());
+    });
+}
+
+// 1: there was room; 0: there may be later.
+int explain_no_room(
+    const char* call, acp_pm_t handle, int rank, std::size_t size, void** buffer) noexcept {
+    return run(call, handle, [&](auto& context) -> Result<int> {
         if (!is_rank(rank)) {
             return Status(Code::argument, "rank " + std::to_string(rank) +
                                               " is not one of ranks 0 to " +
@@ -85,21 +146,57 @@ int explain_no_room(acp_pm_t handle, int rank, std::size_t size, const void* buf
         }
         if (context.has_reserved())
             return Status(Code::state, "a message is being composed: send it first");
+        char* const room = try_again(context, rank, size);
+        if (room != nullptr) {
+            *buffer = room;
+            return 1;
+        }
         Status status = context.why_no_room(process_of(rank));
         if (!status.is_ok()) return status;
         return 0;
     });
 }
 
+[[gnu::always_inline]] inline bool try_get_buffer(acp_pm_t pm,
+                                                  int rank,
+                                                  std::size_t size,
+                                                  void** buffer) noexcept {
+    Context* const context = context_at_hand(pm);
+    if (context == nullptr || !is_rank(rank) || size > pm::message_bytes_max || buffer == nullptr)
+        [[unlikely]]
+        return false;
+    char* const room = context->reserve(process_of(rank), size);
+    if (room == nullptr) [[unlikely]]
+        return false;
+    *buffer = room;
+    return true;
+}
+
+// A copy of which this rank owns the address `own`.
+acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_ga_t own) noexcept {
+    const int is_right = run(call, handle, [&](auto& /*context*/) -> Result<int> {
+        const local::Space& space = library().gma->space();
+        if (space.layout().process(own) == space.process()) return 1;
+        return Status(Code::argument, "address " + base::hex(own) + " is not this rank's");
+    });
+    if (is_right != 1) return ACP_HANDLE_NULL;
+    return acp_copy(wanted.target, wanted.source, wanted.size, ACP_HANDLE_NULL);
+}
+
 // When there is no message: whether somebody is gone.
-int explain_no_message(acp_pm_t handle, const void* data, int* source) noexcept {
-    return run("acp_receive_pm", handle, [&](Context& context) -> Result<int> {
+int explain_no_message(acp_pm_t handle,
+                       const void** data,
+                       std::size_t* size,
+                       int* source) noexcept {
+    return run("acp_receive_pm", handle, [&](auto& context) -> Result<int> {
         if (data == nullptr) return Status(Code::argument, "data is NULL");
         if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
-        const auto gone = context.take_gone();
-        if (!gone.has_value()) return 0;
-        if (source != nullptr) *source = rank_of(*gone);
-        return Status::worded(Code::peer, [&] { return context.fate_of(*gone); });
+        const auto found = receive_again(context);
+        if (found.data == nullptr) return tell_gone(context, source);
+        *data = found.data;
+        if (size != nullptr) *size = found.bytes;
+        if (source != nullptr) *source = rank_of(found.source);
+        return 1;
     });
 }
 
@@ -108,15 +205,25 @@ int explain_no_message(acp_pm_t handle, const void* data, int* source) noexcept 
 extern "C" {
 
 acp_pm_t acp_open_pm(int number) {
-    constexpr const char* call = "acp_open_pm";
+    return acp_open_pm_scheme(number, ACP_PM_POOL);
+}
+
+acp_pm_t acp_open_pm_scheme(int number, int scheme) {
+    const char* const call = scheme == ACP_PM_POOL ? "acp_open_pm" : "acp_open_pm_scheme";
     return api::run<Gravity::misuse_ends>(call, ACP_PM_NULL, [&]() -> Result<acp_pm_t> {
+        if (scheme != ACP_PM_POOL && scheme != ACP_PM_PER_PEER) {
+            return api::in_call(
+                call, Status(Code::argument, "scheme " + std::to_string(scheme) + " is none"));
+        }
         if (number < 0 || number >= ACP_PM_CONTEXTS) {
             return api::in_call(
                 call,
                 Status(Code::argument, "number " + std::to_string(number) + " is not one of 0 to " +
                                            std::to_string(ACP_PM_CONTEXTS - 1)));
         }
-        auto opened = library().contexts->open(static_cast<std::uint32_t>(number));
+        const auto index = static_cast<std::uint32_t>(number);
+        auto opened = scheme == ACP_PM_POOL ? library().contexts->open(index)
+                                            : library().contexts->open_per_peer(index);
         if (!opened.is_ok()) return api::in_call(call, std::move(opened).failure());
         // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
         return reinterpret_cast<acp_pm_t>(static_cast<std::uintptr_t>(opened.value()));
@@ -124,27 +231,45 @@ acp_pm_t acp_open_pm(int number) {
 }
 
 int acp_close_pm(acp_pm_t pm) {
-    return run("acp_close_pm", pm, [&](Context& /*context*/) -> Result<int> {
+    return run("acp_close_pm", pm, [&](auto& /*context*/) -> Result<int> {
         (void)library().contexts->close(number_of(pm));
         return 0;
     });
 }
 
 int acp_get_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer) {
-    Context* const context = context_at_hand(pm);
-    if (context != nullptr && is_rank(rank) && size <= pm::message_bytes_max && buffer != nullptr)
-        [[likely]] {
-        char* const room = context->reserve(process_of(rank), size);
-        if (room != nullptr) [[likely]] {
-            *buffer = room;
-            return 1;
+    if (try_get_buffer(pm, rank, size, buffer)) [[likely]]
+        return 1;
+    return explain_no_room("acp_get_buffer_pm", pm, rank, size, buffer);
+}
+
+int acp_wait_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer, int64_t timeout_ns) {
+    constexpr const char* call = "acp_wait_buffer_pm";
+    if (try_get_buffer(pm, rank, size, buffer)) [[likely]]
+        return 1;
+    if (const int failed = explain_no_room(call, pm, rank, size, buffer); failed != 0)
+        return failed;
+    return run(call, pm, [&](auto& context) -> Result<int> {
+        const pm::RoomFound found = wait_for_room(context, process_of(rank), size, timeout_ns);
+        switch (found.outcome) {
+            case pm::RoomWait::room:
+                *buffer = found.room;
+                return 1;
+            case pm::RoomWait::message:
+                return ACP_PM_RECEIVE_FIRST;
+            case pm::RoomWait::timeout:
+                return 0;
+            case pm::RoomWait::never:
+                break;
         }
-    }
-    return explain_no_room(pm, rank, size, buffer);
+        Status status = context.why_no_room(process_of(rank));
+        if (!status.is_ok()) return status;
+        return 0;  // it has opened its context again meanwhile
+    });
 }
 
 int acp_truncate_pm(acp_pm_t pm, size_t size) {
-    return run("acp_truncate_pm", pm, [&](Context& context) -> Result<int> {
+    return run("acp_truncate_pm", pm, [&](auto& context) -> Result<int> {
         if (!context.has_reserved()) return Status(Code::state, "no message is being composed");
         if (size > context.reserved_bytes()) {
             return Status(Code::argument, "size " + std::to_string(size) + " is more than the " +
@@ -162,14 +287,16 @@ int acp_send_pm(acp_pm_t pm) {
         context->send();
         return 0;
     }
-    return run("acp_send_pm", pm, [](Context& /*context*/) -> Result<int> {
-        return Status(Code::state, "no message is being composed");
+    return run("acp_send_pm", pm, [](auto& found) -> Result<int> {
+        if (!found.has_reserved()) return Status(Code::state, "no message is being composed");
+        found.send();
+        return 0;
     });
 }
 
 int acp_test_sent_pm(acp_pm_t pm) {
     return run("acp_test_sent_pm", pm,
-               [](Context& context) -> Result<int> { return context.is_sent() ? 1 : 0; });
+               [](auto& context) -> Result<int> { return context.is_sent() ? 1 : 0; });
 }
 
 int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source) {
@@ -185,7 +312,7 @@ int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source) {
         if (!context->has_new_deaths()) [[likely]]
             return 0;
     }
-    return explain_no_message(pm, data, source);
+    return explain_no_message(pm, data, size, source);
 }
 
 int acp_release_pm(acp_pm_t pm) {
@@ -194,14 +321,60 @@ int acp_release_pm(acp_pm_t pm) {
         context->release();
         return 0;
     }
-    return run("acp_release_pm", pm, [](Context& /*context*/) -> Result<int> {
-        return Status(Code::state, "no message is held");
+    return run("acp_release_pm", pm, [](auto& found) -> Result<int> {
+        if (!found.is_holding()) return Status(Code::state, "no message is held");
+        found.release();
+        return 0;
     });
 }
 
 int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns) {
-    return run("acp_wait_pm", pm,
-               [&](Context& context) -> Result<int> { return context.wait(timeout_ns) ? 1 : 0; });
+    return run("acp_wait_pm", pm, [&](auto& context) -> Result<int> {
+        return wait_for_message(context, timeout_ns) ? 1 : 0;
+    });
+}
+
+int acp_before_select_pm(acp_pm_t pm, int* descriptor) {
+    return run("acp_before_select_pm", pm, [&](auto& context) -> Result<int> {
+        if (descriptor == nullptr) return Status(Code::argument, "descriptor is NULL");
+        if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
+        auto may_sleep = before_select(context, descriptor);
+        if (!may_sleep.is_ok()) return std::move(may_sleep).failure();
+        return may_sleep.value() ? 1 : 0;
+    });
+}
+
+int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first) {
+    return run("acp_lock_pm", pm, [&](auto& /*context*/) -> Result<int> {
+        if (first == nullptr) return Status(Code::argument, "first is NULL");
+        auto locked = library().contexts->registrations().lock(address, size);
+        if (!locked.is_ok()) return std::move(locked).failure();
+        *first = locked.value();
+        return 0;
+    });
+}
+
+int acp_unlock_pm(acp_pm_t pm, acp_ga_t first) {
+    return run("acp_unlock_pm", pm, [&](auto& /*context*/) -> Result<int> {
+        Status status = library().contexts->registrations().unlock(first);
+        if (!status.is_ok()) return status;
+        return 0;
+    });
+}
+
+acp_handle_t acp_write_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
+    return copy("acp_write_pm", pm, {target, source, size}, source);
+}
+
+acp_handle_t acp_read_pm(acp_pm_t pm, acp_ga_t target, acp_ga_t source, size_t size) {
+    return copy("acp_read_pm", pm, {target, source, size}, target);
+}
+
+int acp_after_select_pm(acp_pm_t pm) {
+    return run("acp_after_select_pm", pm, [](auto& context) -> Result<int> {
+        after_select(context);
+        return 0;
+    });
 }
 
 }  // extern "C"

@@ -31,7 +31,7 @@ acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
     }
     it = api::call_with_key(
         "acp_insert_set", api::no_iterator(set), set, bytes,
-        [&](Hashed& hashed, const ContainerName& name) -> Result<acp_set_it_t> {
+        [=](Hashed& hashed, const ContainerName& name) -> Result<acp_set_it_t> {
             EntryPlace place;
             auto put = hashed.put(name, {bytes, {}, data::PutMode::insert, {}}, &place);
             if (!put.is_ok()) return std::move(put).failure();
@@ -50,7 +50,7 @@ int acp_insert_if_absent_set(acp_set_t set, const void* key, size_t key_size) {
     }
     return api::call_with_key(
         "acp_insert_if_absent_set", -1, set, bytes,
-        [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+        [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
             auto put = hashed.put(name, {bytes, {}, data::PutMode::insert, {}}, nullptr);
             if (!put.is_ok()) return std::move(put).failure();
             return put.value().effect == Effect::done ? 1 : 0;
@@ -73,7 +73,7 @@ int acp_contains_set(acp_set_t set, const void* key, size_t key_size) {
         return at_once.effect == Effect::done ? 1 : 0;
     }
     return api::call_with_key("acp_contains_set", -1, set, bytes,
-                              [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                              [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
                                   auto found = hashed.find(name, bytes, {}, nullptr);
                                   if (!found.is_ok()) return std::move(found).failure();
                                   return found.value().effect == Effect::done ? 1 : 0;

@@ -75,6 +75,17 @@ Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int cou
     return division;
 }
 
+Status check_notice(const void* notice, size_t size, const void* notices, const size_t* sizes) {
+    if (size > ACP_NOTICE_BYTES) {
+        return {Code::limit, "a notice has " + std::to_string(size) + " bytes, of " +
+                                 std::to_string(ACP_NOTICE_BYTES) + " at most"};
+    }
+    if (notices == nullptr || sizes == nullptr) return {Code::argument, "notices or sizes is NULL"};
+    return api::check_buffer("notice", notice, size);
+}
+
+static_assert(ACP_NOTICE_BYTES == team::notice_bytes_max);
+
 }  // namespace
 
 extern "C" {
@@ -158,6 +169,27 @@ int acp_sync_team(acp_team_t team) {
     return api::run_team_call("acp_sync_team", [&] {
         return library().teams->run(number_of(team), {CollectiveCall::sync, 0},
                                     [](team::Team& met) { return team::synchronize(met); });
+    });
+}
+
+acp_team_request_t acp_nbsync_team(acp_team_t team) {
+    return api::begin_team_call("acp_nbsync_team", [&](const api::Begin& begin) {
+        return begin(
+            team, {CollectiveCall::sync, 0}, [](const team::Membership&) { return Status(); },
+            [](team::Team& met) { return team::synchronize(met); });
+    });
+}
+
+int acp_sync_team_notices(
+    acp_team_t team, const void* notice, size_t size, void* notices, size_t* sizes) {
+    return api::run_team_call("acp_sync_team_notices", [&] {
+        return api::MakeNow()(
+            team, {CollectiveCall::sync_notices, 0},
+            [&](const team::Membership&) { return check_notice(notice, size, notices, sizes); },
+            [&](team::Team& met) {
+                return team::synchronize_with_notices(met, {static_cast<const char*>(notice), size},
+                                                      static_cast<char*>(notices), sizes);
+            });
     });
 }
 

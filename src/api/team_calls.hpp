@@ -52,22 +52,48 @@ inline base::Status check_rank(const team::Membership& members, const char* name
                                       std::to_string(members.size() - 1)};
 }
 
-// Makes a collective call: check(members) looks at the arguments and returns a Status, body(team) makes the call.
-template <typename Check, typename Body>
-base::Status make_call(acp_team_t handle,
-                       const team::Signature& signature,
-                       const Check& check,
-                       const Body& body) {
-    team::Teams& teams = *library().teams;
+// A team's answer to check(members), which looks at arguments and returns a Status.
+template <typename Check>
+base::Status check_call(acp_team_t handle, const Check& check) {
     base::Status refusal;
-    auto status = teams.ask(number_of(handle),
-                            [&](const team::Membership& members) { refusal = check(members); });
-    if (status.is_ok()) status = std::move(refusal);
-    if (status.is_ok()) status = teams.run(number_of(handle), signature, body);
-    return status;
+    auto status = library().teams->ask(
+        number_of(handle), [&](const team::Membership& members) { refusal = check(members); });
+    return status.is_ok() ? std::move(refusal) : std::move(status);
 }
 
-// The body of such a function: 0, or -1.
+// How a collective call is made, once its arguments are known: check(members) looks at them, and body(team) makes the call. The body has
+// copies of the arguments, for it may run later.
+
+struct MakeNow {
+    template <typename Check, typename Body>
+    base::Status operator()(acp_team_t handle,
+                            const team::Signature& signature,
+                            const Check& check,
+                            const Body& body) const {
+        auto status = check_call(handle, check);
+        if (status.is_ok()) status = library().teams->run(number_of(handle), signature, body);
+        return status;
+    }
+};
+
+struct Begin {
+    acp_team_request_t& request;
+
+    template <typename Check, typename Body>
+    base::Status operator()(acp_team_t handle,
+                            const team::Signature& signature,
+                            const Check& check,
+                            const Body& body) const {
+        if (auto status = check_call(handle, check); !status.is_ok()) return status;
+        auto begun = library().teams->begin(number_of(handle), signature, body);
+        if (!begun.is_ok()) return std::move(begun).failure();
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle is a number that has the type of a pointer
+        request = reinterpret_cast<acp_team_request_t>(static_cast<std::uintptr_t>(begun.value()));
+        return {};
+    }
+};
+
+// The body of a function that returns 0, or -1.
 template <typename Call>
 int run_team_call(const char* name, const Call& call) noexcept {
     const bool is_ok = run<Gravity::misuse_ends>(name, false, [&]() -> base::Status {
@@ -77,6 +103,18 @@ int run_team_call(const char* name, const Call& call) noexcept {
         return in_call(name, std::move(status));
     });
     return is_ok ? 0 : -1;
+}
+
+// The body of a function that begins a call: the request, or ACP_TEAM_REQUEST_NULL.   call  is given the Begin to make the call by
+template <typename Call>
+acp_team_request_t begin_team_call(const char* name, const Call& call) noexcept {
+    return run<Gravity::misuse_ends>(name, ACP_TEAM_REQUEST_NULL,
+                                     [&]() -> base::Result<acp_team_request_t> {
+                                         acp_team_request_t request = ACP_TEAM_REQUEST_NULL;
+                                         base::Status status = call(Begin{request});
+                                         if (status.is_ok()) return request;
+                                         return in_call(name, std::move(status));
+                                     });
 }
 
 }  // namespace acp::api

@@ -57,9 +57,13 @@ struct Arguments {
     int root;
 };
 
-Status reduce(acp_team_t handle, const Arguments& what, Result<Combiner> combiner) {
+template <typename Make>
+Status reduce(const Make& make,
+              acp_team_t handle,
+              const Arguments& what,
+              Result<Combiner> combiner) {
     if (!combiner.is_ok()) return std::move(combiner).failure();
-    const Combiner& how = combiner.value();
+    const Combiner how = combiner.value();
     std::uint64_t bytes = 0;
     if (auto status = api::multiply(what.count, how.element_bytes(), bytes); !status.is_ok())
         return status;
@@ -72,16 +76,32 @@ Status reduce(acp_team_t handle, const Arguments& what, Result<Combiner> combine
             status = api::check_buffer("recv", what.receive, bytes);
         return status;
     };
-    const team::Reduction reduction{static_cast<const char*>(what.send),
-                                    static_cast<char*>(what.receive), what.count, &how};
     const auto to = static_cast<std::uint32_t>(is_for_all ? 0 : what.root);
-    return api::make_call(handle, Signature(what.call, bytes, to, how.combination()), check,
-                          [&](team::Team& team) {
-                              if (what.call == CollectiveCall::scan)
-                                  return team::scan(team, reduction);
-                              return is_for_all ? team::all_reduce(team, reduction)
-                                                : team::reduce(team, reduction, to);
-                          });
+    return make(
+        handle, Signature(what.call, bytes, to, how.combination()), check,
+        [what, how, to](team::Team& team) {
+            const team::Reduction reduction{static_cast<const char*>(what.send),
+                                            static_cast<char*>(what.receive), what.count, &how};
+            if (what.call == CollectiveCall::scan) return team::scan(team, reduction);
+            return what.call == CollectiveCall::allreduce ? team::all_reduce(team, reduction)
+                                                          : team::reduce(team, reduction, to);
+        });
+}
+
+template <typename Make>
+Status broadcast(const Make& make, acp_team_t handle, void* buf, size_t size, int root) {
+    std::uint64_t bytes = 0;
+    if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
+    const auto from = static_cast<std::uint32_t>(root);
+    return make(
+        handle, Signature(CollectiveCall::broadcast, bytes, from),
+        [&](const team::Membership& members) {
+            Status status = api::check_rank(members, "root", root);
+            return status.is_ok() ? api::check_buffer("buf", buf, bytes) : std::move(status);
+        },
+        [=](team::Team& team) {
+            return team::broadcast(team, static_cast<char*>(buf), bytes, from);
+        });
 }
 
 }  // namespace
@@ -91,19 +111,13 @@ extern "C" {
 // NOLINTBEGIN(readability-function-size): what each of two sides has, not options
 
 int acp_broadcast_team(acp_team_t team, void* buf, size_t size, int root) {
-    return api::run_team_call("acp_broadcast_team", [&]() -> Status {
-        std::uint64_t bytes = 0;
-        if (auto status = api::multiply(size, 1, bytes); !status.is_ok()) return status;
-        const auto from = static_cast<std::uint32_t>(root);
-        return api::make_call(
-            team, Signature(CollectiveCall::broadcast, bytes, from),
-            [&](const team::Membership& members) {
-                Status status = api::check_rank(members, "root", root);
-                return status.is_ok() ? api::check_buffer("buf", buf, bytes) : std::move(status);
-            },
-            [&](team::Team& among) {
-                return team::broadcast(among, static_cast<char*>(buf), bytes, from);
-            });
+    return api::run_team_call("acp_broadcast_team",
+                              [&] { return broadcast(api::MakeNow(), team, buf, size, root); });
+}
+
+acp_team_request_t acp_nbbroadcast_team(acp_team_t team, void* buf, size_t size, int root) {
+    return api::begin_team_call("acp_nbbroadcast_team", [&](const api::Begin& begin) {
+        return broadcast(begin, team, buf, size, root);
     });
 }
 
@@ -115,7 +129,20 @@ int acp_reduce_team(acp_team_t team,
                     int operation,
                     int root) {
     return api::run_team_call("acp_reduce_team", [&] {
-        return reduce(team, {CollectiveCall::reduce, send, recv, count, root},
+        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root},
+                      combiner_of(type, operation));
+    });
+}
+
+acp_team_request_t acp_nbreduce_team(acp_team_t team,
+                                     const void* send,
+                                     void* recv,
+                                     size_t count,
+                                     int type,
+                                     int operation,
+                                     int root) {
+    return api::begin_team_call("acp_nbreduce_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root},
                       combiner_of(type, operation));
     });
 }
@@ -123,7 +150,15 @@ int acp_reduce_team(acp_team_t team,
 int acp_allreduce_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::run_team_call("acp_allreduce_team", [&] {
-        return reduce(team, {CollectiveCall::allreduce, send, recv, count, 0},
+        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0},
+                      combiner_of(type, operation));
+    });
+}
+
+acp_team_request_t acp_nballreduce_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::begin_team_call("acp_nballreduce_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0},
                       combiner_of(type, operation));
     });
 }
@@ -137,7 +172,21 @@ int acp_reduce_by_team(acp_team_t team,
                        void* context,
                        int root) {
     return api::run_team_call("acp_reduce_by_team", [&] {
-        return reduce(team, {CollectiveCall::reduce, send, recv, count, root},
+        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root},
+                      combiner_by(combine, context, size));
+    });
+}
+
+acp_team_request_t acp_nbreduce_by_team(acp_team_t team,
+                                        const void* send,
+                                        void* recv,
+                                        size_t count,
+                                        size_t size,
+                                        acp_combine_t combine,
+                                        void* context,
+                                        int root) {
+    return api::begin_team_call("acp_nbreduce_by_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root},
                       combiner_by(combine, context, size));
     });
 }
@@ -150,7 +199,20 @@ int acp_allreduce_by_team(acp_team_t team,
                           acp_combine_t combine,
                           void* context) {
     return api::run_team_call("acp_allreduce_by_team", [&] {
-        return reduce(team, {CollectiveCall::allreduce, send, recv, count, 0},
+        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+acp_team_request_t acp_nballreduce_by_team(acp_team_t team,
+                                           const void* send,
+                                           void* recv,
+                                           size_t count,
+                                           size_t size,
+                                           acp_combine_t combine,
+                                           void* context) {
+    return api::begin_team_call("acp_nballreduce_by_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0},
                       combiner_by(combine, context, size));
     });
 }
@@ -158,7 +220,15 @@ int acp_allreduce_by_team(acp_team_t team,
 int acp_scan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::run_team_call("acp_scan_team", [&] {
-        return reduce(team, {CollectiveCall::scan, send, recv, count, 0},
+        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0},
+                      combiner_of(type, operation));
+    });
+}
+
+acp_team_request_t acp_nbscan_team(
+    acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
+    return api::begin_team_call("acp_nbscan_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0},
                       combiner_of(type, operation));
     });
 }
@@ -171,7 +241,20 @@ int acp_scan_by_team(acp_team_t team,
                      acp_combine_t combine,
                      void* context) {
     return api::run_team_call("acp_scan_by_team", [&] {
-        return reduce(team, {CollectiveCall::scan, send, recv, count, 0},
+        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0},
+                      combiner_by(combine, context, size));
+    });
+}
+
+acp_team_request_t acp_nbscan_by_team(acp_team_t team,
+                                      const void* send,
+                                      void* recv,
+                                      size_t count,
+                                      size_t size,
+                                      acp_combine_t combine,
+                                      void* context) {
+    return api::begin_team_call("acp_nbscan_by_team", [&](const api::Begin& begin) {
+        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0},
                       combiner_by(combine, context, size));
     });
 }

@@ -74,6 +74,85 @@ Status check_blocks(const Membership& members, const PairedBlocks& side) {
     return {};
 }
 
+template <typename Make>
+Status gather(const Make& make, acp_team_t handle, const Buffers& buffers, size_t size, int root) {
+    const auto to = static_cast<std::uint32_t>(root);
+    const auto* const send = static_cast<const char*>(buffers.one);
+    auto* const receive = static_cast<char*>(const_cast<void*>(buffers.all));
+    return make(
+        handle, Signature(CollectiveCall::gather, size, to),
+        [&](const Membership& members) { return check_with_root(members, size, root, buffers); },
+        [=](team::Team& team) { return team::gather(team, send, receive, size, to); });
+}
+
+template <typename Make>
+Status all_gather(const Make& make, acp_team_t handle, const Buffers& buffers, size_t size) {
+    const auto* const send = static_cast<const char*>(buffers.one);
+    auto* const receive = static_cast<char*>(const_cast<void*>(buffers.all));
+    return make(
+        handle, Signature(CollectiveCall::allgather, size),
+        [&](const Membership& members) { return check(members, size, true, buffers); },
+        [=](team::Team& team) { return team::all_gather(team, send, receive, size); });
+}
+
+template <typename Make>
+Status scatter(const Make& make, acp_team_t handle, const Buffers& buffers, size_t size, int root) {
+    const auto from = static_cast<std::uint32_t>(root);
+    const auto* const send = static_cast<const char*>(buffers.all);
+    auto* const receive = static_cast<char*>(const_cast<void*>(buffers.one));
+    return make(
+        handle, Signature(CollectiveCall::scatter, size, from),
+        [&](const Membership& members) { return check_with_root(members, size, root, buffers); },
+        [=](team::Team& team) { return team::scatter(team, send, receive, size, from); });
+}
+
+template <typename Make>
+Status all_to_all(const Make& make, acp_team_t handle, const void* send, size_t size, void* recv) {
+    return make(
+        handle, Signature(CollectiveCall::alltoall, size),
+        [&](const Membership& members) {
+            std::uint64_t all = 0;
+            Status status = check_sizes(members, size, all);
+            if (status.is_ok()) status = api::check_buffer("send", send, all);
+            return status.is_ok() ? api::check_buffer("recv", recv, all) : std::move(status);
+        },
+        [=](team::Team& team) {
+            const std::vector<std::size_t> sizes(team.members().size(), size);
+            std::vector<std::size_t> offsets(sizes.size());
+            for (std::size_t rank = 0; rank < offsets.size(); ++rank) offsets[rank] = rank * size;
+            return team::all_to_all(team, static_cast<const char*>(send), {sizes, offsets},
+                                    static_cast<char*>(recv), {sizes, offsets});
+        });
+}
+
+template <typename Make>
+Status all_to_all_v(const Make& make,
+                    acp_team_t handle,
+                    const PairedBlocks& sent,
+                    const PairedBlocks& received) {
+    return make(
+        handle, Signature(CollectiveCall::alltoallv, 0),
+        [&](const Membership& members) -> Status {
+            Status status = check_blocks(members, sent);
+            if (status.is_ok()) status = check_blocks(members, received);
+            const std::uint32_t own = members.own();
+            if (status.is_ok() && sent.sizes[own] != received.sizes[own]) {
+                return {Code::argument,
+                        "the caller sends itself " + std::to_string(sent.sizes[own]) +
+                            " bytes and expects " + std::to_string(received.sizes[own])};
+            }
+            return status;
+        },
+        [sent, received](team::Team& team) {
+            const std::size_t count = team.members().size();
+            return team::all_to_all(
+                team, static_cast<const char*>(sent.buffer),
+                {std::span(sent.sizes, count), std::span(sent.offsets, count)},
+                static_cast<char*>(const_cast<void*>(received.buffer)),
+                {std::span(received.sizes, count), std::span(received.offsets, count)});
+        });
+}
+
 }  // namespace
 
 extern "C" {
@@ -82,66 +161,53 @@ extern "C" {
 
 int acp_gather_team(acp_team_t team, const void* send, size_t size, void* recv, int root) {
     return api::run_team_call("acp_gather_team", [&] {
-        const auto to = static_cast<std::uint32_t>(root);
-        return api::make_call(
-            team, Signature(CollectiveCall::gather, size, to),
-            [&](const Membership& members) {
-                return check_with_root(members, size, root, {send, recv, "send", "recv"});
-            },
-            [&](team::Team& among) {
-                return team::gather(among, static_cast<const char*>(send), static_cast<char*>(recv),
-                                    size, to);
-            });
+        return gather(api::MakeNow(), team, {send, recv, "send", "recv"}, size, root);
+    });
+}
+
+acp_team_request_t acp_nbgather_team(
+    acp_team_t team, const void* send, size_t size, void* recv, int root) {
+    return api::begin_team_call("acp_nbgather_team", [&](const api::Begin& begin) {
+        return gather(begin, team, {send, recv, "send", "recv"}, size, root);
     });
 }
 
 int acp_allgather_team(acp_team_t team, const void* send, size_t size, void* recv) {
     return api::run_team_call("acp_allgather_team", [&] {
-        return api::make_call(
-            team, Signature(CollectiveCall::allgather, size),
-            [&](const Membership& members) {
-                return check(members, size, true, {send, recv, "send", "recv"});
-            },
-            [&](team::Team& among) {
-                return team::all_gather(among, static_cast<const char*>(send),
-                                        static_cast<char*>(recv), size);
-            });
+        return all_gather(api::MakeNow(), team, {send, recv, "send", "recv"}, size);
+    });
+}
+
+acp_team_request_t acp_nballgather_team(acp_team_t team,
+                                        const void* send,
+                                        size_t size,
+                                        void* recv) {
+    return api::begin_team_call("acp_nballgather_team", [&](const api::Begin& begin) {
+        return all_gather(begin, team, {send, recv, "send", "recv"}, size);
     });
 }
 
 int acp_scatter_team(acp_team_t team, const void* send, size_t size, void* recv, int root) {
     return api::run_team_call("acp_scatter_team", [&] {
-        const auto from = static_cast<std::uint32_t>(root);
-        return api::make_call(
-            team, Signature(CollectiveCall::scatter, size, from),
-            [&](const Membership& members) {
-                return check_with_root(members, size, root, {recv, send, "recv", "send"});
-            },
-            [&](team::Team& among) {
-                return team::scatter(among, static_cast<const char*>(send),
-                                     static_cast<char*>(recv), size, from);
-            });
+        return scatter(api::MakeNow(), team, {recv, send, "recv", "send"}, size, root);
+    });
+}
+
+acp_team_request_t acp_nbscatter_team(
+    acp_team_t team, const void* send, size_t size, void* recv, int root) {
+    return api::begin_team_call("acp_nbscatter_team", [&](const api::Begin& begin) {
+        return scatter(begin, team, {recv, send, "recv", "send"}, size, root);
     });
 }
 
 int acp_alltoall_team(acp_team_t team, const void* send, size_t size, void* recv) {
-    return api::run_team_call("acp_alltoall_team", [&] {
-        return api::make_call(
-            team, Signature(CollectiveCall::alltoall, size),
-            [&](const Membership& members) {
-                std::uint64_t all = 0;
-                Status status = check_sizes(members, size, all);
-                if (status.is_ok()) status = api::check_buffer("send", send, all);
-                return status.is_ok() ? api::check_buffer("recv", recv, all) : std::move(status);
-            },
-            [&](team::Team& among) {
-                const std::vector<std::size_t> sizes(among.members().size(), size);
-                std::vector<std::size_t> offsets(sizes.size());
-                for (std::size_t rank = 0; rank < offsets.size(); ++rank)
-                    offsets[rank] = rank * size;
-                return team::all_to_all(among, static_cast<const char*>(send), {sizes, offsets},
-                                        static_cast<char*>(recv), {sizes, offsets});
-            });
+    return api::run_team_call("acp_alltoall_team",
+                              [&] { return all_to_all(api::MakeNow(), team, send, size, recv); });
+}
+
+acp_team_request_t acp_nballtoall_team(acp_team_t team, const void* send, size_t size, void* recv) {
+    return api::begin_team_call("acp_nballtoall_team", [&](const api::Begin& begin) {
+        return all_to_all(begin, team, send, size, recv);
     });
 }
 
@@ -153,27 +219,21 @@ int acp_alltoallv_team(acp_team_t team,
                        const size_t* recv_sizes,
                        const size_t* recv_offsets) {
     return api::run_team_call("acp_alltoallv_team", [&] {
-        return api::make_call(
-            team, Signature(CollectiveCall::alltoallv, 0),
-            [&](const Membership& members) -> Status {
-                Status status = check_blocks(members, {send, send_sizes, send_offsets, "send"});
-                if (status.is_ok())
-                    status = check_blocks(members, {recv, recv_sizes, recv_offsets, "recv"});
-                if (status.is_ok() && send_sizes[members.own()] != recv_sizes[members.own()]) {
-                    return {Code::argument,
-                            "the caller sends itself " + std::to_string(send_sizes[members.own()]) +
-                                " bytes and expects " + std::to_string(recv_sizes[members.own()])};
-                }
-                return status;
-            },
-            [&](team::Team& among) {
-                const std::size_t count = among.members().size();
-                return team::all_to_all(
-                    among, static_cast<const char*>(send),
-                    {std::span(send_sizes, count), std::span(send_offsets, count)},
-                    static_cast<char*>(recv),
-                    {std::span(recv_sizes, count), std::span(recv_offsets, count)});
-            });
+        return all_to_all_v(api::MakeNow(), team, {send, send_sizes, send_offsets, "send"},
+                            {recv, recv_sizes, recv_offsets, "recv"});
+    });
+}
+
+acp_team_request_t acp_nballtoallv_team(acp_team_t team,
+                                        const void* send,
+                                        const size_t* send_sizes,
+                                        const size_t* send_offsets,
+                                        void* recv,
+                                        const size_t* recv_sizes,
+                                        const size_t* recv_offsets) {
+    return api::begin_team_call("acp_nballtoallv_team", [&](const api::Begin& begin) {
+        return all_to_all_v(begin, team, {send, send_sizes, send_offsets, "send"},
+                            {recv, recv_sizes, recv_offsets, "recv"});
     });
 }
 

@@ -89,7 +89,8 @@ public:
                                                        EntryResult& result,
                                                        const Run& run) {
         TablePlace place;
-        if (!directories_.find(name, key, place)) return false;
+        if (!directories_.find(name, key, place)) [[unlikely]]
+            return false;
         return tables_.run_at_once<Where>(line, place, result,
                                           [&](Where& here) { return run(here, place); });
     }
@@ -103,9 +104,10 @@ public:
                                                        EntryPlace& entry,
                                                        const Run& run) {
         TablePlace place;
-        if (!directories_.find(name, key, place)) return false;
-        if (!tables_.run_at_once<Where>(line, place, result,
-                                        [&](Where& here) { return run(here, place); })) {
+        if (!directories_.find(name, key, place)) [[unlikely]]
+            return false;
+        if (!tables_.run_at_once<Where>(
+                line, place, result, [&](Where& here) { return run(here, place); })) [[unlikely]] {
             return false;
         }
         entry = result.record != 0 ? place_by_key(place, key, result)

@@ -115,9 +115,11 @@ void HashedBatch::run_at_table(std::span<const Aimed> aimed) {
     EntryBatch batch(kind_);
     for (const Aimed& one : aimed) {
         const BatchItem& item = *one.item;
-        batch.add({key_at(one.place, item.key),
-                   {item.value.data(), in_32_bits(item.value.size())},
-                   item.operand});
+        EntryBatch::One& next = batch.next();
+        next.key = key_at(one.place, item.key);
+        next.value = {item.value.data(), in_32_bits(item.value.size())};
+        next.operand = item.operand;
+        batch.add_next();
     }
     batch.run(here.tables(), here.table(),
               [&](std::uint32_t index, EntryResult result, const char* value) {

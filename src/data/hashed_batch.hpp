@@ -50,19 +50,19 @@ public:
         allocator::EntryBatch batch(kind);
         TablePlace place;
         for (std::size_t i = 0; i < std::min<std::size_t>(count, allocator::batch_max); ++i) {
-            allocator::EntryBatch::One one;
+            allocator::EntryBatch::One& one = batch.next();
             if (!ask(i, one)) break;
             const Bytes key(static_cast<const std::byte*>(one.key.data), one.key.bytes);
             if (i != 0) {
                 one.key.hash = hash_of_key(place.function, place.seed, key);
             } else {
-                if (!hashed.directories().find(name, key, place) || place.tables != 1 ||
-                    place.heap == nullptr) {
-                    return 0;
-                }
+                const bool is_known =
+                    hashed.directories().find(name, key, place) ||
+                    (hashed.begin_use(name).is_ok() && hashed.directories().find(name, key, place));
+                if (!is_known || place.tables != 1 || place.heap == nullptr) return 0;
                 one.key.hash = place.hash;
             }
-            batch.add(one);
+            batch.add_next();
         }
         if (batch.count() == 0) return 0;
         local::Hazards& hazards = hashed.tables().gma().hazards();

@@ -99,12 +99,14 @@ public:
     public:
         //   thread  the calling thread's number among those of its process: of a hazard line that it has
         //   place   that of a table of the heap
-        HereBy(allocator::NodeHeap& heap, std::uint32_t thread, const TablePlace& place) noexcept
+        [[gnu::always_inline]] HereBy(allocator::NodeHeap& heap,
+                                      std::uint32_t thread,
+                                      const TablePlace& place) noexcept
             : start_(place.table - table::offset_of(place.block)),
               tables_(heap, thread),
               table_(tables_->is_table(place.block, place.id) ? place.block : 0) {}
 
-        ~HereBy() = default;
+        [[gnu::always_inline]] ~HereBy() = default;
         HereBy(const HereBy&) = delete;
         HereBy& operator=(const HereBy&) = delete;
 
@@ -181,9 +183,11 @@ public:
                                                        const TablePlace& place,
                                                        EntryResult& result,
                                                        const Run& run) {
-        if (place.heap == nullptr) return false;
+        if (place.heap == nullptr) [[unlikely]]
+            return false;
         Where here(*place.heap, gma_.hazards().index_of(line), place);
-        if (here.table() == 0) return false;
+        if (here.table() == 0) [[unlikely]]
+            return false;
         result = run(here);
         result.record = here.address(result.record);
         return result.effect != Effect::no_room;

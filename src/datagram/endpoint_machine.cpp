@@ -45,7 +45,7 @@ inline Peer* EndpointMachine::peer_to_owe(NodeId node) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (peers_.is_severed(node) || severing_.is_closing()) return nullptr;
     Peer* peer = peers_.hot(node);
-    if (peer == nullptr && (peer = peers_.meet(node, now_)) == nullptr) throw std::bad_alloc();
+    if (peer == nullptr && (peer = peers_.open(node, now_)) == nullptr) throw std::bad_alloc();
     return peer;
 }
 
@@ -85,7 +85,7 @@ void EndpointMachine::watch(NodeId node) {
     ACP_ASSERT(node < settings_.nodes && node != settings_.node);
     if (peers_.is_severed(node) || severing_.is_closing()) return;
     Peer* peer = peers_.hot(node);
-    if (peer == nullptr && (peer = peers_.meet(node, now_)) == nullptr) return;
+    if (peer == nullptr && (peer = peers_.open(node, now_)) == nullptr) return;
     ++peer->life.watchers;
     peers_.make_ready(*peer);
 }

@@ -154,7 +154,7 @@ void LossRecovery::on_longer_path(Peer& peer, std::uint32_t before, Time now) no
 void LossRecovery::on_probe_timeout(Peer& peer, Time now) {
     const std::uint32_t count = peer.flight.probe.expire(now, peer.flight.rtt);
     ++peer.life.probes_unanswered;
-    addresses_.turn(peer);
+    addresses_.note_probe_timeout(peer);
     counters_.probes += count;
     bool is_long = false;
     std::uint32_t taken = 0;

@@ -61,7 +61,7 @@ void PeerAddresses::settle(Peer& peer, const Address& from) const noexcept {
     }
 }
 
-void PeerAddresses::turn(Peer& peer) const noexcept {
+void PeerAddresses::note_probe_timeout(Peer& peer) const noexcept {
     if (++peer.probes_in_vain % probes_per_address != 0) return;
     const std::span<const Address> addresses = book_.addresses_of(peer.node);
     if (addresses.empty()) return;

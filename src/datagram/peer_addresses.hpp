@@ -56,7 +56,7 @@ public:
 
     // WIRE-94: a probe timeout expired. After every second one in a row the next address is used: those of the book in turn,
     // then `shown`.
-    void turn(Peer& peer) const noexcept;
+    void note_probe_timeout(Peer& peer) const noexcept;
 
 private:
     const AddressBook& book_;

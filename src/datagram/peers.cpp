@@ -28,7 +28,7 @@ Peers::Peers(const Settings& settings,
       table_(settings.nodes, suite),
       timers_(settings) {}
 
-Peer* Peers::meet(NodeId node, Time now) {
+Peer* Peers::open(NodeId node, Time now) {
     if (const FoldedPeer* folded = table_.folded(node)) {
         std::unique_ptr<Peer> woken = wake(*folded, node, now);
         return woken == nullptr ? nullptr : &seat(std::move(woken));

@@ -40,7 +40,7 @@ public:
 
     // Makes a full record for a node that has none: wakes a folded peer, or begins to connect to a new one. Returns nullptr, or
     // throws std::bad_alloc, if there is no memory; nothing is changed then.
-    [[nodiscard]] Peer* meet(NodeId node, Time now);
+    [[nodiscard]] Peer* open(NodeId node, Time now);
 
     // Makes a record that is not in the table yet; nullptr if there is no memory.
     [[nodiscard]] std::unique_ptr<Peer> make(NodeId node);

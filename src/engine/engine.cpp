@@ -223,8 +223,8 @@ bool Engine::work(Time now) {
     } catch (const std::bad_alloc&) {
         // What was not done is due still.
     }
-    has_moved = placement_.turn();
-    has_moved = router_->turn(now) || has_moved;
+    has_moved = placement_.poll();
+    has_moved = router_->poll(now) || has_moved;
     try {
         has_moved = transport_->send(*endpoint_, now) || has_moved;
     } catch (const std::bad_alloc&) {

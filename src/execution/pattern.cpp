@@ -3,6 +3,7 @@
 #include "execution/pattern.hpp"
 
 #include <string>
+#include <utility>
 
 namespace acp::execution {
 
@@ -97,6 +98,34 @@ Status Pattern::add_halo(const exchange::GridShape& grid, void* array) {
     }
     messages_.insert(messages_.end(), added.begin(), added.end());
     return {};
+}
+
+Status Pattern::add_neighbours(const void* source,
+                               std::span<const NeighbourPiece> to,
+                               void* target,
+                               std::span<const NeighbourPiece> from) {
+    const std::size_t before = messages_.size();
+    const auto place = [](const void* buffer, const NeighbourPiece& piece) {
+        return buffer == nullptr ? nullptr : static_cast<const char*>(buffer) + piece.offset_bytes;
+    };
+    const auto add_all = [](std::span<const NeighbourPiece> pieces, const auto& add) -> Status {
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            Status status = add(pieces[i]);
+            if (!status.is_ok()) return std::move(status).within("neighbour " + std::to_string(i));
+        }
+        return {};
+    };
+    messages_.reserve(before + to.size() + from.size());
+    Status status = add_all(to, [&](const NeighbourPiece& piece) {
+        return add_send(piece.shift, place(source, piece), piece.bytes);
+    });
+    if (status.is_ok()) {
+        status = add_all(from, [&](const NeighbourPiece& piece) {
+            return add_receive(piece.shift, const_cast<char*>(place(target, piece)), piece.bytes);
+        });
+    }
+    if (!status.is_ok()) messages_.resize(before);
+    return status;
 }
 
 }  // namespace acp::execution

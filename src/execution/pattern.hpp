@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,13 @@ struct PatternMessage {
     BlockPointer block;  // how they lie there; nullptr: side by side
 };
 
+// Of one neighbour, in a buffer.
+struct NeighbourPiece {
+    int shift = 0;  // as of Pattern::add_send
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t bytes = 0;
+};
+
 class Pattern {
 public:
     explicit Pattern(team::Membership members) : members_(std::move(members)) {}
@@ -48,6 +56,12 @@ public:
 
     //   array  the caller's part of the grid
     base::Status add_halo(const exchange::GridShape& grid, void* array);
+
+    // A message of the source to each of some neighbours, and one into the target from each of others.
+    base::Status add_neighbours(const void* source,
+                                std::span<const NeighbourPiece> to,
+                                void* target,
+                                std::span<const NeighbourPiece> from);
 
     [[nodiscard]] const std::vector<PatternMessage>& messages() const noexcept { return messages_; }
 

@@ -24,7 +24,7 @@ Duties::Duties(const node::Segment& segment,
     finished_.reserve(segment.shape().local_procs);
 }
 
-bool Duties::turn() {
+bool Duties::poll() {
     bool has_moved = false;
     if (deaths() != deaths_seen_) [[unlikely]] {
         look_for_the_dead();
@@ -32,7 +32,7 @@ bool Duties::turn() {
     }
     if (port_.has_meeting()) {
         const auto meeting = port_.take_meeting();
-        if (meeting) meet(*meeting);
+        if (meeting) start_barrier(*meeting);
         has_moved = true;
     }
     if (const auto asked = port_.take_watch()) [[unlikely]] {
@@ -51,16 +51,17 @@ bool Duties::turn() {
     return has_moved;
 }
 
-void Duties::meet(const node::GatewayPort::DueMeeting& meeting) {
+void Duties::start_barrier(const node::GatewayPort::DueMeeting& meeting) {
     static_assert(node::Conclusion::words_count == router::Meeting::least_words);
     switch (meeting.gathers) {
         case node::Gathers::nothing:
-            return core_.router().meet(meeting.number, {});
+            return core_.router().start_barrier(meeting.number, {});
         case node::Gathers::numbers:
             port_.read_wanted(wanted_);
-            return core_.router().meet(meeting.number, wanted_);
+            return core_.router().start_barrier(meeting.number, wanted_);
         case node::Gathers::conclusion:
-            return core_.router().meet_for_least(meeting.number, port_.read_conclusion().words);
+            return core_.router().start_min_reduction(meeting.number,
+                                                      port_.read_conclusion().words);
     }
 }
 

@@ -36,9 +36,9 @@ public:
     void close() noexcept { port_.close(0); }
 
     // true when there was something to do.
-    bool turn();
+    bool poll();
 
-    // Whether turn() would do something, or a ring was rung: for after announce_sleep().
+    // Whether poll() would do something, or a ring was rung: for after announce_sleep().
     [[nodiscard]] bool has_work() const noexcept {
         return port_.has_work() || deaths() != deaths_seen_ || are_finished_awaited() ||
                is_unreachable_untold();
@@ -59,7 +59,7 @@ private:
         return segment_.control().deaths.load(std::memory_order_seq_cst);
     }
 
-    void meet(const node::GatewayPort::DueMeeting& meeting);
+    void start_barrier(const node::GatewayPort::DueMeeting& meeting);
     void watch(NodeId asked);
     void look_for_the_dead();
     void look_at(std::uint32_t slot);

@@ -46,7 +46,7 @@ public:
     [[nodiscard]] virtual std::span<const Address> addresses() const noexcept = 0;
 
     // Where all nodes listen: one row per node, this one's included, each of 1 .. addresses_max addresses in order
-    // of preference. Once, before the first turn().   Errors: argument (rows, an empty one).
+    // of preference. Once, before the first poll().   Errors: argument (rows, an empty one).
     virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
 
     // An eventfd that wakes this gateway; processes of the node inherit it under the number it has here.
@@ -54,13 +54,13 @@ public:
 
     // One round: receives, runs what came, takes what the ranks handed over, sends. Never blocks. true when
     // something was done.
-    virtual bool turn(Time now) = 0;
+    virtual bool poll(Time now) = 0;
 
     // Sleeps until a datagram, a command of a rank, wake(), or the time is over (< 0: for ever); never longer than
     // what is due allows. Announces its sleep, so that ranks ring.
     virtual void sleep(std::int64_t timeout_ns) = 0;
 
-    // turn() and sleep() as node::Waiter waits, until stop is true (wake() after setting it).
+    // poll() and sleep() as node::Waiter waits, until stop is true (wake() after setting it).
     virtual void run(const std::atomic<bool>& stop) = 0;
 
     // Sends what is owed for at most this long, tells every peer that this gateway leaves, and closes the sockets.
@@ -76,7 +76,7 @@ public:
     // A memory file that holds a StatsBlock (stats/stats_block.hpp), for whoever watches the job.
     [[nodiscard]] virtual int stats_fd() const noexcept = 0;
 
-    // Asks for it to be brought up to date with the next turn. Any thread.
+    // Asks for it to be brought up to date with the next poll. Any thread.
     virtual void publish_stats() noexcept = 0;
 
     // "aes-128-gcm/libcrypto", with the security mode; for reports.

@@ -21,7 +21,7 @@ namespace acp::gateway {
 
 namespace {
 
-constexpr std::uint32_t commands_per_turn = 512;
+constexpr std::uint32_t commands_per_poll = 512;
 
 class NodeGateway final : public Gateway, private router::Completions {
 public:
@@ -87,13 +87,13 @@ public:
 
     [[nodiscard]] int event_fd() const noexcept override { return core_->transport().event_fd(); }
 
-    bool turn(Time now) override {
+    bool poll(Time now) override {
         now_ = now;
         ++own_.turns;
         bool has_moved = core_->receive(now);
-        has_moved = duties_->turn() || has_moved;
+        has_moved = duties_->poll() || has_moved;
         if (rings_.has_commands()) {
-            has_moved = rings_.take(taker_, commands_per_turn) > 0 || has_moved;
+            has_moved = rings_.take(taker_, commands_per_poll) > 0 || has_moved;
         }
         has_moved = core_->work(now) || has_moved;
         rings_.flush();
@@ -124,7 +124,7 @@ public:
             if (stop.load(std::memory_order_relaxed)) return true;
             const Time now = os::now_ns();
             keep_place(now);
-            return turn(now);
+            return poll(now);
         };
         const auto doze = [this, &stop](std::int64_t timeout_ns) {
             // seq_cst: who stops us stores, then wakes; a wake() before the wait ends it

@@ -22,8 +22,8 @@ namespace acp::gateway {
 
 namespace {
 
-// How often a turn that found nothing takes back what the event was signalled for.
-constexpr std::uint32_t idle_turns_per_drain = 64;
+// How often a poll that found nothing takes back what the event was signalled for.
+constexpr std::uint32_t idle_polls_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
 // How long a node has not come to a meeting when the agent is first asked to watch it, and then again.
 constexpr Time watch_after_ns = 500'000'000;
@@ -31,7 +31,7 @@ constexpr Time watch_again_ns = 2'000'000'000;
 // Ends for which there is room from the start.
 constexpr std::size_t ends_min = 256;
 
-// A turn to which memory is refused leaves work behind, which is due at once.
+// A poll to which memory is refused leaves work behind, which is due at once.
 class DueWhenThrown {
 public:
     explicit DueWhenThrown(std::atomic<Time>& deadline) noexcept : deadline_(deadline) {}
@@ -43,7 +43,7 @@ public:
         if (!is_finished_) deadline_.store(0, std::memory_order_relaxed);
     }
 
-    // The turn ends in order.   result  of the turn
+    // The poll ends in order.   result  of the poll
     bool finish(bool result) noexcept {
         is_finished_ = true;
         return result;
@@ -122,7 +122,7 @@ public:
         publish_news();
     }
 
-    bool turn(std::vector<remote::Ended>& ended) override {
+    bool poll(std::vector<remote::Ended>& ended) override {
         const Time now = now_ = os::now_ns();
         ++own_.turns;
         DueWhenThrown due_when_thrown(deadline_);
@@ -130,11 +130,11 @@ public:
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
         const bool has_lost = look_for_losses(now) || look_at_socket();
-        // A waiting thread calls turn() again and again, and most calls find nothing. Such a call must be short, since the
+        // A waiting thread calls poll() again and again, and most calls find nothing. Such a call must be short, since the
         // datagram that the thread waits for comes in the middle of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
         if (!has_moved && !has_lost && !has_moved_ && !is_due) {
-            note_idle_turn();
+            note_idle_poll();
             return due_when_thrown.finish(false);
         }
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
@@ -144,9 +144,9 @@ public:
         has_moved = has_moved || has_content;
         hand_out(ended);
         if (has_moved) {
-            idle_turns_ = 0;
+            idle_polls_ = 0;
         } else {
-            note_idle_turn();
+            note_idle_poll();
         }
         is_dirty_ = is_dirty_ || has_moved;
         if (stats_->is_due(now, is_dirty_)) publish(now);
@@ -161,17 +161,14 @@ public:
     }
 
     [[nodiscard]] remote::LinkTraits traits() const noexcept override {
-        return {.is_turned_here = true,
+        return {.is_polled_here = true,
                 .is_peer_served = true,
                 .look_cost = node::LookCost::dear,
                 .wait_fds = core_->transport().wait_fds()};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
-        const Time until = deadline_.load(std::memory_order_relaxed);
-        if (until == datagram::never) return -1;
-        const Time now = os::now_ns();
-        return until > now ? static_cast<std::int64_t>(until - now) : 0;
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override {
+        return deadline_.load(std::memory_order_relaxed);
     }
 
     // Whoever drives the gateway hears of the ends itself: nobody needs to be rung.
@@ -255,7 +252,7 @@ private:
         return static_cast<std::size_t>(first - commands.begin());
     }
 
-    // What is handed out has its place no longer; its result stays until the next turn.
+    // What is handed out has its place no longer; its result stays until the next poll.
     void hand_out(std::vector<remote::Ended>& ended) noexcept {
         const std::size_t before = ended.size();
         remote::move_ended(ended_, ended);
@@ -265,10 +262,10 @@ private:
         }
     }
 
-    void note_idle_turn() {
-        if (++idle_turns_ < idle_turns_per_drain) return;
+    void note_idle_poll() {
+        if (++idle_polls_ < idle_polls_per_drain) return;
         core_->transport().drain();
-        idle_turns_ = 0;
+        idle_polls_ = 0;
     }
 
     // What the agent's gateway has learned of others. True when there was something new.
@@ -376,7 +373,7 @@ private:
         if (!brought) return false;
         meeting_.is_on = true;
         meeting_.watch_at = now_ + watch_after_ns;
-        core_->router().meet_for_least(meeting_.begun++, *brought);
+        core_->router().start_min_reduction(meeting_.begun++, *brought);
         if (lost_) on_node_dead(*lost_);
         return true;
     }
@@ -389,13 +386,13 @@ private:
     stats::StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
     InvokeResults invokes_;
-    std::uint32_t idle_turns_ = 0;
+    std::uint32_t idle_polls_ = 0;
     std::uint32_t losses_seen_ = 0;
     Meeting meeting_;
     std::optional<NodeId> lost_;  // the first of them
     bool is_socket_lost_ = false;
     bool is_dirty_ = true;
-    bool has_moved_ = true;  // in the last turn, which may have left work for the next
+    bool has_moved_ = true;  // in the last poll, which may have left work for the next
     std::atomic<bool> has_ended_{false};
     std::atomic<Time> deadline_{0};
 };

@@ -41,7 +41,7 @@ public:
     virtual void publish_stats() noexcept = 0;
     [[nodiscard]] virtual std::string security_name() const = 0;
 
-    // From now on turn() brings these meetings to the other nodes, whose gateways all do. Must outlive the gateway. A node
+    // From now on poll() brings these meetings to the other nodes, whose gateways all do. Must outlive the gateway. A node
     // that has been met and is silent is not given up while all that is under way is a meeting: its rank may be stopped.
     virtual void carry_meetings(node::OwnMeetings& meetings) = 0;
 

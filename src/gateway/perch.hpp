@@ -17,15 +17,15 @@ class Perch {
 public:
     static constexpr datagram::Time busy_ns =
         2'000'000;                                      // after so long without a sleep it is busy
-    static constexpr datagram::Time late_ns = 500'000;  // between two turns: a time slice was lost
+    static constexpr datagram::Time late_ns = 500'000;  // between two polls: a time slice was lost
     static constexpr datagram::Time free_min_ns = 50'000'000;
     static constexpr datagram::Time free_max_ns = 200'000'000;
-    static constexpr datagram::Time long_stay_ns = 1'000'000'000;  // the one late turn was chance
+    static constexpr datagram::Time long_stay_ns = 1'000'000'000;  // the one late poll was chance
 
     //   is_shared   whether there are other gateways on this machine
     explicit Perch(bool is_shared) noexcept : is_shared_(is_shared) {}
 
-    // After each turn; whether to stay until the next one.
+    // After each poll; whether to stay until the next one.
     [[nodiscard]] bool stays(datagram::Time now) noexcept {
         if (!is_shared_) return false;
         const datagram::Time gap = now - latest_;

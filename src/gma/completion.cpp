@@ -173,6 +173,12 @@ node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_
     return attend(condition, Deadline(timeout_ns));
 }
 
+void Completion::leave_for_long() noexcept {
+    ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
+    stay.rest();
+    service_.take_over();
+}
+
 void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
     CommandsEnd end(commands_, number, call);
     attend(end);
@@ -182,10 +188,10 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
 //   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
     node::Door& door = member_.slot().door;
-    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it turns the
+    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
     // mailbox itself: else mail for which it was rung would stay unread.
     std::optional<Attending> attending;
-    if (progress_.manner().may_program_turn) {
+    if (progress_.manner().may_program_poll) {
         attending.emplace(progress_.attendance(), service_);
     }
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);

@@ -40,6 +40,9 @@ public:
     // Waits until a condition holds; the thread works meanwhile as one that waits for commands does. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 
+    // The thread is about to sleep outside the library until the bell of its process is rung: the service thread does all work from now on.
+    void leave_for_long() noexcept;
+
     // Counts the failures of a handle's prefix as reported; returns how many there were.
     std::uint64_t drop_failures(Handle handle);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The right to drive the forwarder and the link (to call their turn()). One thread of the process has it at a time, and nobody
+// The right to drive the forwarder and the link (to call their poll()). One thread of the process has it at a time, and nobody
 // waits for it. A thread that finds it taken goes away, perhaps to sleep, although mail may have come after the holder
 // looked. So the holder learns, when it gives the right back, that another thread wanted it, and wakes the sleepers. It is a
 // token and not a lock: it is never held over a sleep. Any thread. When the holder dies, its process has died.

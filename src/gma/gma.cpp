@@ -23,7 +23,7 @@ remote::LinkTraits traits_of(const remote::Link* link) noexcept {
     return link != nullptr ? link->traits() : remote::LinkTraits{};
 }
 
-bool may_program_turn(const base::Config& config) noexcept {
+bool may_program_poll(const base::Config& config) noexcept {
     return config.is_bypass_on && config.intranode != IntraNode::udp &&
            config.mailbox == base::MailboxKind::mpsc;
 }
@@ -91,7 +91,7 @@ base::Status Gma::open_parts(Opened& opened,
                           space.segment().slot(origin).rank.load(std::memory_order_relaxed));
         });
     }
-    if (traits_of(surroundings.link).is_turned_here) {
+    if (traits_of(surroundings.link).is_polled_here) {
         auto wait = os::ArmedWait::create(surroundings.link->traits().wait_fds);
         if (!wait.is_ok()) {
             return std::move(wait).failure().within("making the wake-up of the service thread");
@@ -134,13 +134,13 @@ Gma::Gma(node::Member& member,
               *opened_.space,
               member.slot(),
               {.link = surroundings.link,
-               .is_turned_here = traits_of(surroundings.link).is_turned_here,
+               .is_polled_here = traits_of(surroundings.link).is_polled_here,
                .is_peer_served = traits_of(surroundings.link).is_peer_served,
-               .may_program_turn = may_program_turn(config),
+               .may_program_poll = may_program_poll(config),
                .trace = opened_.trace.get()}),
       service_sleep_(*opened_.port,
                      std::move(opened_.wait),
-                     traits_of(surroundings.link).is_turned_here ? surroundings.link : nullptr,
+                     traits_of(surroundings.link).is_polled_here ? surroundings.link : nullptr,
                      node::service_nap_max_ns(node::load_of(member.segment(), 1))),
       progress_(member,
                 commands_,
@@ -150,8 +150,8 @@ Gma::Gma(node::Member& member,
                 remote_,
                 service_sleep_,
                 {.may_program_run = config.is_bypass_on,
-                 .may_program_turn = may_program_turn(config),
-                 .is_link_turned_here = traits_of(surroundings.link).is_turned_here,
+                 .may_program_poll = may_program_poll(config),
+                 .is_link_polled_here = traits_of(surroundings.link).is_polled_here,
                  .look_cost = traits_of(surroundings.link).look_cost}),
       service_(progress_, service_sleep_, hazards, fast.marks, member.slot()),
       completion_(member, commands_, progress_, service_, service_sleep_),
@@ -204,7 +204,7 @@ base::Status Gma::begin() {
     // gateway is in this process, it serves all nodes.
     const Progress::Manner& manner = progress_.manner();
     const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
-                                !manner.is_link_turned_here;
+                                !manner.is_link_polled_here;
     return can_do_without ? base::Status() : service_.ensure();
 }
 

@@ -196,6 +196,9 @@ public:
     // Waits until everything issued has ended. Returns the failures that were not yet reported, which count as reported now.
     [[nodiscard]] node::Unreported finish_all();
 
+    // Completion::leave_for_long.
+    void leave_for_long() noexcept { completion_.leave_for_long(); }
+
     // Counts the failures of a handle's prefix as reported.
     void drop_failures(Handle handle) { (void)completion_.drop_failures(handle); }
 
@@ -221,7 +224,7 @@ public:
 
     [[nodiscard]] Traffic traffic() const;
 
-    // Turns the link once, for a thread that waits for other nodes outside of gma. true when something moved.
+    // Polls the link once, for a thread that waits for other nodes outside of gma. true when something moved.
     bool help() { return progress_.help(); }
 
     [[nodiscard]] ServiceSleep& service_sleep() noexcept { return service_sleep_; }

@@ -24,7 +24,7 @@ Issuer::Issuer(const Parts& parts,
       rank_(rank),
       may_attach_(parts.routes.may_attach()),
       may_program_run_(parts.progress.manner().may_program_run),
-      is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
+      is_link_polled_here_(parts.progress.manner().is_link_polled_here) {}
 
 // A copy that is sure to be run by attach and whose order is satisfied.
 Handle Issuer::issue_attach(const Command& command, Handle order) {
@@ -62,7 +62,7 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
 }
 
 // A copy with an end on another node, whose order is satisfied, where the gateway is in this process. What is alone under
-// way leaves at once. More is collected: it leaves with the next turn of anybody, and somebody turns when an answer
+// way leaves at once. More is collected: it leaves with the next poll of anybody, and somebody polls when an answer
 // comes, at the latest after a nap of the service thread. An end that is bad is found out where it is used.
 Handle Issuer::issue_remote(GlobalAddress target,
                             GlobalAddress source,
@@ -107,7 +107,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
             return end_invoke(call, code);
         }
     }
-    if (is_due && is_link_turned_here_ && !is_here) {
+    if (is_due && is_link_polled_here_ && !is_here) {
         const Handle handle = issue_to_link(parts_.invokes.command_of(call), &call);
         if (handle != handle_null) [[likely]] {
             return handle;
@@ -122,7 +122,7 @@ Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
                                   : fail(parts_.invokes.failure_of(call, code));
 }
 
-// As issue_remote(): what is alone under way leaves at once, and more leaves together with the next turn.
+// As issue_remote(): what is alone under way leaves at once, and more leaves together with the next poll.
 Handle Issuer::issue_to_link(Command command, const Invocation* call) {
     if (!parts_.progress.is_job_whole()) {
         return handle_null;
@@ -283,8 +283,8 @@ Handle Issuer::queue(Queued queued, Route route) {
     }
     Progress& progress = parts_.progress;
     const bool has_message = parts_.mailbox.has_work() || parts_.remote.has_work();
-    if (has_message && progress.manner().may_program_turn) {
-        if (progress.turn(Caller::passer_by)) {  // the message leaves now, whoever waits later
+    if (has_message && progress.manner().may_program_poll) {
+        if (progress.poll(Caller::passer_by)) {  // the message leaves now, whoever waits later
             progress.tell_waiters(Caller::passer_by);
         }
     }

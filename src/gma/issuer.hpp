@@ -54,13 +54,13 @@ public:
            const base::Config& config,
            std::uint32_t rank) noexcept;
 
-    // Issues a command. A bad command gives a failed handle. Where the link is turned here the rank is alone on its node: there
+    // Issues a command. A bad command gives a failed handle. Where the link is polled here the rank is alone on its node: there
     // is no other process to attach to.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
-        if (is_link_turned_here_ && command.is_copy()) {
+        if (is_link_polled_here_ && command.is_copy()) {
             return issue_copy(command.target, command.source, command.bytes, order);
         }
-        const Handle handle = is_link_turned_here_ ? handle_null : issue_attach(command, order);
+        const Handle handle = is_link_polled_here_ ? handle_null : issue_attach(command, order);
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
@@ -69,14 +69,14 @@ public:
                                              GlobalAddress source,
                                              std::uint64_t bytes,
                                              Handle order) {
-        if (is_link_turned_here_) {
+        if (is_link_polled_here_) {
             const Handle handle = issue_remote(target, source, bytes, order);
             if (handle != handle_null) [[likely]] {
                 return handle;
             }
         }
         const Command command{memory::Operation::copy, 0, target, source, bytes, 0, 0};
-        const Handle handle = is_link_turned_here_ ? handle_null : issue_attach(command, order);
+        const Handle handle = is_link_polled_here_ ? handle_null : issue_attach(command, order);
         return handle != handle_null ? handle : issue_long(command, order);
     }
 
@@ -108,7 +108,7 @@ public:
     Handle queue(Queued queued, Route route);
 
     // Gives a command with an address on another node a number, and hands it to the link with what else was collected. Only where
-    // the link is turned here. handle_null: it must be queued, and nothing was done.
+    // the link is polled here. handle_null: it must be queued, and nothing was done.
     //   command  its order is satisfied, by Marks::order_floor loaded with acquire; this is not checked here
     //   call     for which the command stands; nullptr: it is no invoke
     Handle issue_to_link(Command command, const Invocation* call);
@@ -138,7 +138,7 @@ private:
     std::uint32_t rank_;
     bool may_attach_;
     bool may_program_run_;  // threads other than the service thread run commands
-    bool is_link_turned_here_;
+    bool is_link_polled_here_;
 };
 
 }  // namespace acp::gma

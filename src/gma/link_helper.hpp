@@ -15,7 +15,7 @@ namespace acp::gma {
 
 class LinkHelper final : public node::Helper {
 public:
-    // From when it is open until before it is closed; nullptr, as at first: there is nothing to turn.
+    // From when it is open until before it is closed; nullptr, as at first: there is nothing to poll.
     void set_gma(Gma* gma) noexcept { gma_ = gma; }
 
     void enter() override {
@@ -24,7 +24,7 @@ public:
         }
     }
 
-    bool turn() override { return gma_ != nullptr && gma_->help(); }
+    bool poll() override { return gma_ != nullptr && gma_->help(); }
 
     void rest() override {
         if (stay_) stay_->rest();

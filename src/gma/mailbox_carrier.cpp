@@ -21,8 +21,8 @@ std::uint32_t MailboxCarrier::hand_over() {
     return static_cast<std::uint32_t>(count);
 }
 
-std::uint32_t MailboxCarrier::turn() {
-    const std::uint32_t done = forwarder_.turn();
+std::uint32_t MailboxCarrier::poll() {
+    const std::uint32_t done = forwarder_.poll();
     if (forwarder_.has_backlog()) {
         has_work_.store(true, std::memory_order_relaxed);
     }

@@ -45,14 +45,14 @@ public:
     // Whether mail has come. Any thread.
     [[nodiscard]] bool has_mail() const { return port_.has_mail(); }
 
-    // Whether what waits here has found room, so that a turn would do something.
+    // Whether what waits here has found room, so that a poll would do something.
     [[nodiscard]] bool can_go_on() const noexcept { return forwarder_.has_work(); }
 
     // Hands over what was appended; returns how many. With the lock of Commands.
     std::uint32_t hand_over();
 
     // One round of the mail. Returns the number of things done. Without the lock.
-    std::uint32_t turn();
+    std::uint32_t poll();
 
     [[nodiscard]] bool has_ends() noexcept { return !forwarder_.ended().empty(); }
 

@@ -29,7 +29,7 @@ PointerIssuer::PointerIssuer(Issuer& issuer,
       space_(space),
       at_once_bytes_max_(config.inline_bytes_max),
       may_run_at_once_(parts.progress.manner().may_program_run && !parts.mover.is_tracing()),
-      is_link_turned_here_(parts.progress.manner().is_link_turned_here) {}
+      is_link_polled_here_(parts.progress.manner().is_link_polled_here) {}
 
 Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
     const os::CancellationHold cancellation;  // it may wait for room
@@ -172,7 +172,7 @@ Handle PointerIssuer::issue_queued(const Command& command, const Command* second
     }
     // acquire: as in run_at_once()
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
-    if (is_due && second == nullptr && route == Route::remote && is_link_turned_here_) {
+    if (is_due && second == nullptr && route == Route::remote && is_link_polled_here_) {
         const Handle handle = issuer_.issue_to_link(command, nullptr);
         if (handle != handle_null) [[likely]] {
             return handle;

@@ -71,7 +71,7 @@ private:
     const local::Space& space_;
     std::uint64_t at_once_bytes_max_;
     bool may_run_at_once_;
-    bool is_link_turned_here_;
+    bool is_link_polled_here_;
 };
 
 }  // namespace acp::gma

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace acp::gma {
 
@@ -87,7 +88,17 @@ public:
             --works_to_believe_;
         }
         visits_at_work_ = visits;
-        note_absence(now);
+        if (!std::exchange(has_come_in_absence_, false) && !is_long_absence(now)) return;
+        is_listened_.store(false, std::memory_order_relaxed);
+        to_listen_.store(absences_to_listen, std::memory_order_relaxed);
+    }
+
+    // Called by the service thread, which has been woken. A program that polls its own memory may call the library as soon as bytes
+    // are in place, before the service thread calls note_work(), and that call ends the absence. So what the absence was
+    // like is noted now, and counts if the service thread finds work.
+    //   is_by_datagram  something has come
+    void note_wake(bool is_by_datagram, std::uint64_t now) noexcept {
+        has_come_in_absence_ = is_by_datagram && is_long_absence(now);
     }
 
     // Asked by the service thread, which has nothing to do: whether the program runs outside the library, and must run
@@ -106,14 +117,10 @@ public:
     }
 
 private:
-    // Counts an absence in which nobody has come for longer than a short one since the service thread was told to listen.
-    void note_absence(std::uint64_t now) noexcept {
-        if (!is_listened_.load(std::memory_order_relaxed) ||
-            now - left_at_.load(std::memory_order_relaxed) <= short_absence_ticks_) {
-            return;
-        }
-        is_listened_.store(false, std::memory_order_relaxed);
-        to_listen_.store(absences_to_listen, std::memory_order_relaxed);
+    // Whether nobody has come for longer than a short absence since the service thread was told to listen.
+    [[nodiscard]] bool is_long_absence(std::uint64_t now) const noexcept {
+        return is_listened_.load(std::memory_order_relaxed) &&
+               now - left_at_.load(std::memory_order_relaxed) > short_absence_ticks_;
     }
 
     std::uint64_t short_absence_ticks_;
@@ -129,6 +136,7 @@ private:
     // The service thread's own:
     std::uint32_t works_to_believe_ = 0;
     std::uint32_t visits_at_work_ = 0;
+    bool has_come_in_absence_ = false;
 };
 
 }  // namespace acp::gma

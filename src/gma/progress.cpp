@@ -30,7 +30,7 @@ Progress::Progress(node::Member& member,
       attendance_(member.slot().door),
       is_death_noted_(node::slots_of(member.segment().shape())),
       service_waiter_(member.segment(), threads_per_rank, manner.look_cost) {
-    ACP_ASSERT(manner.may_program_run || !manner.may_program_turn);
+    ACP_ASSERT(manner.may_program_run || !manner.may_program_poll);
 }
 
 bool Progress::work(Caller caller) {
@@ -39,13 +39,13 @@ bool Progress::work(Caller caller) {
     if (caller == Caller::service || manner_.may_program_run) {
         has_done = run_jobs(caller) || has_done;
     }
-    if (caller == Caller::service || manner_.may_program_turn) {
-        has_done = turn(caller) || has_done;
+    if (caller == Caller::service || manner_.may_program_poll) {
+        has_done = poll(caller) || has_done;
     }
     if (caller == Caller::passer_by) leave_rest();
     if (has_done) {
         tell_waiters(caller);
-        if (manner_.is_link_turned_here) {
+        if (manner_.is_link_polled_here) {
             // The other side may answer soon: who looks for that, looks longer before it sleeps.
             (caller == Caller::service ? service_waiter_ : member_.waiter()).note_progress();
         }
@@ -90,7 +90,7 @@ void Progress::give(std::uint64_t number, Route route) {
     }
 }
 
-bool Progress::turn(Caller caller) {
+bool Progress::poll(Caller caller) {
     if (!mailbox_.has_work() && !mailbox_.has_mail() && !remote_.has_news()) {
         return false;
     }
@@ -99,26 +99,26 @@ bool Progress::turn(Caller caller) {
         return false;
     }
     const os::CancellationHold cancellation;
-    std::uint32_t done = turn_mailbox();
-    done += turn_remote();
+    std::uint32_t done = poll_mailbox();
+    done += poll_remote();
     // With the role: it has one writer at a time.
-    if (caller != Caller::service) service_sleep_.note_turn(done != 0);
+    if (caller != Caller::service) service_sleep_.note_poll(done != 0);
     const bool is_wanted = hold.give();
     if (is_wanted && caller == Caller::passer_by) {
-        wake_worker();  // who wanted to turn may sleep by now, and this thread will not look again
+        wake_worker();  // who wanted to poll may sleep by now, and this thread will not look again
     }
     return is_wanted || done != 0;
 }
 
-std::uint32_t Progress::turn_mailbox() {
+std::uint32_t Progress::poll_mailbox() {
     std::uint32_t done = 0;
-    // relaxed: append() sets it under the lock, and its caller then turns or wakes a thread: that turn finds what is missed here
+    // relaxed: append() sets it under the lock, and its caller then polls or wakes a thread: that poll finds what is missed here
     if (mailbox_.has_work()) {
         const std::scoped_lock lock(commands_.mutex);
         done += mailbox_.hand_over();
         give_out_ready();
     }
-    done += mailbox_.turn();
+    done += mailbox_.poll();
     if (mailbox_.has_ends()) {
         const std::scoped_lock lock(commands_.mutex);
         done += mailbox_.end_commands();
@@ -127,12 +127,12 @@ std::uint32_t Progress::turn_mailbox() {
     return done;
 }
 
-std::uint32_t Progress::turn_remote() {
+std::uint32_t Progress::poll_remote() {
     if (!remote_.has_link()) {
         return 0;
     }
     std::uint32_t done = remote_.has_collected() ? hand_to_remote() : 0;
-    if (!remote_.turn()) {
+    if (!remote_.poll()) {
         return done;
     }
     ++done;
@@ -168,16 +168,16 @@ void Progress::send_collected(bool is_ahead) {
     // Where something is under way, many commands were collected since the last time. Only the holder may ask.
     const bool is_for_all = hold && !is_ahead && !remote_.is_quiet();
     const ServiceSleep::Stay stay(service_sleep_, is_for_all ? Kind::busy : Kind::moment);
-    if (!hold) {  // another thread turns the link, and may have looked already
+    if (!hold) {  // another thread polls the link, and may have looked already
         remote_.leave_to_others();
         wake_worker();
         return;
     }
     // Where nothing was under way no answer can have come: then the sockets need not be read.
-    const std::uint32_t done = is_for_all ? turn_remote() : hand_to_remote();
-    service_sleep_.note_turn(true);  // commands were submitted, so the link may be due earlier
+    const std::uint32_t done = is_for_all ? poll_remote() : hand_to_remote();
+    service_sleep_.note_poll(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
-    if (is_wanted) wake_worker();  // as in turn()
+    if (is_wanted) wake_worker();  // as in poll()
     leave_rest();
     if (is_wanted || done != 0) {
         tell_waiters(Caller::passer_by);
@@ -190,7 +190,7 @@ void Progress::update_service_wish() {
 }
 
 bool Progress::help() {
-    const bool has_moved = turn(Caller::passer_by);
+    const bool has_moved = poll(Caller::passer_by);
     leave_rest();
     if (has_moved) {
         tell_waiters(Caller::passer_by);
@@ -260,7 +260,7 @@ void Progress::tell_waiters(Caller caller) {
     // the waiter, which looks after it was counted, sees what was done. Unsigned: while the waiters are doubted the number
     // has wrapped and is large, so they are rung.
     const std::uint32_t itself = caller == Caller::waiter ? 1 : 0;
-    if (caller == Caller::service || !manner_.may_program_turn ||
+    if (caller == Caller::service || !manner_.may_program_poll ||
         door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
         node::ring_bell(door.waiter_bell);
     }
@@ -271,7 +271,7 @@ bool Progress::may_service_sleep() {
     if (deaths != deaths_seen_.load(std::memory_order_relaxed)) {
         return false;
     }
-    const bool is_attended = !manner_.is_link_turned_here && attendance_.is_attended();
+    const bool is_attended = !manner_.is_link_polled_here && attendance_.is_attended();
     // seq_cst: the sleep was announced before; partner: append() of the carriers, after which wake_worker() looks who sleeps
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides which thread of a process works on its commands, and which sleeping thread is woken when there is work. A thread that
 // waits, one that issues a command, and the service thread do the same work as far as Manner allows: they note deaths, run jobs
-// (commands that this process runs itself), and turn the mailbox and the link. To turn one is to call its turn(), which sends
+// (commands that this process runs itself), and poll the mailbox and the link. To poll one is to call its poll(), which sends
 // and receives once. Only one thread at a time may do that, the driver (gma/driver_role.hpp); a thread that finds the role taken
 // goes on without it. A thread that has done something wakes the threads that wait. This class calls JobRunner, MailboxCarrier
 // and RemoteCarrier; none of them calls it. Any thread.
@@ -33,17 +33,17 @@ enum class Caller { waiter, passer_by, service };
 
 class Progress {
 public:
-    // What threads of the program may do themselves; the service thread may do everything. may_program_turn implies
+    // What threads of the program may do themselves; the service thread may do everything. may_program_poll implies
     // may_program_run.
     struct Manner {
         // They run jobs (ACP_BYPASS=on).
         bool may_program_run = true;
-        // They turn the mailbox and the link, and are counted in the door while they wait (ACP_BYPASS=on, ACP_INTRANODE is not
-        // udp, and ACP_MAILBOX is mpsc). False: they turn only in send_collected() and help(), and are not counted.
-        bool may_program_turn = true;
+        // They poll the mailbox and the link, and are counted in the door while they wait (ACP_BYPASS=on, ACP_INTRANODE is not
+        // udp, and ACP_MAILBOX is mpsc). False: they poll only in send_collected() and help(), and are not counted.
+        bool may_program_poll = true;
 
         // Copied from the link's LinkTraits.
-        bool is_link_turned_here = false;
+        bool is_link_polled_here = false;
         node::LookCost look_cost = node::LookCost::cheap;
     };
 
@@ -62,7 +62,7 @@ public:
     // Whether jobs wait to be run. With the lock.
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
-    // Does once whatever can be done now: notes deaths, runs jobs, turns. A passer-by runs no long job, and wakes another thread
+    // Does once whatever can be done now: notes deaths, runs jobs, polls. A passer-by runs no long job, and wakes another thread
     // for what it leaves undone. True when something was done, or when another thread asked for the driver's role meanwhile: then
     // this call has woken the threads that wait, and a caller that waits must call again before it sleeps.
     bool work(Caller caller);
@@ -77,26 +77,26 @@ public:
         return give_out_ready();
     }
 
-    // Takes the driver's role, and turns the mailbox and the link once. Does nothing if there is nothing to do, or if another
+    // Takes the driver's role, and polls the mailbox and the link once. Does nothing if there is nothing to do, or if another
     // thread has the role. True when something was done, or when another thread asked for the role meanwhile: the caller then
     // calls tell_waiters().
-    bool turn(Caller caller);
+    bool poll(Caller caller);
 
     // Calls run_some() if there are jobs; for a passer-by only if the next one is short. True when some were run: the caller then
     // calls tell_waiters().
     bool run_jobs(Caller caller);
 
     // Called after RemoteCarrier::collect(): hands the collected commands to the link, and takes in the ends of others. If another
-    // thread is the driver the next turn does both, and this call wakes a thread for it.
+    // thread is the driver the next poll does both, and this call wakes a thread for it.
     //   is_ahead  called after collect_ahead(): there is one command, and no ends are taken in
     void send_collected(bool is_ahead = false);
 
-    // Gives a ready command to the carrier of its route, which is not Route::none. With the lock; then the caller turns, or wakes a
+    // Gives a ready command to the carrier of its route, which is not Route::none. With the lock; then the caller polls, or wakes a
     // thread that does (wake_worker(), leave_rest()).
     void give(std::uint64_t number, Route route);
 
     // Tells the link whether the gateway must ring the service thread when a command ends. With the lock, after commands were
-    // queued, handed to the link, or ended by it. Not needed after run_some() or turn_mailbox(): a command that these make ready
+    // queued, handed to the link, or ended by it. Not needed after run_some() or poll_mailbox(): a command that these make ready
     // for the link was waiting for its order before, and while any command waits the link has been told to ring.
     void update_service_wish();
 
@@ -108,7 +108,7 @@ public:
     // Wakes the threads that wait, so that each looks whether its command has ended. Called after the end was stored.
     void tell_waiters(Caller caller);
 
-    // Turns once on behalf of a thread that waits in a barrier, and wakes the threads that wait. Returns what turn() does.
+    // Polls once on behalf of a thread that waits in a barrier, and wakes the threads that wait. Returns what poll() does.
     bool help();
 
     // Three functions ask whether work is left; they differ in what counts. Whoever sends mail (a message to this process) or
@@ -138,7 +138,7 @@ public:
     }
 
     // Whether a thread is the driver; the answer may be out of date at once.
-    [[nodiscard]] bool is_turning() const noexcept { return driver_.is_held(); }
+    [[nodiscard]] bool is_polling() const noexcept { return driver_.is_held(); }
 
     // Counts the threads of this process that wait.
     [[nodiscard]] Attendance& attendance() noexcept { return attendance_; }
@@ -148,8 +148,8 @@ public:
 private:
     bool note_deaths();
     bool give_out_ready();
-    std::uint32_t turn_mailbox();    // driver_ held
-    std::uint32_t turn_remote();     // driver_ held
+    std::uint32_t poll_mailbox();    // driver_ held
+    std::uint32_t poll_remote();     // driver_ held
     std::uint32_t hand_to_remote();  // driver_ held
     [[nodiscard]] bool can_mailbox_go_on();
 
@@ -162,8 +162,8 @@ private:
     ServiceSleep& service_sleep_;
     Manner manner_;
     Attendance attendance_;
-    // Its holder turns the mailbox and the link, and must not be cancelled (pthread_cancel) meanwhile. Most calls of the API hold
-    // cancellation off as a whole (api/boundary.hpp); turn() and send_collected() do so for the calls that do not.
+    // Its holder polls the mailbox and the link, and must not be cancelled (pthread_cancel) meanwhile. Most calls of the API hold
+    // cancellation off as a whole (api/boundary.hpp); poll() and send_collected() do so for the calls that do not.
     DriverRole<> driver_;
     // The value of ControlBlock::deaths up to which this process has acted. Writer: the driver.
     std::atomic<std::uint32_t> deaths_seen_{0};

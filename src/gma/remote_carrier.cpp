@@ -27,7 +27,7 @@ RemoteCarrier::RemoteCarrier(Commands& commands,
 }
 
 bool RemoteCarrier::has_news() const noexcept {
-    return link_ != nullptr && (manner_.is_turned_here ||
+    return link_ != nullptr && (manner_.is_polled_here ||
                                 has_work_.load(std::memory_order_relaxed) || link_->has_news());
 }
 
@@ -36,7 +36,7 @@ bool RemoteCarrier::has_task() const noexcept {
         return false;
     }
     const bool is_heard =
-        manner_.is_turned_here || is_service_wanted_.load(std::memory_order_seq_cst);
+        manner_.is_polled_here || is_service_wanted_.load(std::memory_order_seq_cst);
     return has_work_.load(std::memory_order_seq_cst) || (is_heard && link_->has_news());
 }
 
@@ -63,7 +63,7 @@ bool RemoteCarrier::is_put_to(const Command& command,
 
 bool RemoteCarrier::collect_ahead(std::uint64_t number, Handle order) noexcept {
     const CommandQueue& queue = commands_.queue;
-    if (!manner_.is_turned_here || !manner_.is_peer_served || ahead_count_ == ahead_max ||
+    if (!manner_.is_polled_here || !manner_.is_peer_served || ahead_count_ == ahead_max ||
         routes_.is_gateway_dead()) {
         return false;
     }
@@ -169,9 +169,9 @@ std::uint64_t RemoteCarrier::fail_collected() {
     return failed;
 }
 
-bool RemoteCarrier::turn() {
+bool RemoteCarrier::poll() {
     ended_.clear();
-    return link_->turn(ended_);
+    return link_->poll(ended_);
 }
 
 std::uint32_t RemoteCarrier::end_commands() {
@@ -215,7 +215,7 @@ bool RemoteCarrier::update_service_wish() noexcept {
         return false;
     }
     const bool is_wanted =
-        !manner_.may_program_turn || commands_.queue.waiting() != 0 || !collected_.is_empty();
+        !manner_.may_program_poll || commands_.queue.waiting() != 0 || !collected_.is_empty();
     if (is_wanted == is_service_wanted_.load(std::memory_order_relaxed)) {
         return false;
     }

@@ -25,10 +25,10 @@ public:
     // The link, and how this process uses it.
     struct Manner {
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
-        bool is_turned_here = false;   // as LinkTraits says
+        bool is_polled_here = false;   // as LinkTraits says
         bool is_peer_served = false;   // as LinkTraits says
         // Threads that wait take in what has ended; off: the service thread does always.
-        bool may_program_turn = true;
+        bool may_program_poll = true;
         Trace* trace = nullptr;  // hears of each command; nullptr: there is none
     };
 
@@ -52,7 +52,7 @@ public:
         has_work_.store(true, std::memory_order_seq_cst);
     }
 
-    // Appends a command that the next turn may hand over. True: the caller must hand over now, since nothing is under way,
+    // Appends a command that the next poll may hand over. True: the caller must hand over now, since nothing is under way,
     // or collected_max commands wait. With the lock; any thread.
     [[nodiscard]] bool collect(std::uint64_t number) noexcept {
         note_kind(number);
@@ -62,22 +62,22 @@ public:
     }
 
     // A copy was admitted with this order, which is not satisfied yet. Where it is a short put behind a few others to the same
-    // process, the next turn hands it over before these have ended, and the node of that process sees to the order (ORD-66).
+    // process, the next poll hands it over before these have ended, and the node of that process sees to the order (ORD-66).
     // True: the caller must hand over now. With the lock; any thread.
     [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
-    // The caller did not get the driver's role: the next turn hands over what was collected. Any thread.
+    // The caller did not get the driver's role: the next poll hands over what was collected. Any thread.
     void leave_to_others() noexcept {
         has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::may_service_sleep()
     }
 
-    // Whether commands wait that must be handed over by the next turn; those that were only collected may wait for more.
+    // Whether commands wait that must be handed over by the next poll; those that were only collected may wait for more.
     // Any thread.
     [[nodiscard]] bool has_work() const noexcept {
         return has_work_.load(std::memory_order_relaxed);
     }
 
-    // Whether a turn may find something. Any thread.
+    // Whether a poll may find something. Any thread.
     [[nodiscard]] bool has_news() const noexcept;
 
     // Whether the service thread must not sleep. Else what has ended waits for the next call. Any thread.
@@ -88,7 +88,7 @@ public:
 
     // Whether commands were appended or collected since the last hand_over().
     [[nodiscard]] bool has_collected() const noexcept {
-        // relaxed: who queues one sets this under the lock, then turns or wakes somebody: it may be missed here
+        // relaxed: who queues one sets this under the lock, then polls or wakes somebody: it may be missed here
         return has_work_.load(std::memory_order_relaxed) || is_fed_.load(std::memory_order_relaxed);
     }
 
@@ -98,8 +98,8 @@ public:
 
     void flush() { link_->flush(); }
 
-    // Turns the link. True when something moved. Without the lock.
-    bool turn();
+    // Polls the link. True when something moved. Without the lock.
+    bool poll();
 
     [[nodiscard]] bool has_ends() const noexcept { return !ended_.empty(); }
 
@@ -121,7 +121,7 @@ private:
         has_invokes_ = has_invokes_ || commands_.queue.command(number).is_invoke();
     }
 
-    static constexpr std::uint32_t collected_max = 256;  // copies between two turns of the link
+    static constexpr std::uint32_t collected_max = 256;  // copies between two polls of the link
     static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
     static constexpr std::size_t handed_at_once_max = 64;
 
@@ -161,8 +161,8 @@ private:
     std::array<Ahead, ahead_max> ahead_{};  // guarded by the lock
     std::size_t ahead_count_ = 0;
     bool has_invokes_ = false;           // some of collected_ may be invokes; guarded by the lock
-    std::atomic<bool> has_work_{false};  // the next turn must hand collected_ over
-    std::atomic<bool> is_fed_{false};    // a turn may hand collected_ over
+    std::atomic<bool> has_work_{false};  // the next poll must hand collected_ over
+    std::atomic<bool> is_fed_{false};    // a poll may hand collected_ over
     std::uint64_t under_way_ = 0;        // commands the link has; written with both locks
     std::atomic<bool> is_service_wanted_{false};  // written with the lock
 };

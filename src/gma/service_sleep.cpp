@@ -9,6 +9,14 @@
 
 namespace acp::gma {
 
+namespace {
+
+std::uint64_t after(std::int64_t duration_ns) noexcept {
+    return os::now_ns() + static_cast<std::uint64_t>(duration_ns);
+}
+
+}  // namespace
+
 ServiceSleep::ServiceSleep(local::Port& port,
                            std::optional<os::ArmedWait> armed,
                            remote::Link* link,
@@ -31,14 +39,14 @@ void ServiceSleep::wake() {
 bool ServiceSleep::wait(const std::function<bool()>& is_idle,
                         std::int64_t timeout_ns,
                         Depth depth,
-                        bool is_turned_now) {
+                        bool is_polled_now) {
     depth_.store(depth, std::memory_order_seq_cst);
     const std::uint32_t visits = presence_.visits();
     bool is_needed = true;
     if (link_ == nullptr) {
         port_.sleep_service(is_idle, timeout_ns);
     } else {
-        is_needed = sleep_on_link(is_idle, timeout_ns, is_turned_now);
+        is_needed = sleep_on_link(is_idle, timeout_ns, is_polled_now);
     }
     depth_.store(Depth::awake, std::memory_order_relaxed);
     works_ = 0;
@@ -46,18 +54,18 @@ bool ServiceSleep::wait(const std::function<bool()>& is_idle,
     return is_needed;
 }
 
-// Whether the service thread leaves the gateway to other threads for another nap: it does if they have turned the gateway since
+// Whether the service thread leaves the gateway to other threads for another nap: it does if they have polled the gateway since
 // the last one.
-bool ServiceSleep::is_trusted(bool is_turned_now) noexcept {
-    const bool is_trusted = is_stood_in_for(is_turned_now);
-    turns_seen_ = turns_.load(std::memory_order_relaxed);
+bool ServiceSleep::is_trusted(bool is_polled_now) noexcept {
+    const bool is_trusted = is_stood_in_for(is_polled_now);
+    polls_seen_ = polls_.load(std::memory_order_relaxed);
     return is_trusted;
 }
 
 bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
                                  std::int64_t timeout_ns,
-                                 bool is_turned_now) {
-    const bool is_trusting = is_trusted(is_turned_now);
+                                 bool is_polled_now) {
+    const bool is_trusting = is_trusted(is_polled_now);
     is_trusting_.store(is_trusting, std::memory_order_relaxed);
     // Announce the sleep first: a thread that leaves the library, or stores work for us, then sees it. seq_cst: this store comes
     // before the looks below; partners: wake(), leave()
@@ -66,22 +74,46 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
     // finds it before ~0 and wakes us. seq_cst: as above; partner: wake_in_time()
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
     nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns_) : nap_min_ns / 2;
-    const std::int64_t due_ns = is_trusting ? nap_ns_ : link_->timeout_ns();
-    const bool is_due_first = due_ns >= 0 && (timeout_ns < 0 || due_ns < timeout_ns);
-    const std::int64_t sleep_ns = is_due_first ? due_ns : timeout_ns;
-    if (sleep_ns >= 0) {
-        until_ns_.store(os::now_ns() + static_cast<std::uint64_t>(sleep_ns),
-                        std::memory_order_seq_cst);
-    }
+    (void)move_end(is_trusting ? after(nap_ns_) : link_->deadline_ns());
+    if (timeout_ns >= 0) (void)move_end(after(timeout_ns));
     // Other threads have done the work for more than one nap: the kernel need not note datagrams for this thread.
     settle(is_trusting && nap_ns_ > nap_min_ns);
-    const bool has_fired = is_idle() && armed_->wait(sleep_ns);
+    const bool has_fired = is_idle() && sleep_to_end() == os::ArmedWait::End::descriptor;
     is_asleep_.store(false, std::memory_order_relaxed);
     if (has_fired) {
         is_armed_.store(false, std::memory_order_relaxed);
     }
+    presence_.note_wake(has_fired, os::ticks());
     return has_fired || !is_trusting_.load(std::memory_order_relaxed) ||
            !presence_.is_anybody_there();
+}
+
+// Sleeps until until_ns_. The timer may have been set for an earlier sleep, or another thread may have moved the end to an earlier
+// time after the timer was set.
+os::ArmedWait::End ServiceSleep::sleep_to_end() noexcept {
+    while (true) {
+        // seq_cst: wait() has noted before that the timer has fired; partner: end_by(), which moves the end, then looks at the timer
+        const std::uint64_t until_ns = until_ns_.load(std::memory_order_seq_cst);
+        if (os::now_ns() >= until_ns) return os::ArmedWait::End::timer;
+        armed_->wake_by(until_ns);
+        const os::ArmedWait::End end = armed_->wait();
+        if (end != os::ArmedWait::End::timer) return end;
+    }
+}
+
+// Moves the end of the sleep to an earlier time. False: it is as early.
+bool ServiceSleep::move_end(std::uint64_t at_ns) noexcept {
+    std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
+    while (at_ns < until_ns) {
+        if (until_ns_.compare_exchange_weak(until_ns, at_ns, std::memory_order_seq_cst))
+            return true;
+    }
+    return false;
+}
+
+// Ends the sleep at this time or earlier, without waking the service thread now.
+void ServiceSleep::end_by(std::uint64_t at_ns) noexcept {
+    if (move_end(at_ns)) armed_->wake_by(at_ns);
 }
 
 // Disarms the sockets if a thread stands in for the service thread, else arms them. Lock: the role settling_. is_armed_ is stored
@@ -110,13 +142,10 @@ void ServiceSleep::enter(Stay::Kind kind) {
         !is_armed_.load(std::memory_order_relaxed)) {
         return;
     }
-    // If the service thread wakes soon, it sees then whether this thread turns the gateway: disarm the sockets now. Else leave them
-    // armed: the first datagram wakes it, and from then on it takes naps and sees that too.
-    const std::uint64_t until_ns = until_ns_.load(std::memory_order_relaxed);
-    if (until_ns < os::now_ns() + near_ns) {
-        is_trusting_.store(true, std::memory_order_seq_cst);
-        settle();
-    }
+    // This thread polls the gateway from now on. The service thread wakes soon enough to see whether it does.
+    is_trusting_.store(true, std::memory_order_seq_cst);
+    settle();
+    end_by(after(nap_max_ns_));
 }
 
 void ServiceSleep::leave(bool is_for_long) {
@@ -147,22 +176,21 @@ void ServiceSleep::forget() {
     settle();  // for the thread that found the role taken
 }
 
-void ServiceSleep::note_turn(bool has_moved) {
+void ServiceSleep::note_poll(bool has_moved) {
     if (link_ == nullptr) {
         return;
     }
-    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     // While the sockets are not armed the threads in the library meet the gateway's deadlines themselves.
     if (has_moved && is_armed_.load(std::memory_order_relaxed)) wake_in_time();
 }
 
-// Wakes the service thread if the gateway's next deadline is earlier than the end of its sleep.
+// Ends the sleep of the service thread in time for the gateway's next deadline, without waking it now.
 void ServiceSleep::wake_in_time() {
-    // A seq_cst read-modify-write that changes nothing orders what the turn stored before this look. Partner: the exchange in
+    // A seq_cst read-modify-write that changes nothing orders what the poll stored before this look. Partner: the exchange in
     // sleep_on_link()
-    const std::uint64_t until_ns = until_ns_.fetch_add(0, std::memory_order_seq_cst);
-    const std::int64_t due_ns = link_->timeout_ns();
-    if (due_ns >= 0 && os::now_ns() + static_cast<std::uint64_t>(due_ns) < until_ns) wake();
+    until_ns_.fetch_add(0, std::memory_order_seq_cst);
+    end_by(link_->deadline_ns());
 }
 
 }  // namespace acp::gma

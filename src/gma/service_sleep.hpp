@@ -3,13 +3,13 @@
 // for it").
 // Gateway in another process: the service thread sleeps in its port, and mail wakes it.
 // Gateway in this process: it sleeps on the gateway's sockets (os/armed_wait.hpp). They are armed, so that a datagram wakes it,
-// only while no thread of the program turns the gateway: else each datagram would wake it to find the work done. The last
+// only while no thread of the program polls the gateway: else each datagram would wake it to find the work done. The last
 // such thread arms them when it leaves the library or goes to sleep. If the program is expected back at once
 // (gma/presence.hpp) it does not; then the service thread naps, and sees after the nap whether the program came back. A
-// thread in the library stands in for the service thread only as long as turns are counted from one nap to the next.
+// thread in the library stands in for the service thread only as long as polls are counted from one nap to the next.
 // Invariant: no wakeup is lost. Each side stores its own state, then loads the other's, both seq_cst; and whoever changes a state
 // calls settle(), which arms or disarms the sockets to match, one thread at a time (gma/driver_role.hpp).
-// Threads: wait(), note_work() and is_stood_in_for() the service thread; note_turn() the holder of the driver's role; the others
+// Threads: wait(), note_work() and is_stood_in_for() the service thread; note_poll() the holder of the driver's role; the others
 // any thread.
 // Tests: tests/unit/gma/service_sleep_test.cpp, gma_test.cpp, gma_remote_test.cpp.
 #pragma once
@@ -33,7 +33,7 @@ public:
     //   port   must outlive this
     //   armed  where the gateway is in this process: on its descriptors; else nothing
     //   link   to that gateway, must outlive this; nullptr when it is elsewhere
-    //   nap_max_ns  how long a nap lasts at most while others turn the gateway; at least nap_min_ns
+    //   nap_max_ns  how long a nap lasts at most while others poll the gateway; at least nap_min_ns
     ServiceSleep(local::Port& port,
                  std::optional<os::ArmedWait> armed,
                  remote::Link* link,
@@ -61,43 +61,43 @@ public:
         return depth == Depth::nap || depth == Depth::watchful;
     }
 
-    // The first nap while other threads turn the gateway. Each further one is twice as long, up to nap_max_ns, for the end of
+    // The first nap while other threads poll the gateway. Each further one is twice as long, up to nap_max_ns, for the end of
     // each takes 10 us of CPU from those threads.
     static constexpr std::int64_t nap_min_ns = 250'000;
 
     // Sleeps until woken, until mail or a datagram comes, or the timeout.
     //   is_idle  asked after the sleep was announced; false: there is no sleep
     //   depth    for which the caller has chosen timeout_ns
-    //   is_turned_now  whether another thread is turning the gateway at this moment
+    //   is_polled_now  whether another thread is polling the gateway at this moment
     // True when the service thread must look at everything; false: other threads do.
     bool wait(const std::function<bool()>& is_idle,
               std::int64_t timeout_ns,
               Depth depth,
-              bool is_turned_now);
+              bool is_polled_now);
 
-    // Where the gateway is in this process: whether other threads have turned it since the last sleep began, or one is inside a
-    // turn now, which is long where much is sent.
-    [[nodiscard]] bool is_stood_in_for(bool is_turned_now) const noexcept {
-        return is_turned_now || turns_seen_ != turns_.load(std::memory_order_relaxed);
+    // Where the gateway is in this process: whether other threads have polled it since the last sleep began, or one is inside a
+    // poll now, which is long where much is sent.
+    [[nodiscard]] bool is_stood_in_for(bool is_polled_now) const noexcept {
+        return is_polled_now || polls_seen_ != polls_.load(std::memory_order_relaxed);
     }
 
-    // After another thread, which holds the driver's role, has turned the gateway: wakes the service thread if the gateway's next
-    // deadline is earlier than the end of its sleep.
-    //   has_moved  whether the turn did something: only then the deadline can be earlier than before, and is compared
-    void note_turn(bool has_moved);
+    // After another thread, which holds the driver's role, has polled the gateway: ends the service thread's sleep in time for the
+    // gateway's next deadline.
+    //   has_moved  whether the poll did something: only then the deadline can be earlier than before, and is compared
+    void note_poll(bool has_moved);
 
     // The service thread has done some work.
     void note_work();
 
-    // Which threads of the program are in the library, where they can turn the gateway.
+    // Which threads of the program are in the library, where they can poll the gateway.
     [[nodiscard]] const Presence& presence() const noexcept { return presence_; }
 
     // Counts a thread of the program as being in the library, from the construction of this object to its destruction or rest().
     // Without effect where the gateway is in another process.
     class Stay {
     public:
-        // moment: it turns the gateway once. busy: the same, and it has been in the library many times since the last
-        // Stay. wait: it turns the gateway again and again.
+        // moment: it polls the gateway once. busy: the same, and it has been in the library many times since the last
+        // Stay. wait: it polls the gateway again and again.
         enum class Kind { moment, busy, wait };
 
         Stay(ServiceSleep& sleep, Kind kind) : sleep_(&sleep) { sleep.enter(kind); }
@@ -123,17 +123,18 @@ private:
     // After so many pieces of work without a sleep the service thread makes the kernel forget the sockets: to forget them and to
     // arm them again costs as much as the kernel takes to note the datagrams of so many pieces.
     static constexpr std::uint32_t works_to_forget = 32;
-    // A thread that enters the library is trusted at once, as in a nap, if the service thread's sleep ends so soon.
-    static constexpr std::uint64_t near_ns = 2'000'000;
 
     void enter(Stay::Kind kind);
     void leave(bool is_for_long);
     bool sleep_on_link(const std::function<bool()>& is_idle,
                        std::int64_t timeout_ns,
-                       bool is_turned_now);
-    [[nodiscard]] bool is_trusted(bool is_turned_now) noexcept;
+                       bool is_polled_now);
+    [[nodiscard]] bool is_trusted(bool is_polled_now) noexcept;
     void settle(bool may_forget = false);
     void forget();
+    os::ArmedWait::End sleep_to_end() noexcept;
+    [[nodiscard]] bool move_end(std::uint64_t at_ns) noexcept;
+    void end_by(std::uint64_t at_ns) noexcept;
     void wake_in_time();
 
     local::Port& port_;
@@ -149,11 +150,12 @@ private:
     DriverRole<> settling_;  // held by the thread that arms, disarms or forgets the sockets
     // Whether the sockets are armed; still true after they have fired, until the service thread has woken.
     std::atomic<bool> is_armed_{false};
-    std::atomic<std::uint32_t> turns_{0};  // turns by other threads; writer: the driver
-    std::uint32_t turns_seen_ = 0;  // the service thread's own: turns_ when its last sleep began
+    std::atomic<std::uint32_t> polls_{0};  // polls by other threads; writer: the driver
+    std::uint32_t polls_seen_ = 0;  // the service thread's own: polls_ when its last sleep began
     std::uint32_t works_ = 0;       // pieces of work of the service thread since its last sleep
     std::int64_t nap_ns_ = nap_min_ns / 2;
-    // When the service thread wakes by itself and turns the gateway; ~0: it does not, or does not know yet.
+    // When the sleep of the service thread ends by itself, and the thread polls the gateway; ~0: never, or it does not know yet.
+    // Other threads move it to an earlier time; the timer of armed_ fires then or earlier.
     std::atomic<std::uint64_t> until_ns_{0};
 };
 

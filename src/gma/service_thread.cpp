@@ -109,7 +109,7 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
                may_be_alone == has_opener_ended_.load(std::memory_order_seq_cst) &&
                progress_.may_service_sleep();
     };
-    const bool is_needed = sleep_.wait(is_idle, timeout_ns, depth, progress_.is_turning());
+    const bool is_needed = sleep_.wait(is_idle, timeout_ns, depth, progress_.is_polling());
     is_alone_ = may_be_alone && os::is_last_thread();
     return is_needed;
 }
@@ -117,9 +117,9 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
 // Whether threads that wait do the work at present.
 bool ServiceThread::is_attended() const noexcept {
     const Progress::Manner& manner = progress_.manner();
-    return manner.is_link_turned_here
-               ? sleep_.is_stood_in_for(progress_.is_turning())
-               : manner.may_program_turn && progress_.attendance().is_attended();
+    return manner.is_link_polled_here
+               ? sleep_.is_stood_in_for(progress_.is_polling())
+               : manner.may_program_poll && progress_.attendance().is_attended();
 }
 
 // Looks once at everything. True when something was done.
@@ -133,7 +133,7 @@ void ServiceThread::serve() {
     const os::RobustHold hold(slot_.service_hold);
     is_holding_.store(1, std::memory_order_release);  // partner: ensure()
     os::futex_wake(is_holding_, os::everybody);
-    (void)hazards_.own_line();  // claimed now: a turn takes no memory for it later
+    (void)hazards_.own_line();  // claimed now: a poll takes no memory for it later
     const auto ready = [this] {
         return is_alone_ || is_stopping_.load(std::memory_order_relaxed) ||
                is_watching_.load(std::memory_order_relaxed) || work();
@@ -163,8 +163,8 @@ void ServiceThread::serve() {
 
 // For a while, without competing for the core.
 void ServiceThread::leave_work_to_others() {
-    if (progress_.manner().is_link_turned_here) {
-        // Who turned the gateway may have gone back to the program since, and runs no jobs in a barrier.
+    if (progress_.manner().is_link_polled_here) {
+        // Who polled the gateway may have gone back to the program since, and runs no jobs in a barrier.
         if (pause(node::liveness_check_ns)) {
             (void)progress_.work(Caller::service);
         } else if (progress_.run_jobs(Caller::service)) {

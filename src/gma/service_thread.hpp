@@ -48,7 +48,7 @@ public:
     // Soon after work it does so by itself: to wake it for each wait would cost more than the wait. Where the gateway is in
     // this process threads prove by their turns that they work.
     void watch() noexcept {
-        if (progress_.manner().is_link_turned_here || sleep_.is_short() || !is_there() ||
+        if (progress_.manner().is_link_polled_here || sleep_.is_short() || !is_there() ||
             is_watching_.load(std::memory_order_relaxed)) {
             return;
         }

@@ -127,7 +127,9 @@ private:
         }
     }
 
-    [[nodiscard, gnu::cold]] ThreadCache* borrow_any(CacheNumber first) const noexcept {
+    // Not gnu::cold, though it is rare: gcc 12 takes the code before a call of what is cold, through several inline functions, for cold too,
+    // and so made nearly all calls on containers small instead of fast.
+    [[nodiscard, gnu::noinline]] ThreadCache* borrow_any(CacheNumber first) const noexcept {
         for (CacheNumber i = first + threads_with_cache; i < first + caches_per_process; ++i) {
             CachePlace& place = places_[i];
             std::uint32_t none = 0;

@@ -77,7 +77,7 @@ Status Relay::listen_to(os::FileDescriptor from) {
     return poll_.add(side_.get(), token_side);
 }
 
-void Relay::turn(std::uint64_t timeout_ns) {
+void Relay::poll(std::uint64_t timeout_ns) {
     watch();
     bool is_ready = false;
     for (std::size_t i = 0; i < relay_streams; ++i) {

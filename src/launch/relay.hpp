@@ -45,7 +45,7 @@ public:
     base::Status listen_to(os::FileDescriptor from);
 
     // Waits until some bytes can be moved, and moves them. Blocks.
-    void turn(std::uint64_t timeout_ns = os::poll_forever);
+    void poll(std::uint64_t timeout_ns = os::poll_forever);
 
     // Whether all bytes that were read have been sent, and all streams of take_from() have ended.
     [[nodiscard]] bool has_sent_all() const noexcept;

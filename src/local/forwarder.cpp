@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects the parts of a forwarder, and passes each call to the part that it concerns. turn() here decides what one round does
+// Connects the parts of a forwarder, and passes each call to the part that it concerns. poll() here decides what one round does
 // and in which order.
 #include "local/forwarder.hpp"
 
@@ -74,16 +74,16 @@ bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<cha
     return parts_->starter.try_send(token, command, {}, into.data());
 }
 
-std::uint32_t Forwarder::turn() {
+std::uint32_t Forwarder::poll() {
     Parts& parts = *parts_;
     std::uint32_t done = parts.starter.start_ready();
     // A message may have to be answered, and the answer may have to wait in a parcel: without a free parcel the message stays
     // in the port.
-    const std::uint32_t room = parts.queues.make_room(messages_per_turn_max);
-    done += parts.port.receive(parts.on_message, std::min(room, messages_per_turn_max));
+    const std::uint32_t room = parts.queues.make_room(messages_per_poll_max);
+    done += parts.port.receive(parts.on_message, std::min(room, messages_per_poll_max));
     done += parts.starter.start_ready();  // a command that ended makes room for the next one
     done += parts.copies.send_waiting();
-    parts.memory.end_turn();  // the next turn may be another thread's
+    parts.memory.end_poll();  // the next poll may be another thread's
     return done;
 }
 

@@ -5,9 +5,9 @@
 // paper 000 the same protocol runs over every port. A Forwarder knows no handle and no order: a command is named by a token. It
 // owns the parts and connects them; calls run one way:
 //
-//   turn() -> ForwarderStarter      starts own commands: runs them here, or sends a message to the process that runs them
+//   poll() -> ForwarderStarter      starts own commands: runs them here, or sends a message to the process that runs them
 //          -> ForwarderServer       handles messages: commands of others, bytes for this process, ends of own commands
-//   both, and turn() -> ForwarderCopies   sends copies whose source is reached here, and messages that waited for room
+//   both, and poll() -> ForwarderCopies   sends copies whose source is reached here, and messages that waited for room
 //   all three -> ForwarderEnds      reports how a command ended to its initiator, or takes such a report
 //             -> ForwarderCommands  keeps own commands until their one end
 //             -> ForwarderQueues    keeps what waits for room, by receiver, and who is dead
@@ -44,8 +44,8 @@ public:
     Forwarder(const Forwarder&) = delete;
     Forwarder& operator=(const Forwarder&) = delete;
 
-    // Takes a command over. Its end appears in ended() after some later turn(). The source or target may be this process's own
-    // memory; the command then runs here, in a turn. False: memory allocation failed, and the command was not taken.
+    // Takes a command over. Its end appears in ended() after some later poll(). The source or target may be this process's own
+    // memory; the command then runs here, in a poll. False: memory allocation failed, and the command was not taken.
     [[nodiscard]] bool submit(std::uint64_t token, const memory::Command& command) noexcept;
 
     // The next three calls are for a process without global addresses of its own: the node's gateway. They end like commands,
@@ -64,13 +64,13 @@ public:
 
     // One round: receives messages, runs what they ask for, sends what fits. Returns the number of things done; 0 when nothing
     // could be done now.
-    std::uint32_t turn();
+    std::uint32_t poll();
 
     // The ends since the last forget_ended(). Valid until the next call of anything else.
     [[nodiscard]] std::span<ForwardedEnd> ended() noexcept;
     void forget_ended() noexcept;
 
-    // Whether a turn could do something even if no message arrives. Work that waits for room does not count until there is
+    // Whether a poll could do something even if no message arrives. Work that waits for room does not count until there is
     // room; the process that makes the room rings this process's bell (port.hpp).
     [[nodiscard]] bool has_work() const noexcept;
 

@@ -168,7 +168,7 @@ private:
 
     const Space& space_;
     LinkedPool<Record> records_{records_min};
-    Chain ready_;                      // commands to be started in the next turn
+    Chain ready_;                      // commands to be started in the next poll
     std::vector<Lane> lanes_;          // by slot
     std::vector<ForwardedEnd> ended_;  // has room for all outstanding commands as well
     std::uint64_t outstanding_ = 0;

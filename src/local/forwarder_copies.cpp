@@ -32,7 +32,7 @@ std::uint32_t ForwarderCopies::send_to_all() {
 
 std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
     std::uint32_t sent = 0;
-    for (; sent < pieces_per_turn_max && queues_.has_copies(receiver); ++sent) {
+    for (; sent < pieces_per_poll_max && queues_.has_copies(receiver); ++sent) {
         AccessVerdict verdict;
         const CopyTurn outcome = step(receiver, queues_.first_copy(receiver), verdict);
         if (outcome == CopyTurn::blocked) break;

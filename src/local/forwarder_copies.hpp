@@ -28,7 +28,7 @@ public:
     //   source  where copy.source lies; this process must reach it
     void send(std::uint32_t receiver, const PieceCopy& copy, const Place& source);
 
-    // Queues a copy within this process, which turns then move, move_bytes_max at a time. Takes one parcel.
+    // Queues a copy within this process, which polls then move, move_bytes_max at a time. Takes one parcel.
     void move_in_turns(const PieceCopy& copy) { queues_.add_copy(memory_.own_slot(), copy); }
 
     // One round for all receivers: messages that waited, then pieces. Returns how many things it did.

@@ -44,8 +44,8 @@ public:
         memory::HazardLine& line_;
     };
 
-    // Gives the borrowed hazard line back, for the next turn may run in another thread.
-    void end_turn() noexcept { lease_.reset(); }
+    // Gives the borrowed hazard line back, for the next poll may run in another thread.
+    void end_poll() noexcept { lease_.reset(); }
 
     [[nodiscard]] std::uint32_t own_slot() const noexcept { return own_slot_; }
 
@@ -113,7 +113,7 @@ private:
     Hazards& hazards_;
     ForwarderCounters& counters_;
     const std::uint32_t own_slot_;
-    std::optional<Hazards::Lease> lease_;  // the hazard line of the thread that runs this turn
+    std::optional<Hazards::Lease> lease_;  // the hazard line of the thread that runs this poll
     Observer observer_;
 };
 

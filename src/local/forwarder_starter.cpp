@@ -17,7 +17,7 @@ bool is_aligned(const Place& place, std::uint8_t width) noexcept {
 std::uint32_t ForwarderStarter::start_some() {
     std::uint32_t started = 0;
     // Each start may take a parcel.
-    for (; commands_.is_any_ready() && started < messages_per_turn_max && queues_.make_room(1) != 0;
+    for (; commands_.is_any_ready() && started < messages_per_poll_max && queues_.make_room(1) != 0;
          ++started) {
         const ForwarderCommands::Ready ready = commands_.take_ready();
         start(ready.index);

@@ -12,8 +12,8 @@ namespace acp::local {
 
 inline constexpr std::uint32_t commands_in_flight_max =
     64;  // forwarded by one process to one other
-inline constexpr std::uint32_t messages_per_turn_max = 64;
-inline constexpr std::uint32_t pieces_per_turn_max = 16;         // pieces of copies to one receiver
+inline constexpr std::uint32_t messages_per_poll_max = 64;
+inline constexpr std::uint32_t pieces_per_poll_max = 16;         // pieces of copies to one receiver
 inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // bytes moved in one go
 // for a process (the gateway) that outlives the ranks' epochs
 inline constexpr std::uint32_t any_epoch = 0;

@@ -114,7 +114,7 @@ Status ChannelEnd::introduce() {
         Status status = open({});
         if (!status.is_ok()) return status;
     }
-    auto partner = tools_->pairing.meet(name_, side_, introduction_, is_known_);
+    auto partner = tools_->pairing.match(name_, side_, introduction_, is_known_);
     if (!partner.is_ok()) return std::move(partner).failure();
     if (!partner.value().has_value()) return {};
     has_found_ = true;

@@ -49,7 +49,7 @@ public:
     ChannelEnd& operator=(const ChannelEnd&) = delete;
     ~ChannelEnd() = default;
 
-    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::meet, memory; then nothing is left of it.
+    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::match, memory; then nothing is left of it.
     base::Status make(ChannelTools& tools, const ChannelName& name, Side side);
 
     [[nodiscard]] Side side() const noexcept { return side_; }
@@ -132,7 +132,7 @@ private:
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
     bool has_found_ = false;     // the partner was there first
-    bool is_known_ = false;      // others may know of this end: as Pairing::meet says
+    bool is_known_ = false;      // others may know of this end: as Pairing::match says
     bool is_broken_ = false;     // the partner is dead or cut off, or
     bool is_abandoned_ = false;  // as abandon() says
     std::uint32_t deaths_heeded_ = 0;

@@ -104,25 +104,17 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
                           ? "sender and receiver are the same rank"
                           : "the calling rank is neither the sender nor the receiver");
     }
-    NextNumber& next = next_number(sender, receiver);
     ChannelEnd* const end = ends_.take();
     if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
     // Nobody finds the end before it is shown, so nobody waits for this lock while other nodes are asked.
     const std::unique_lock lock(end->mutex);
-    const std::scoped_lock numbers(next.mutex);
-    Status status = end->make(tools_, {sender, receiver, next.number},
-                              sender == own ? Side::sender : Side::receiver);
-    if (status.is_ok()) {
-        ++next.number;
-        return ends_.show(*end);
-    }
+    Status status = numbers_.make_next(sender, receiver, [&](std::uint64_t number) {
+        return end->make(tools_, {sender, receiver, number},
+                         sender == own ? Side::sender : Side::receiver);
+    });
+    if (status.is_ok()) return ends_.show(*end);
     ends_.give_back(*end);
     return status;
-}
-
-Channels::NextNumber& Channels::next_number(std::uint32_t sender, std::uint32_t receiver) {
-    const std::scoped_lock lock(numbers_mutex_);
-    return numbers_[{sender, receiver}];
 }
 
 // The end of a handle, locked.

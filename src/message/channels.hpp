@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <utility>
 
 #include "base/status.hpp"
 #include "message/channel_end.hpp"
+#include "message/end_numbers.hpp"
 #include "message/pairing.hpp"
 #include "message/request.hpp"
 #include "message/slots.hpp"
@@ -95,14 +94,6 @@ private:
         std::unique_lock<EndLock> lock;
     };
 
-    // Of the next channel of two processes. An end that could not be made has no number, so their ends are made one after the other:
-    // `mutex` is held until the end is made, for two round trips where the other process is on another node.
-    struct NextNumber {
-        std::mutex mutex;
-        std::uint64_t number = 0;
-    };
-
-    NextNumber& next_number(std::uint32_t sender, std::uint32_t receiver);
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
     base::Result<SlotHandle> add(ChannelEnd& end,
                                  RequestKind kind,
@@ -117,9 +108,7 @@ private:
     Slots<ChannelEnd> ends_;
     Slots<ChannelRequest> requests_;
     std::atomic<std::uint32_t> pending_{0};  // requests that have not ended
-    std::mutex numbers_mutex_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, NextNumber>
-        numbers_;  // by sender and receiver; none is ever removed
+    EndNumbers numbers_;
 };
 
 }  // namespace acp::message

@@ -53,10 +53,10 @@ void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     std::memset(segment.claimed(slot, node::Claim::channel_map), 0, sizeof(GlobalAddress));
 }
 
-Result<std::optional<Introduction>> Pairing::meet(const ChannelName& name,
-                                                  Side side,
-                                                  const Introduction& own,
-                                                  bool& is_known) {
+Result<std::optional<Introduction>> Pairing::match(const ChannelName& name,
+                                                   Side side,
+                                                   const Introduction& own,
+                                                   bool& is_known) {
     for (;;) {
         // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
         Status status = contained([&] { return add(name, side, own); });

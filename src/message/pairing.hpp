@@ -62,10 +62,10 @@ public:
     // Adds the entry of an end, and looks for its partner's. nullopt: the partner will write to own.letter, or has done so.
     // Errors: memory, unsupported, peer; then no partner has met the end.
     //   is_known  becomes whether others may know of the end, so that it is to be withdrawn before its letter may go
-    base::Result<std::optional<Introduction>> meet(const ChannelName& name,
-                                                   Side side,
-                                                   const Introduction& own,
-                                                   bool& is_known);
+    base::Result<std::optional<Introduction>> match(const ChannelName& name,
+                                                    Side side,
+                                                    const Introduction& own,
+                                                    bool& is_known);
 
     // Removes the entry of an end. false: there is none, for the partner has it, and writes to the letter. Errors: peer, memory.
     base::Result<bool> withdraw(const ChannelName& name, Side side);

@@ -141,6 +141,7 @@ public:
         if (!key_.fits_header(header, line)) return;  // no record starts there
         path_.store(shape_.journal_offset(line), header);
         path_.store(shape_.header_offset(line), header);
+        has_answered_ = true;
     }
 
 private:
@@ -161,6 +162,9 @@ private:
 
     [[gnu::noinline]] void read_credits() noexcept {
         serve();
+        // The header that was asked for may have been received meanwhile. Then the answer must not come after the record that takes its place.
+        if (has_answered_ && !path_.is_idle()) return;
+        has_answered_ = false;
         for (std::uint64_t which = 0; which < 2; ++which) {
             // acquire: partner is RingReceiver::tell_credit(); the receiver no longer reads these lines, and its zeros are there
             const std::uint64_t word =
@@ -184,8 +188,9 @@ private:
     Path path_;
     RingShape shape_;
     RingKey key_;
-    bool wraps_ = false;      // of the record that was last asked room for
-    std::uint64_t next_ = 0;  // line of the next record
+    bool wraps_ = false;         // of the record that was last asked room for
+    bool has_answered_ = false;  // since nothing was known to be under way
+    std::uint64_t next_ = 0;     // line of the next record
     // Lines before this one were released, as far as this end knows.
     std::uint64_t released_ = std::uint64_t{0} - shape_.lines();
     std::vector<std::uint64_t>

@@ -101,7 +101,7 @@ Status SegbufEnd::make(SegbufTools& tools,
     std::uint64_t where = 0;
     Status status = prepare(where);
     if (status.is_ok()) {
-        auto met = tools.pairing.meet(
+        auto met = tools.pairing.match(
             name, side,
             {block_ + offsetof(OwnBlock, letter), where, ring.segment_bytes, ring.segments},
             is_known_);

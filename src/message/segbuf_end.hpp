@@ -50,7 +50,7 @@ public:
     SegbufEnd& operator=(const SegbufEnd&) = delete;
     ~SegbufEnd() = default;
 
-    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::meet, memory, limit, argument (the buffer is not
+    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::match, memory, limit, argument (the buffer is not
     // mapped); then nothing is left of it.
     base::Status make(SegbufTools& tools,
                       const ChannelName& name,
@@ -140,7 +140,7 @@ private:
     Side side_ = Side::sender;
     Phase phase_ = Phase::in_use;
     bool is_near_ = false;    // the partner is on this node
-    bool is_known_ = false;   // others may know of it: as Pairing::meet says
+    bool is_known_ = false;   // others may know of it: as Pairing::match says
     bool has_found_ = false;  // the partner was there first
     bool is_connected_ = false;
     SegmentRing ring_;

@@ -90,15 +90,11 @@ Result<SlotHandle> Segbufs::make(std::uint32_t partner, Side side, const Segment
     const std::scoped_lock lock(end->mutex);
     const bool is_source = side == Side::sender;
     ChannelName name{is_source ? own : partner, is_source ? partner : own, 0, EndKind::segbuf};
-    // An end that could not be made has no number, so ends are made one after the other.
-    const std::scoped_lock numbers(numbers_mutex_);
-    std::uint64_t& number = numbers_[{name.sender, name.receiver}];
-    name.number = number;
-    Status status = end->make(tools_, name, side, ring);
-    if (status.is_ok()) {
-        ++number;
-        return ends_.show(*end);
-    }
+    Status status = numbers_.make_next(name.sender, name.receiver, [&](std::uint64_t number) {
+        name.number = number;
+        return end->make(tools_, name, side, ring);
+    });
+    if (status.is_ok()) return ends_.show(*end);
     ends_.give_back(*end);
     return status;
 }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <utility>
 
 #include "base/status.hpp"
+#include "message/end_numbers.hpp"
 #include "message/pairing.hpp"
 #include "message/segbuf_end.hpp"
 #include "message/slots.hpp"
@@ -69,9 +69,7 @@ private:
     Pairing pairing_;
     SegbufTools tools_;
     Slots<SegbufEnd> ends_;
-    std::mutex numbers_mutex_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>
-        numbers_;  // of the next one, by source and destination
+    EndNumbers numbers_;
 };
 
 }  // namespace acp::message

@@ -25,7 +25,16 @@ inline constexpr unsigned slot_index_bits = 21;
 inline constexpr unsigned slot_kind_bits = 3;
 
 // What a handle names, so that none passes for another one: a program has them in variables of types that are cast easily.
-enum class SlotKind : std::uint8_t { none, channel, request, segbuf, team, pattern, plan };
+enum class SlotKind : std::uint8_t {
+    none,
+    channel,
+    request,
+    segbuf,
+    team,
+    pattern,
+    plan,
+    team_request
+};
 
 // What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
 struct SlotEntry {

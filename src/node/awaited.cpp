@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 38> call_names{
+constexpr std::array<std::string_view, 42> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -40,12 +40,16 @@ constexpr std::array<std::string_view, 38> call_names{
     "acp_connect_segbuf",
     "acp_free_segbuf",
     "acp_wait_pm",
+    "acp_wait_buffer_pm",
     "no call on a team",
     "acp_sync_team",
     "acp_split_team",
     "acp_split_team_by_node",
     "acp_create_team",
     "acp_free_team",
+    "acp_sync_team_notices",
+    "acp_free_team_memory",
+    "acp_malloc_team",
     "acp_broadcast_team",
     "acp_reduce_team",
     "acp_allreduce_team",
@@ -109,6 +113,8 @@ std::string wish_of(const Doing& doing, const std::string& partner) {
             return to_partner + " to disconnect too";
         case AwaitedCall::wait_pm:
             return "for a message from any rank";
+        case AwaitedCall::wait_buffer_pm:
+            return to_partner + " to receive messages";
         default:
             break;
     }

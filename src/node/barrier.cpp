@@ -15,14 +15,14 @@ constexpr std::uint64_t news_ns = 250'000'000;
 
 // How long a meeting that all had come to may be late behind the news that somebody died after it.
 constexpr std::uint64_t late_end_ns = 100'000'000;
-// How often the helper is turned meanwhile.
+// How often the helper is polled meanwhile.
 constexpr std::uint64_t late_look_ns = 500'000;
 
-// Turns the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
-// meeting: memory that is short now may be there when the helper is turned again.
+// Polls the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
+// meeting: memory that is short now may be there when the helper is polled again.
 bool has_helped(Helper* helper) noexcept {
     try {
-        return helper != nullptr && helper->turn();
+        return helper != nullptr && helper->poll();
     } catch (const std::bad_alloc&) {
         return false;
     }
@@ -103,8 +103,8 @@ base::Status Barrier::wait(Gathers gathers) {
     const bool is_met_at_once = own_meetings_ != nullptr && ready();
     if (!is_met_at_once) waiter_.wait(ready, sleep, for_ever);
     if (segment_.has_gateway() && !is_released()) await_late_end(number);
-    // Sees what other threads that turned it have written. Of own meetings the release says as much: it comes from whoever
-    // turned it last.
+    // Sees what other threads that polled it have written. Of own meetings the release says as much: it comes from whoever
+    // polled it last.
     if (own_meetings_ == nullptr) (void)has_helped(helper_);
     if (helper_ != nullptr) helper_->leave();
     return outcome(is_released());

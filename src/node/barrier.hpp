@@ -23,7 +23,7 @@
 
 namespace acp::node {
 
-// What carries commands to other nodes when that is the business of this process: who waits turns it.
+// What carries commands to other nodes when that is the business of this process: who waits polls it.
 class Helper {
 public:
     Helper() = default;
@@ -31,12 +31,12 @@ public:
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
 
-    // The caller is about to wait, and turns until it rests or leaves.
+    // The caller is about to wait, and polls until it rests or leaves.
     virtual void enter() = 0;
 
-    // Makes progress. true when something moved. Any thread: when another one turns it, nothing is done. Never
+    // Makes progress. true when something moved. Any thread: when another one polls it, nothing is done. Never
     // blocks.
-    virtual bool turn() = 0;
+    virtual bool poll() = 0;
 
     // The caller is about to sleep: others see to what comes.
     virtual void rest() = 0;
@@ -56,7 +56,7 @@ public:
     //   segment, waiter  must outlive the barrier
     Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
 
-    // What to turn while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
+    // What to poll while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
     // Who brings the following meetings to the other nodes, all ranks alike: these, or with nullptr, as at first, the

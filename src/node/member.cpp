@@ -64,7 +64,7 @@ base::Status Member::take_life(SlotState state) {
     return {};
 }
 
-base::Status Member::meet() {
+base::Status Member::synchronize() {
     return barrier_.wait();
 }
 
@@ -96,7 +96,7 @@ base::Status Member::agree_on_rank(std::uint32_t rank) {
         ranks.judge();
     }
     // Nobody may wish again, or change its rank, before all know the verdict.
-    if (auto status = meet(); !status.is_ok()) {
+    if (auto status = synchronize(); !status.is_ok()) {
         return status;
     }
     return ranks.verdict();

@@ -29,11 +29,11 @@ public:
     // process is this rank), peer (this rank was given up, or left behind by the program this process ran before).
     base::Status take_slot();
 
-    // Meets all ranks of the job. Errors: peer; state where own meetings are on (Barrier::wait).
-    base::Status meet();
+    // Waits until all ranks of the job have called it. Errors: peer; state where own meetings are on (Barrier::wait).
+    base::Status synchronize();
 
     // The first meeting of a call that ends an epoch. Own meetings, if they are on, are over after it, for the gateway that
-    // carries them goes; if it fails they are not. Errors: as meet().
+    // carries them goes; if it fails they are not. Errors: as synchronize().
     base::Status end_own_meetings();
 
     // Every process brings a number; afterwards, and until the next meeting of all, gathered() knows them.

@@ -13,11 +13,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "node/company.hpp"
 #include "node/death.hpp"
 #include "node/segment.hpp"
 #include "node/wait_policy.hpp"
 #include "node/yield_credit.hpp"
+#include "node/yield_ping_pong_detector.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
@@ -162,7 +162,7 @@ private:
             looks = policy_.yield_looks != looks_learned ? policy_.yield_looks
                     : is_alone                           ? std::min(2 * looks, looks_max)
                                                          : looks_min;
-            if (policy_.is_napping && company_.note(!is_alone, to_ns(after))) os::nap();
+            if (policy_.is_napping && ping_pong_.note(!is_alone, to_ns(after))) os::nap();
             looks_.store(looks, std::memory_order_relaxed);
             const std::uint64_t progress = progress_.load(std::memory_order_relaxed);
             for (int i = 0; i < looks; ++i) {
@@ -231,7 +231,7 @@ private:
     std::atomic<int> looks_{looks_min};
     std::atomic<std::uint32_t> probe_{0};
     std::atomic<std::uint64_t> progress_{0};  // ticks
-    Company company_;
+    YieldPingPongDetector ping_pong_;
     YieldCredit credit_;
 };
 

@@ -14,34 +14,39 @@ namespace {
 
 constexpr std::uint64_t of_event = 0;
 constexpr std::uint64_t of_fds = 1;
+constexpr std::uint64_t of_timer = 2;
 
 }  // namespace
 
 Result<ArmedWait> ArmedWait::create(std::span<const int> fds) {
     auto event = Event::create();
     if (!event.is_ok()) return std::move(event).failure();
+    auto timer = LazyTimer::create();
+    if (!timer.is_ok()) return std::move(timer).failure();
     auto inner = PollSet::create();
     if (!inner.is_ok()) return std::move(inner).failure();
-    auto both = PollSet::create();
-    if (!both.is_ok()) return std::move(both).failure();
-    ArmedWait wait(fds, std::move(event).value(), std::move(inner).value(),
-                   std::move(both).value());
+    auto all = PollSet::create();
+    if (!all.is_ok()) return std::move(all).failure();
+    ArmedWait wait(fds, std::move(event).value(), std::move(timer).value(),
+                   std::move(inner).value(), std::move(all).value());
     for (const int fd : fds) {
         if (auto status = wait.watched_.add(fd, 0); !status.is_ok()) return status;
     }
-    if (auto status = wait.both_.add(wait.event_.fd(), of_event); !status.is_ok()) return status;
-    if (auto status = wait.both_.add_disarmed(wait.watched_.fd(), of_fds); !status.is_ok())
+    if (auto status = wait.all_.add(wait.event_.fd(), of_event); !status.is_ok()) return status;
+    if (auto status = wait.all_.add_edge_triggered(wait.timer_.fd(), of_timer); !status.is_ok())
+        return status;
+    if (auto status = wait.all_.add_disarmed(wait.watched_.fd(), of_fds); !status.is_ok())
         return status;
     return wait;
 }
 
 void ArmedWait::arm() noexcept {
     if (!is_watching_) watch();
-    both_.arm(watched_.fd(), of_fds);
+    all_.arm(watched_.fd(), of_fds);
 }
 
 void ArmedWait::disarm() noexcept {
-    both_.disarm(watched_.fd(), of_fds);
+    all_.disarm(watched_.fd(), of_fds);
 }
 
 void ArmedWait::forget() noexcept {
@@ -56,16 +61,18 @@ void ArmedWait::watch() noexcept {
     if (!is_watching_) event_.signal();
 }
 
-bool ArmedWait::wait(std::int64_t timeout_ns) noexcept {
-    std::array<PollEvent, 2> events{};
-    const std::size_t count =
-        both_.wait(events, timeout_ns < 0 ? poll_forever : static_cast<std::uint64_t>(timeout_ns));
+ArmedWait::End ArmedWait::wait() noexcept {
+    std::array<PollEvent, 3> events{};
+    const std::size_t count = all_.wait(events, poll_forever);
     bool has_fired = false;
+    bool is_signalled = false;
     for (const PollEvent& event : std::span(events).first(count)) {
         if (event.token == of_fds) has_fired = true;
-        if (event.token == of_event) (void)event_.drain();
+        if (event.token == of_event) is_signalled = event_.drain();
+        if (event.token == of_timer) timer_.note_fired();
     }
-    return has_fired;
+    if (has_fired) return End::descriptor;
+    return is_signalled || count == 0 ? End::signal : End::timer;
 }
 
 }  // namespace acp::os

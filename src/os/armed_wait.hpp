@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeps on an event, and on other descriptors too while they are armed. Any thread may arm them, also while another thread
-// sleeps: that thread is woken if one of them is readable. Waking the sleeper disarms them. Arming is one system call (0.4 us)
-// and causes no needless wake. But the kernel notes each datagram for sets that hold its socket, armed or not (0.3 us): who does
-// not expect to arm soon forgets the descriptors. One thread calls wait(), any thread signal(), and one at a time the other calls.
+// Sleeps on an event and a timer, and on other descriptors too while they are armed. Any thread may arm them, also while another
+// thread sleeps: that thread is woken if one of them is readable. Waking the sleeper disarms them. Arming is one system call
+// (0.4 us) and causes no needless wake. But the kernel notes each datagram for sets that hold its socket, armed or not (0.3 us):
+// who does not expect to arm soon forgets the descriptors. One thread calls wait(), any thread signal() and wake_by(), and one
+// at a time the other calls.
 // Tests: tests/unit/os/armed_wait_test.cpp.
 #pragma once
 
@@ -12,12 +13,16 @@
 
 #include "base/status.hpp"
 #include "os/event.hpp"
+#include "os/lazy_timer.hpp"
 #include "os/poll_set.hpp"
 
 namespace acp::os {
 
 class ArmedWait {
 public:
+    // What ended a sleep: an armed descriptor, which is disarmed then; the timer, perhaps earlier than anybody wanted; or a signal.
+    enum class End { descriptor, timer, signal };
+
     //   fds  watched for reading while they are armed; must stay open as long as this lives. They start disarmed.
     // Errors: limit (descriptors used up), system.
     static Result<ArmedWait> create(std::span<const int> fds);
@@ -36,24 +41,30 @@ public:
     // Wakes the sleeping thread, or ends the next sleep.
     void signal() noexcept { event_.signal(); }
 
-    // Sleeps until a signal, until an armed descriptor is readable, or until the timeout passes (< 0: none). True when a
-    // descriptor ended the sleep: they are disarmed then. Blocks.
-    bool wait(std::int64_t timeout_ns) noexcept;
+    // The timer ends the sleep at this time or earlier; where no thread sleeps, the next one.   at_ns  of os::now_ns()
+    void wake_by(std::uint64_t at_ns) noexcept { timer_.fire_by(at_ns); }
+
+    // Sleeps until a signal, until an armed descriptor is readable, or until the timer fires, which is then not set any more. Blocks.
+    // Afterwards the caller may look at times that other threads have wished for before they called wake_by(): those calls
+    // either set the timer again, or this thread sees their times (both sides are seq_cst).
+    End wait() noexcept;
 
 private:
-    ArmedWait(std::span<const int> fds, Event event, PollSet watched, PollSet both)
+    ArmedWait(std::span<const int> fds, Event event, LazyTimer timer, PollSet watched, PollSet all)
         : fds_(fds.begin(), fds.end()),
           event_(std::move(event)),
+          timer_(std::move(timer)),
           watched_(std::move(watched)),
-          both_(std::move(both)) {}
+          all_(std::move(all)) {}
 
     void watch() noexcept;
 
     std::vector<int> fds_;
     bool is_watching_ = true;
     Event event_;
+    LazyTimer timer_;
     PollSet watched_;  // the descriptors, unless forgotten
-    PollSet both_;     // the event, and watched_ while it is armed
+    PollSet all_;      // the event, the timer, and watched_ while it is armed
 };
 
 }  // namespace acp::os

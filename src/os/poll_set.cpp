@@ -97,6 +97,10 @@ Status PollSet::add(int fd, std::uint64_t token, PollFor what) {
     return add_for(descriptor_.get(), fd, what == PollFor::reading ? EPOLLIN : EPOLLOUT, token);
 }
 
+Status PollSet::add_edge_triggered(int fd, std::uint64_t token) {
+    return add_for(descriptor_.get(), fd, EPOLLIN | EPOLLET, token);
+}
+
 bool PollSet::try_add(int fd, std::uint64_t token) noexcept {
     return change(descriptor_.get(), EPOLL_CTL_ADD, fd, EPOLLIN, token) == 0 ||
            (errno != ENOMEM && errno != ENOSPC);

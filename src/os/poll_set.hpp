@@ -43,6 +43,10 @@ public:
     // when it was closed: then there is nothing to hear. False: the kernel has no memory for it.
     [[nodiscard]] bool try_add(int fd, std::uint64_t token) noexcept;
 
+    // Watches a descriptor for reading, edge-triggered: each time it becomes readable gives one event, whether it is read or not.
+    // Errors: as add().
+    Status add_edge_triggered(int fd, std::uint64_t token);
+
     // Watches a descriptor for reading from the next arm() on, for one event. Otherwise as add().
     Status add_disarmed(int fd, std::uint64_t token);
     // For a descriptor given to add_disarmed(): arm() enables its next event, disarm() disables it. Any thread.

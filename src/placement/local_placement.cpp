@@ -235,8 +235,8 @@ void LocalPlacement::tell(SettledList& ended) {
     ended.clear();
 }
 
-bool LocalPlacement::turn() {
-    bool has_moved = owners_ && owners_->turn();
+bool LocalPlacement::poll() {
+    bool has_moved = owners_ && owners_->poll();
     has_moved = has_moved || (owners_ && !owners_->ended().is_empty()) ||
                 (batch_ && (!batch_->is_empty() || batch_->has_refused()));
     flush();

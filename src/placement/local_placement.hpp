@@ -2,7 +2,7 @@
 // The memory of the gateway's node, for the router: what is mapped here is reached by loads and stores under a
 // hazard line, private memory of a process through the kernel in batches, else by asking its owner. Whatever comes
 // over the network is checked here, at the access. Knows no frame and no peer. Nothing is told to the router but
-// from flush() and turn(). Copies within the node are done in one go: the router cuts them. One thread: the gateway's.
+// from flush() and poll(). Copies within the node are done in one go: the router cuts them. One thread: the gateway's.
 // Tests: tests/unit/placement/local_placement_test.cpp.
 #pragma once
 
@@ -59,9 +59,9 @@ public:
     void flush() override;
 
     // Hears from owners, moves what was collected, tells ends. true when something moved.
-    bool turn();
+    bool poll();
 
-    // Whether turn() would do something now; for after a sleep was announced.
+    // Whether poll() would do something now; for after a sleep was announced.
     [[nodiscard]] bool has_work() const noexcept;
 
     // A process of this node is gone.

@@ -204,10 +204,10 @@ void OwnerCalls::close_when_done(std::uint32_t index) noexcept {
     give_back(index);
 }
 
-bool OwnerCalls::turn() {
+bool OwnerCalls::poll() {
     refused_.clear();
     if (under_way_ == 0 && !port_.has_mail() && !forwarder_.has_backlog()) return false;
-    bool has_moved = forwarder_.turn() > 0;
+    bool has_moved = forwarder_.poll() > 0;
     for (const local::ForwardedEnd& end : forwarder_.ended()) {
         const auto index = static_cast<std::uint32_t>(end.token);
         Call& call = calls_[index];

@@ -26,7 +26,7 @@ public:
     //   space, hazards  of the gateway's slot; port  the same slot's; all must outlive this
     OwnerCalls(local::Space& space, local::Hazards& hazards, local::Port& port);
 
-    // yes: the end appears with a turn(). no_room: none for this process now, ask again. no_memory: none to keep what
+    // yes: the end appears with a poll(). no_room: none for this process now, ask again. no_memory: none to keep what
     // is asked for. In both nothing was done.
     enum class Begun : std::uint8_t { yes, no_room, no_memory };
 
@@ -49,12 +49,12 @@ public:
                                       Ticket ticket);
 
     // Sends, receives, adds to ended(). true when something moved.
-    bool turn();
+    bool poll();
 
     // The ends so far. Whoever reads them clears them.
     [[nodiscard]] SettledList& ended() noexcept { return ended_; }
 
-    // Whether turn() would do something now, or who was refused since the last one would not be. For after a sleep
+    // Whether poll() would do something now, or who was refused since the last one would not be. For after a sleep
     // was announced: whoever makes room later rings the bell of the gateway's slot.
     [[nodiscard]] bool has_work() const noexcept;
 
@@ -96,7 +96,7 @@ private:
     std::vector<std::uint32_t> free_;      // room for all calls
     std::vector<std::uint32_t> unsent_;    // calls with pieces to send, oldest first; room for all
     std::vector<std::uint32_t> calls_of_;  // open ones, by slot
-    std::vector<std::uint32_t> refused_;   // slots, since the last turn; room for all
+    std::vector<std::uint32_t> refused_;   // slots, since the last poll; room for all
     std::uint32_t under_way_ = 0;
     SettledList ended_{calls_max};
 };

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways to destinations, looking after the pool, waiting, and ends of others.
+// Room for messages, looking after the pool, and ends of others.
 #include "pm/context.hpp"
 
-#include <algorithm>
 #include <new>
 #include <string>
 
-#include "gma/condition.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
@@ -32,7 +30,7 @@ Context::Context(gma::Gma& gma,
       memory_(host_.pointer_to(host_.process(), pool)),
       deaths_word_(gma.space().segment().control().deaths),
       pool_(host_, memory_),
-      staging_(message_bytes_max) {
+      outlets_(host_, reinterpret_cast<sync::LeaseDesk<>*>(memory_)->own) {
     const node::Shape& shape = gma.space().segment().shape();
     has_far_ = shape.procs != shape.local_procs;
 }
@@ -41,14 +39,15 @@ void Context::open() noexcept {
     pool_.open();
     // release: partner is NodeHost::pool_of, operations::TakeLease; the pool is there
     host_.pool_word(host_.process()).store(address_, std::memory_order_release);
+    host_.ring_all();  // some may wait for room here
 }
 
 void Context::close() noexcept {
-    if (OutletSlot* const to = std::exchange(reserved_, nullptr); to != nullptr)
-        to->near.has_value() ? to->near->cancel() : to->far->cancel();
+    if (OutletSlot* const to = std::exchange(reserved_, nullptr); to != nullptr) to->cancel();
     if (is_held_ || ready_.data != nullptr) pool_.release();
     is_held_ = false;
     ready_ = {};
+    after_select();
     // Before the leases end: whoever finds none sees why.
     host_.pool_word(host_.process()).store(address_ | pool_closed, std::memory_order_release);
     pool_.close();
@@ -56,80 +55,16 @@ void Context::close() noexcept {
 
 // --- Destinations ---
 
-Context::OutletSlot* Context::find(std::uint32_t process) noexcept {
-    for (OutletSlot& slot : outlets_)
-        if (slot.process == process) return &slot;
-    return nullptr;
-}
-
-// The one that was used longest ago, if nobody needs it any more.
-Context::OutletSlot* Context::take_settled() {
-    OutletSlot* oldest = nullptr;
-    for (OutletSlot& slot : outlets_) {
-        if (slot.process == nobody) return &slot;
-        const bool is_settled =
-            slot.near.has_value() ? slot.near->is_settled() : slot.far->is_settled();
-        if (is_settled && (oldest == nullptr || slot.last_use < oldest->last_use)) oldest = &slot;
-    }
-    return oldest;
-}
-
-void Context::make(OutletSlot& slot, std::uint32_t index, std::uint32_t process) {
-    slot.process = nobody;
-    slot.near.reset();
-    slot.far.reset();
-    if (!host_.is_near(process)) {
-        slot.far = std::make_unique<FarOutlet>(host_, process, index, staging_.data());
-    } else {
-        auto& own = reinterpret_cast<sync::LeaseDesk<>*>(memory_)->own;
-        slot.near.emplace(host_, NearOutlet<NodeHost>::OutletPlace{process, host_.pool_of(process),
-                                                                   &own, &host_.bell_of(process)});
-    }
-    slot.process = process;
-}
-
-// Their ways serve others.
-void Context::forget_gone() noexcept {
-    deaths_heeded_ = deaths();
-    for (OutletSlot& slot : outlets_) {
-        if (slot.process == nobody || !host_.is_gone(slot.process)) continue;
-        slot.process = nobody;
-        slot.near.reset();
-        slot.far.reset();
-    }
-    last_ = nullptr;
-}
-
-Context::OutletSlot* Context::find_or_make(std::uint32_t process) {
-    if (deaths() != deaths_heeded_) forget_gone();
-    OutletSlot* const known = find(process);
-    if (known != nullptr) return known;
-    if (host_.is_gone(process)) return nullptr;
-    if (host_.is_near(process) && host_.pool_of(process) == nullptr) return nullptr;
-    OutletSlot* const slot = take_settled();
-    if (slot == nullptr) return nullptr;
-    if (last_ == slot) last_ = nullptr;
-    make(*slot, static_cast<std::uint32_t>(slot - outlets_.data()), process);
-    return slot;
-}
-
 char* Context::reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noexcept {
     try {
-        OutletSlot* const slot = find_or_make(process);
-        if (slot == nullptr) return no_room();
-        slot->last_use = ++uses_;
-        last_ = slot;
-        return reserve_at(*slot, bytes);
+        if (const std::uint32_t now = deaths(); now != deaths_heeded_) {
+            deaths_heeded_ = now;
+            outlets_.forget_gone();
+        }
+        last_ = outlets_.find_or_make(process);
+        return last_ != nullptr ? reserve_at(*last_, bytes) : no_room();
     } catch (const std::bad_alloc&) {
         return nullptr;  // later, perhaps
-    }
-}
-
-char* Context::reserve_far(OutletSlot& to, std::uint64_t bytes) noexcept {
-    try {
-        return to.far->reserve(bytes);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
     }
 }
 
@@ -140,7 +75,7 @@ char* Context::no_room() noexcept {
 }
 
 Status Context::why_no_room(std::uint32_t process) {
-    OutletSlot* const to = find(process);
+    OutletSlot* const to = outlets_.find(process);
     const bool is_cut_off = to != nullptr && to->far != nullptr && to->far->is_cut_off();
     if (host_.is_gone(process) || is_cut_off)
         return Status::worded(Code::peer, [&] { return fate_of(process); });
@@ -153,12 +88,7 @@ Status Context::why_no_room(std::uint32_t process) {
 }
 
 bool Context::is_sent() {
-    bool is_all = true;
-    for (OutletSlot& slot : outlets_) {
-        if (slot.far == nullptr) continue;
-        slot.far->go_on();
-        is_all = is_all && (slot.far->is_sent() || slot.far->is_cut_off());
-    }
+    const bool is_all = outlets_.is_sent();
     if (!is_all) look_at_clock();
     return is_all;
 }
@@ -186,59 +116,33 @@ void Context::look_at_clock() noexcept {
 void Context::tend(std::uint64_t now_ns) noexcept {
     tended_at_ns_ = now_ns;
     pool_.tend(now_ns);
-    for (OutletSlot& slot : outlets_) {
-        if (slot.near.has_value()) {
-            slot.near->serve();
-        } else if (slot.far != nullptr) {
-            try {
-                slot.far->go_on();
-            } catch (const std::bad_alloc&) {  // later
-            }
-        }
-    }
+    outlets_.serve();
     if (has_far_) host_.carry_on();
 }
 
-bool Context::may_sleep() noexcept {
+void Context::prepare_sleep() noexcept {
+    NodeHost::barrier();  // orders the announcement of the sleep before the looks that follow
     tend(os::now_ns());
-    if (ready_.data == nullptr && !is_held_) ready_ = pool_.receive();
-    return ready_.data == nullptr && !has_new_deaths();
 }
 
-// --- Waiting ---
-
-class Context::MessageCondition final : public gma::Condition {
-public:
-    explicit MessageCondition(Context& context) noexcept : context_(context) {}
-
-    gma::LookResult look() override {
-        if (std::exchange(is_announced_, false)) {
-            NodeHost::barrier();  // orders the announcement before the looks that follow
-            if (!context_.may_sleep()) return gma::LookResult::all;
-        }
-        if (context_.ready_.data == nullptr) context_.ready_ = context_.receive();
-        context_.is_held_ = false;
-        const bool has_come = context_.ready_.data != nullptr || context_.has_new_deaths();
-        return has_come ? gma::LookResult::all : gma::LookResult::nothing;
+base::Result<bool> Context::before_select(int& descriptor) {
+    sync::Bell<>& bell = host_.bell_of(host_.process());
+    if (waker_ == nullptr) {
+        auto made = PollWaker::create(host_.gma().space().segment(), bell);
+        if (!made.is_ok()) return std::move(made).failure();
+        waker_ = std::move(made).value();
     }
-
-    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        is_announced_ = true;
-        const local::Space& space = context_.host_.gma().space();
-        memory::Command told;
-        told.source = told.target = space.starter_address(space.process());
-        entry.tell(node::AwaitedCall::wait_pm, since_ns, &told);
+    descriptor = waker_->fd();
+    waker_->disarm();
+    const std::uint32_t value = bell.announce();
+    prepare_sleep();
+    if (has_message() || has_new_deaths() || host_.is_carrying()) {
+        waker_->signal();
+        return false;
     }
-
-private:
-    Context& context_;
-    bool is_announced_ = false;
-};
-
-bool Context::wait(std::int64_t timeout_ns) {
-    if (is_held_) return true;
-    MessageCondition condition(*this);
-    return host_.gma().wait_until(condition, timeout_ns) == node::Outcome::ready;
+    waker_->arm(value);
+    host_.gma().leave_for_long();
+    return true;
 }
 
 // --- Ends of others ---
@@ -269,8 +173,7 @@ std::string Context::fate_of(std::uint32_t process) const {
 }
 
 void Context::settle() noexcept {
-    for (OutletSlot& slot : outlets_)
-        if (slot.far != nullptr) slot.far->settle();
+    outlets_.settle();
     host_.settle();
 }
 

@@ -4,7 +4,6 @@
 // what is done otherwise. One thread at a time. Tests: tests/conformance/pm_test.cpp.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,9 +14,9 @@
 
 #include "base/status.hpp"
 
-#include "pm/far_outlet.hpp"
-#include "pm/near_outlet.hpp"
 #include "pm/node_host.hpp"
+#include "pm/outlets.hpp"
+#include "pm/poll_waker.hpp"
 #include "pm/receive_pool.hpp"
 
 namespace acp::pm {
@@ -61,12 +60,7 @@ public:
     // Makes what was reserved shorter.   bytes  <= reserved_bytes()
     void truncate(std::uint64_t bytes) noexcept { reserved_bytes_ = bytes; }
 
-    void send() noexcept {
-        OutletSlot& to = *std::exchange(reserved_, nullptr);
-        if (to.near.has_value()) [[likely]]
-            return to.near->commit(reserved_bytes_);
-        to.far->commit(reserved_bytes_);
-    }
+    void send() noexcept { std::exchange(reserved_, nullptr)->commit(reserved_bytes_); }
 
     // Whether all that was sent has left the memory of this process, or was dropped by a close of its destination.
     [[nodiscard]] bool is_sent();
@@ -98,11 +92,31 @@ public:
     // Whether somebody may be gone of whom take_gone() has not told.
     [[nodiscard]] bool has_new_deaths() const noexcept { return deaths() != deaths_seen_; }
 
-    // Waits for a message or for somebody's end. false: neither has come in time.   timeout_ns  < 0: for ever
-    [[nodiscard]] bool wait(std::int64_t timeout_ns);
+    // Looks for a message, which the next receive() then gives. false: there is none, or one is held.
+    [[nodiscard]] bool has_message() noexcept {
+        if (is_held_) return false;
+        if (ready_.data == nullptr) ready_ = receive();
+        is_held_ = false;
+        return ready_.data != nullptr;
+    }
 
-    // Before a sleep on the bell of the process, after it was announced: whether there is nothing to do.
-    [[nodiscard]] bool may_sleep() noexcept;
+    // Before a sleep on the bell of the process, after it was announced: does what others may be waiting for. has_message() is asked after it.
+    void prepare_sleep() noexcept;
+
+    // Before a sleep in poll(2). Whether there is nothing to do; then the descriptor becomes readable when there is.
+    //   descriptor  gets it; it stays the same
+    // Errors: limit, memory, system.
+    [[nodiscard]] base::Result<bool> before_select(int& descriptor);
+
+    // After it.
+    void after_select() noexcept {
+        if (waker_ != nullptr) waker_->disarm();
+    }
+
+    // The job has several nodes.
+    [[nodiscard]] bool has_far() const noexcept { return has_far_; }
+
+    [[nodiscard]] gma::Gma& gma() const noexcept { return host_.gma(); }
 
     // Waits for what is under way to other nodes.
     void settle() noexcept;
@@ -117,18 +131,8 @@ private:
     static constexpr std::uint32_t looks_per_yield = 16;
     static constexpr std::uint64_t tend_ns = 250'000;
 
-    // The way to one destination.
-    struct OutletSlot {
-        std::uint32_t process = nobody;
-        std::uint64_t last_use = 0;
-        std::optional<NearOutlet<NodeHost>> near;
-        std::unique_ptr<FarOutlet> far;
-    };
-
-    class MessageCondition;
-
     [[nodiscard]] char* reserve_at(OutletSlot& to, std::uint64_t bytes) noexcept {
-        char* const room = to.near.has_value() ? to.near->reserve(bytes) : reserve_far(to, bytes);
+        char* const room = to.reserve(bytes);
         if (room == nullptr) [[unlikely]]
             return no_room();
         reserved_ = &to;
@@ -143,30 +147,24 @@ private:
     }
 
     [[nodiscard]] char* reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noexcept;
-    [[nodiscard]] static char* reserve_far(OutletSlot& to, std::uint64_t bytes) noexcept;
     [[nodiscard]] char* no_room() noexcept;
-    void forget_gone() noexcept;
-    [[nodiscard]] OutletSlot* find_or_make(std::uint32_t process);
-    [[nodiscard]] OutletSlot* find(std::uint32_t process) noexcept;
-    [[nodiscard]] OutletSlot* take_settled();
-    void make(OutletSlot& slot, std::uint32_t index, std::uint32_t process);
     void look_around(PmMessage& found) noexcept;
     void look_at_clock() noexcept;
     void tend(std::uint64_t now_ns) noexcept;
+
     NodeHost host_;
     memory::GlobalAddress address_;
     char* memory_;
     const std::atomic<std::uint32_t>& deaths_word_;  // of the node
     ReceivePool<NodeHost> pool_;
-    std::vector<char> staging_;  // of messages to other nodes
-    std::array<OutletSlot, outlets> outlets_;
-    OutletSlot* last_ = nullptr;
+    Outlets outlets_;
+    OutletSlot* last_ = nullptr;  // the way that was used last; its place may have become another's
     OutletSlot* reserved_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;
     PmMessage ready_;  // found by wait(), and not yet received
     bool is_held_ = false;
-    bool has_far_ = false;  // the job has several nodes
-    std::uint64_t uses_ = 0;
+    bool has_far_ = false;              // the job has several nodes
+    std::unique_ptr<PollWaker> waker_;  // made by the first before_select()
     std::uint32_t calls_ = 0;
     std::uint32_t idle_looks_ = 0;
     std::uint64_t tended_at_ns_ = 0;

@@ -13,10 +13,12 @@
 #include "gma/gma.hpp"
 
 #include "pm/context.hpp"
+#include "pm/per_peer_context.hpp"
+#include "pm/registrations.hpp"
 
 namespace acp::pm {
 
-// The number of a context plus 1 in the lower 8 bits, above them how often one was opened; 0: none.
+// The number of a context plus 1 in the lower 7 bits, then a bit for those of a PerPeerContext, above them how often one was opened; 0: none.
 using ContextHandle = std::uint64_t;
 
 class Contexts {
@@ -24,7 +26,7 @@ public:
     //   both outlive this
     //   opened  opened() of the epoch before this one
     Contexts(gma::Gma& gma, data::Allocator& allocator, std::uint64_t opened) noexcept
-        : gma_(gma), allocator_(allocator), opened_(opened) {}
+        : gma_(gma), allocator_(allocator), registrations_(gma), opened_(opened) {}
 
     ~Contexts() { settle_sent(); }
 
@@ -34,6 +36,9 @@ public:
     //   number  < node::pm_contexts
     // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
     base::Result<ContextHandle> open(std::uint32_t number);
+
+    // The same by the scheme of paper 001, once for each number in an epoch.
+    base::Result<ContextHandle> open_per_peer(std::uint32_t number);
 
     // The block stays until the epoch ends: others may be about to write into it. false: there is no such context.
     [[nodiscard]] bool close(ContextHandle handle) noexcept;
@@ -45,21 +50,40 @@ public:
         return entries_[index].context.get();
     }
 
+    [[nodiscard]] PerPeerContext* find_per_peer(ContextHandle handle) const noexcept {
+        const ContextEntry* const entry = entry_of(handle);
+        return entry != nullptr && (handle & per_peer_bit) != 0 ? entry->per_peer.get() : nullptr;
+    }
+
+    // For all contexts.
+    [[nodiscard]] Registrations& registrations() noexcept { return registrations_; }
+
     // Waits for what was sent. What of it failed, since somebody is gone, was told or is nobody's to be told.
     void settle_sent() noexcept;
 
     [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
 
 private:
-    static constexpr ContextHandle index_mask = 255;
+    static constexpr ContextHandle per_peer_bit = 128;
+    static constexpr ContextHandle index_mask = 255;  // with that bit, it is no index
 
     struct ContextEntry {
         ContextHandle handle = 0;          // 0: it is not open
-        std::unique_ptr<Context> context;  // kept when it was closed
+        std::unique_ptr<Context> context;  // kept when it was closed, both
+        std::unique_ptr<PerPeerContext> per_peer;
     };
+
+    [[nodiscard]] const ContextEntry* entry_of(ContextHandle handle) const noexcept {
+        const std::uint64_t index = (handle & index_mask & ~per_peer_bit) - std::uint64_t{1};
+        if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
+        return &entries_[index];
+    }
+
+    [[nodiscard]] base::Status why_not_open(std::uint32_t number) const;
 
     gma::Gma& gma_;
     data::Allocator& allocator_;
+    Registrations registrations_;
     std::mutex mutex_;
     std::uint64_t opened_;
     std::array<ContextEntry, node::pm_contexts> entries_;

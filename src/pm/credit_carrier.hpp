@@ -39,6 +39,11 @@ public:
         carry_on();
     }
 
+    // Whether a word has not yet been sent.
+    [[nodiscard]] bool has_waiting() const noexcept {
+        return waiting_[0].offset != 0 || waiting_[1].offset != 0;
+    }
+
     void carry_on() noexcept {
         for (Waiting& waiting : waiting_) {
             if (waiting.offset == 0 || !is_idle()) continue;

@@ -288,14 +288,8 @@ void FarOutlet::go_on() {
 
 // Whether there is a lease, and the receiver knows whose it is.
 bool FarOutlet::is_ready() {
-    if (is_cut_off() || sending_.is_revoked()) {
-        if (!is_cut_off() && !ring_.has_value() && taking_ == gma::handle_null) begin_taking();
-        return false;
-    }
-    if (!ring_.has_value()) {
-        if (taking_ == gma::handle_null) begin_taking();
-        return false;
-    }
+    if (!ring_.has_value()) take_now_and_then();
+    if (!ring_.has_value() || is_cut_off() || sending_.is_revoked()) return false;
     if (is_announced_) {
         is_heard_ = is_heard_ || sending_.is_idle();
         return is_heard_;
@@ -325,6 +319,12 @@ bool FarOutlet::send(const void* payload, std::uint64_t bytes, PoolRecord tag) {
            message::SendAttempt::full;
 }
 
+void FarOutlet::take_now_and_then() {
+    if (is_cut_off() || taking_ != gma::handle_null) return;
+    if (refused_at_ns_ != 0 && os::now_ns() - refused_at_ns_ < take_again_after_ns) return;
+    begin_taking();
+}
+
 void FarOutlet::begin_taking() {
     operations::TakeLease wanted;
     wanted.desk_word = host_.pool_word_address(process_);
@@ -345,6 +345,7 @@ void FarOutlet::end_taking() {
     if (!status.is_ok()) return;
     is_closed_ = (taken_.desk & pool_closed) != 0;
     if (is_closed_) refused_.clear();
+    refused_at_ns_ = taken_.state == 0 ? os::now_ns() : 0;
     if (taken_.state != 0) open();
 }
 

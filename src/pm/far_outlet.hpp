@@ -201,7 +201,10 @@ public:
 
 private:
     static constexpr std::uint64_t ask_after_ns = 1'000'000;
+    // Where there was no lease none is asked for again so soon, as each question goes to another node.
+    static constexpr std::uint64_t take_again_after_ns = 100'000;
 
+    void take_now_and_then();
     void begin_taking();
     void end_taking();
     void open();
@@ -219,6 +222,7 @@ private:
     gma::Handle taking_ = gma::handle_null;
     std::optional<message::RingSender<FarRingPath>> ring_;
     std::list<FarSending::FarRecord> refused_;  // to be sent again
+    std::uint64_t refused_at_ns_ = 0;           // when no lease was free, or the pool not open
     std::uint64_t full_since_ns_ = 0;           // 0: there was room; else asked last
     bool is_reserved_ = false;                  // a message is being composed, and the ring stays
     bool is_announced_ = false;                 // a hello was sent

@@ -2,12 +2,14 @@
 // Pools, notes and bells of the processes of a node.
 #include "pm/node_host.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "base/fence.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
+#include "node/wait.hpp"
 #include "os/futex.hpp"
 #include "os/membarrier.hpp"
 
@@ -32,7 +34,7 @@ void NodeHost::barrier() noexcept {
     if (!os::expedite()) base::fence(std::memory_order_seq_cst);
 }
 
-bool NodeHost::meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {
+bool NodeHost::connect(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept {
     if (hello.process >= space_.segment().shape().procs) return false;
     if (is_near(hello.process)) {
         path.set_near(bell_of(hello.process));
@@ -75,6 +77,14 @@ void NodeHost::wake(std::uint32_t process) const noexcept {
         os::futex_wake(bell_of(process).word(), os::everybody);
 }
 
+void NodeHost::ring_all() const noexcept {
+    base::fence(
+        std::memory_order_seq_cst);  // what they look for comes first; partner: Bell::announce()
+    const node::Shape& shape = space_.segment().shape();
+    for (std::uint32_t i = 0; i < shape.local_procs; ++i)
+        node::ring_bell_after_rmw(bell_of(shape.first_process + i));
+}
+
 std::atomic<std::uint64_t>& NodeHost::pool_word(std::uint32_t process) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(
         space_.segment().claimed(space_.slot_of(process), node::Claim::pm_pools))[context_];
@@ -87,8 +97,9 @@ GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept 
 
 char* NodeHost::pool_of(std::uint32_t process) const noexcept {
     // acquire: the pool was made; partner: Context
-    const std::uint64_t address = pool_word(process).load(std::memory_order_acquire) & ~pool_closed;
-    return address == pool_not_open ? nullptr : pointer_to(process, address);
+    const std::uint64_t word = pool_word(process).load(std::memory_order_acquire);
+    const bool is_pool = word != pool_not_open && (word & pool_per_peer) == 0;
+    return is_pool ? pointer_to(process, word & ~pool_flags) : nullptr;
 }
 
 char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const noexcept {
@@ -98,6 +109,12 @@ char* NodeHost::pointer_to(std::uint32_t process, GlobalAddress address) const n
 
 sync::Bell<>& NodeHost::bell_of(std::uint32_t process) const noexcept {
     return space_.segment().slot(space_.slot_of(process)).door.waiter_bell;
+}
+
+bool NodeHost::is_carrying() const noexcept {
+    return std::any_of(carriers_.begin(), carriers_.end(), [](const auto& carrier) {
+        return carrier != nullptr && carrier->has_waiting();
+    });
 }
 
 void NodeHost::carry_on() noexcept {

@@ -17,9 +17,12 @@
 
 namespace acp::pm {
 
-// The word of a process that says where its pool for a context is: an address, or one of these.
+// The word of a process that says where its pool for a context is: an address, or one of these. In the lower bits of an address, a multiple of 64:
+// it was closed; what lies there is no pool but the block of a PerPeerContext.
 inline constexpr std::uint64_t pool_not_open = 0;
 inline constexpr std::uint64_t pool_closed = 1;
+inline constexpr std::uint64_t pool_per_peer = 2;
+inline constexpr std::uint64_t pool_flags = pool_closed | pool_per_peer;
 
 class NodeHost {
 public:
@@ -40,10 +43,11 @@ public:
     [[nodiscard]] sync::WriteLease<>::Fence fence() const noexcept { return fence_; }
 
     static void barrier() noexcept;
-    [[nodiscard]] bool meet(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept;
+    [[nodiscard]] bool connect(InletPath<>& path, const Hello& hello, std::uint32_t index) noexcept;
     [[nodiscard]] bool writes(std::uint32_t process, std::uint64_t place) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     void wake(std::uint32_t process) const noexcept;
+    void ring_all() const noexcept;
 
     // For the context.
 
@@ -64,6 +68,8 @@ public:
                                    memory::GlobalAddress address) const noexcept;
     [[nodiscard]] sync::Bell<>& bell_of(std::uint32_t process) const noexcept;
 
+    // Whether something waits for its turn to other nodes.
+    [[nodiscard]] bool is_carrying() const noexcept;
     // Sends on what waits for its turn to other nodes.
     void carry_on() noexcept;
     // Waits for what is under way.

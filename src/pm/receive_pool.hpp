@@ -14,7 +14,7 @@
 //   a credit was overwritten        stores it again; a sender on another node, whose credit is there, asks for it
 //   a lease's state was overwritten restores it if the holder is known by its first record (Hello), else revokes the lease
 //   the holder is dead              makes the lease free after all records were received
-//   a sender wants a lease          revokes those silent longest, a quarter of all
+//   a sender wants a lease          revokes those silent longest, a quarter of all; when one is free wakes whoever sleeps on the node
 // Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
 #pragma once
 
@@ -39,11 +39,12 @@ namespace acp::pm {
 //   fence()                    which side executes the fence of leases and rings (WriteLease::Fence)
 //   barrier()                  a full barrier on all CPUs: serves the threads that execute no fence of their own
 //   process()                  the process whose pool it is
-//   meet(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
+//   connect(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
 //   writes(process, place)     whether the note of the writer for a process (sync/lease.hpp) says that it writes there; process nobody: any
 //                              writer's note, but for those that are gone
 //   is_gone(process)           whether the process will never write again
 //   wake(process)              wakes the threads of a process of this node that sleep on its bell
+//   ring_all()                 wakes the threads of all processes of this node that sleep on their bells
 //   Atomic  the template of words in shared memory
 template <typename Host, template <class> class Atomic = std::atomic>
 class ReceivePool {
@@ -86,7 +87,7 @@ public:
                 is_held_ = true;
                 return {data, from.ring.held().bytes, from.holder};
             }
-            if (!meet(from, data)) return {};  // the next call tries again
+            if (!connect(from, data)) return {};  // the next call tries again
             end_record(from);
         }
     }
@@ -111,9 +112,14 @@ public:
         for (std::uint32_t i = 0; i < leases; ++i) tend(i);
         if (desk().wanted.load(std::memory_order_relaxed) != 0) {
             desk().wanted.store(0, std::memory_order_relaxed);
-            choose_silent();
+            is_wanted_ = true;
         }
+        if (is_wanted_) choose_silent();
         revoke_chosen();
+        if (is_wanted_ && has_free()) {
+            is_wanted_ = false;
+            host_.ring_all();
+        }
     }
 
     // Drops what was sent so far, and takes back all leases: a sender finds that with its next message, and no other lease.
@@ -268,10 +274,10 @@ private:
         looked_ |= bit_of(index);
     }
 
-    [[nodiscard]] bool meet(Inlet& of, const char* record) noexcept {
+    [[nodiscard]] bool connect(Inlet& of, const char* record) noexcept {
         Hello hello;
         std::memcpy(&hello, record, sizeof hello);
-        if (!host_.meet(of.ring.path(), hello, current_)) return false;
+        if (!host_.connect(of.ring.path(), hello, current_)) return false;
         of.holder = hello.process;
         return true;
     }
@@ -296,7 +302,7 @@ private:
             return;
         }
         const sync::LeaseState state = lease(index).state();
-        if (!is_true(of, state)) return mend(index, state);
+        if (!is_plausible(of, state)) return mend(index, state);
         if (state.kind() == sync::LeaseKind::free) {
             // Its count of written lines must be 0. If it was overwritten no holder will store it again: revoke, which resets it.
             if (!lease(index).is_used_up(0)) chosen_ |= bit_of(index);
@@ -316,8 +322,8 @@ private:
         if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
     }
 
-    // Whether a state can be the true one of an inlet's lease; false: it was overwritten.
-    [[nodiscard]] static bool is_true(const Inlet& of, sync::LeaseState state) noexcept {
+    // Whether this can be the state of an inlet's lease; false: the word was overwritten.
+    [[nodiscard]] static bool is_plausible(const Inlet& of, sync::LeaseState state) noexcept {
         if (!state.is_sound() || state.generation() != of.generation) return false;
         return of.holder == nobody || holder_in(state) == of.holder;
     }
@@ -395,13 +401,20 @@ private:
         lease(index).make_free(of.generation);
     }
 
+    [[nodiscard]] bool has_free() const noexcept {
+        for (std::uint32_t i = 0; i < leases; ++i) {
+            const sync::LeaseState state = lease(i).state();
+            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return true;
+        }
+        return false;
+    }
+
     // Chooses leases to revoke: rings that look empty, those silent longest first. Chooses none if a lease is free.
     void choose_silent() noexcept {
+        if (has_free()) return;
         std::array<std::uint32_t, leases> silent{};
         std::uint32_t count = 0;
         for (std::uint32_t i = 0; i < leases; ++i) {
-            const sync::LeaseState state = lease(i).state();
-            if (state.is_sound() && state.kind() == sync::LeaseKind::free) return;
             if (lease(i).is_used_up(inlet(i).ring.released())) silent[count++] = i;
         }
         std::sort(silent.begin(), silent.begin() + count, [this](std::uint32_t a, std::uint32_t b) {
@@ -427,7 +440,7 @@ private:
     [[nodiscard]] bool begin_revoke(std::uint32_t index) noexcept {
         const sync::LeaseState state = lease(index).state();
         const bool is_begun =
-            is_true(inlet(index), state) && state.kind() == sync::LeaseKind::revoking;
+            is_plausible(inlet(index), state) && state.kind() == sync::LeaseKind::revoking;
         return is_begun || lease(index).begin_revoke(state, inlet(index).generation);
     }
 
@@ -477,6 +490,7 @@ private:
     std::uint32_t burst_ = 0;      // how many records it gave in a row
     bool is_held_ = false;         // a message of that ring is between receive() and release()
     bool is_release_due_ = false;  // of that message, which is no longer held
+    bool is_wanted_ = false;       // somebody has asked for a lease, and none has become free since
     std::uint32_t watched_ = 0;    // how many rings are watched
     std::uint64_t looks_ = 0;      // how often all of them were looked at
     std::uint64_t now_ns_ = 0;

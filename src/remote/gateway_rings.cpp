@@ -110,7 +110,7 @@ std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max)
         }
         const std::uint32_t before = taken;
         const Offer result =
-            offer(slot, taker, std::min(commands_per_turn, commands_max - taken), taken);
+            offer(slot, taker, std::min(commands_per_poll, commands_max - taken), taken);
         if (result != Offer::taken_all && !ring.is_closed) {
             push_waiting(slot);
         }

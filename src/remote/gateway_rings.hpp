@@ -34,7 +34,7 @@ public:
     // Commands that the taker refused do not count until a take() finds room. One or two loads.
     [[nodiscard]] bool has_commands() const noexcept;
 
-    // Offers at most commands_max commands, from each process at most commands_per_turn before the next process has its turn. A
+    // Offers at most commands_max commands, from each process at most commands_per_poll before the next process has its turn. A
     // process whose command finds no room holds up no other process. Returns how many were taken. Invalid commands are ended
     // here and not offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
@@ -66,7 +66,7 @@ public:
         return rings_[slot].is_closed;
     }
 
-    static constexpr std::uint32_t commands_per_turn = 32;
+    static constexpr std::uint32_t commands_per_poll = 32;
 
 private:
     struct Ring {

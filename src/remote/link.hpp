@@ -2,7 +2,7 @@
 // How global memory access hands commands with an address on another node to the gateway of its own node, and learns how they
 // ended. There are two kinds: RingLink (rings in the node segment; the gateway is a thread of the agent), and gateway::OwnGateway
 // (the gateway runs in this process, whose rank is alone on its node). Knows no handle and no order.
-// One thread at a time calls a link: in gma that is the driver. has_news() and timeout_ns() may be called by any thread beside it,
+// One thread at a time calls a link: in gma that is the driver. has_news() and deadline_ns() may be called by any thread beside it,
 // and set_service_wanted() too, by one thread at a time. No call blocks. Where memory is refused a call does what needs none,
 // and the rest is due at once.
 // Tests: tests/unit/remote/link_conformance.hpp, instantiated for each kind.
@@ -35,7 +35,7 @@ struct Ended {
     // node/loss.hpp tells.
     node::NodeFate fate = node::NodeFate::told;
     std::uint32_t result_bytes = 0;  // for an invoke that succeeded
-    // of that invoke: memory of the link, valid until the next call of turn() or flush()
+    // of that invoke: memory of the link, valid until the next call of poll() or flush()
     const std::byte* result = nullptr;
 };
 
@@ -60,16 +60,16 @@ void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
 // What users of a link must know to choose a path and a way to wait. Each link states these; no user derives them from other
 // properties. They stay the same as long as the link lives.
 struct LinkTraits {
-    // True: the gateway runs in this process, and ends arrive only while a thread of this process calls turn(). False: the
+    // True: the gateway runs in this process, and ends arrive only while a thread of this process calls poll(). False: the
     // gateway works by itself and rings the bells of the process's door.
-    bool is_turned_here = false;
+    bool is_polled_here = false;
     // True: every rank of this job is its node's gateway, so each process of another node serves its memory itself, private
     // memory included. False: a gateway beside it does.
     bool is_peer_served = false;
-    // Cost of one turn(). Dear: it makes a system call.
+    // Cost of one poll(). Dear: it makes a system call.
     node::LookCost look_cost = node::LookCost::cheap;
-    // Descriptors that become readable when turn() has something to do: an event, and the sockets of the gateway. The service
-    // thread sleeps on them. Empty unless is_turned_here.
+    // Descriptors that become readable when poll() has something to do: an event, and the sockets of the gateway. The service
+    // thread sleeps on them. Empty unless is_polled_here.
     std::span<const int> wait_fds;
 };
 
@@ -81,13 +81,13 @@ public:
     Link& operator=(const Link&) = delete;
 
     // Hands a command over, which is copied. It may run before and after any other that is in flight. False: there is no room now,
-    // and nothing was done; try again after the next turn().
+    // and nothing was done; try again after the next poll().
     //   token  even; no command or invoke in flight has it
     virtual bool submit(std::uint64_t token, const memory::Command& command) = 0;
 
     // submit() of several commands, first to last; their numbers are their tokens. Returns how many were taken: there is no room
     // for the next one now. One that is ordered after others (NumberedCommand::before) is taken only by a link that keeps the
-    // order, which a link may do where is_turned_here and is_peer_served.
+    // order, which a link may do where is_polled_here and is_peer_served.
     virtual std::size_t submit_all(std::span<const memory::NumberedCommand> commands) {
         std::size_t taken = 0;
         while (taken < commands.size() && commands[taken].before_count == 0 &&
@@ -107,17 +107,17 @@ public:
     // Makes progress and appends the ends that have come; without memory for more, as many as `ended` has room for. True when it
     // appended any, or when data moved; acknowledgements alone do not count. False: `ended` is unchanged.
     //   ended  must have room for one end at least
-    virtual bool turn(std::vector<Ended>& ended) = 0;
+    virtual bool poll(std::vector<Ended>& ended) = 0;
 
-    // Whether turn() would append an end; one or two loads. Where the gateway rings bells the first is seq_cst: a thread that
+    // Whether poll() would append an end; one or two loads. Where the gateway rings bells the first is seq_cst: a thread that
     // announced its sleep before sees each end that rang nobody.
     [[nodiscard]] virtual bool has_news() const noexcept = 0;
 
     [[nodiscard]] virtual LinkTraits traits() const noexcept = 0;
 
-    // Nanoseconds until turn() must be called again even if nothing arrives; < 0: no deadline. Only for a link with
-    // is_turned_here.
-    [[nodiscard]] virtual std::int64_t timeout_ns() const noexcept = 0;
+    // When poll() must be called again even if nothing arrives, as a time of the monotonic clock, which may be past; ~0: no such
+    // time. Only for a link with is_polled_here.
+    [[nodiscard]] virtual std::uint64_t deadline_ns() const noexcept = 0;
 
     // Tells the gateway whether the end of a command is to ring this process's service thread while no thread waits in the
     // library: work waits for such an end. An end may have come before, so the caller asks has_news() afterwards.

@@ -79,7 +79,7 @@ void RingLink::flush() {
     }
 }
 
-bool RingLink::turn(std::vector<Ended>& ended) {
+bool RingLink::poll(std::vector<Ended>& ended) {
     bool has_moved = false;
     for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
         // memory allocation failed: the rest stays in the ring

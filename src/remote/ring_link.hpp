@@ -26,12 +26,12 @@ public:
     bool submit(std::uint64_t token, const memory::Command& command) override;
     bool invoke(std::uint64_t token, const LinkInvocation& invocation) override;
     void flush() override;
-    bool turn(std::vector<Ended>& ended) override;
+    bool poll(std::vector<Ended>& ended) override;
     [[nodiscard]] bool has_news() const noexcept override;
 
     [[nodiscard]] LinkTraits traits() const noexcept override { return {}; }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return ~0ULL; }
 
     void set_service_wanted(bool is_wanted) noexcept override;
 

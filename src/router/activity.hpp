@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] const RouterCounters& counters() const noexcept { return counters_; }
 
-    // Notes that something was done; Router::turn() reports it.
+    // Notes that something was done; Router::poll() reports it.
     void note_move() noexcept { ++moves_; }
 
     [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }

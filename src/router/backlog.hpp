@@ -18,8 +18,8 @@
 
 namespace acp::router {
 
-// Parked work of one process that is tried in one turn.
-inline constexpr std::uint32_t retries_per_turn_max = 64;
+// Parked work of one process that is tried in one poll.
+inline constexpr std::uint32_t retries_per_poll_max = 64;
 inline constexpr Time retry_ns_min = 10'000;  // pause after a refusal by placement
 inline constexpr Time retry_ns_max = 1'000'000;
 
@@ -75,12 +75,12 @@ public:
         waiting_[nodes_.local_index(process)].kept_bytes -= bytes;
     }
 
-    // If it is time, calls ask(operation) for parked work, up to retries_per_turn_max times per process. ask() returns false if
+    // If it is time, calls ask(operation) for parked work, up to retries_per_poll_max times per process. ask() returns false if
     // there is still no room: the work stays parked.
     template <typename Ask>
     void retry_due(Ask ask);
 
-    // Notes that there may be room at a process of this node, so that its parked work is tried at the next turn.
+    // Notes that there may be room at a process of this node, so that its parked work is tried at the next poll.
     void retry_soon(std::uint64_t process) noexcept {
         if (waiting_[nodes_.local_index(process)].is_listed) retry_at_ = 0;
     }
@@ -121,7 +121,7 @@ void Backlog::retry(Waiting& process, Ask& ask) {
     Queue todo = process.work;
     process.work = Queue{};
     Pool<OperationRecord>& pool = operations_.pool();
-    for (std::uint32_t i = 0; i < retries_per_turn_max && !todo.is_empty(); ++i) {
+    for (std::uint32_t i = 0; i < retries_per_poll_max && !todo.is_empty(); ++i) {
         const std::uint32_t index = todo.pop(pool);
         if (!ask(index)) process.work.push(pool, index);
     }

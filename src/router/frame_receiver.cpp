@@ -104,7 +104,7 @@ Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {
             to_.watch_list.watch_for(from, frame.initiator);
             return Fault::none;
         default:
-            // What that node sent before may lie in the sockets still, so it is severed in the next turn. Others may take this
+            // What that node sent before may lie in the sockets still, so it is severed in the next poll. Others may take this
             // node for lost: then they stop answering it, which it will notice.
             if (frame.initiator != to_.nodes.self()) to_.nodes.sever_later(frame.initiator);
             return Fault::none;

@@ -80,13 +80,13 @@ void Meeting::begin(std::uint32_t number, Content gathers) {
     forget(heard_[(number + 1) & 1U]);
 }
 
-void Meeting::come_for_least(std::uint32_t number, const Words& words) {
+void Meeting::start_min_reduction(std::uint32_t number, const Words& words) {
     begin(number, Content::least);
     lower(heard_[number & 1U].least, words);
     advance();
 }
 
-void Meeting::come(std::uint32_t number, std::span<const std::uint32_t> values) {
+void Meeting::start(std::uint32_t number, std::span<const std::uint32_t> values) {
     begin(number, values.empty() ? Content::nothing : Content::table);
     if (gathers_ == Content::table) {
         std::vector<std::uint32_t>& table = heard_[number & 1U].table;

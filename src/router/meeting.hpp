@@ -56,10 +56,10 @@ public:
 
     // This node comes to meeting `number`: the one after the last, from 0. The last one must be over here.
     //   values  one per process of this node, or empty: no table; the same choice on all nodes
-    void come(std::uint32_t number, std::span<const std::uint32_t> values);
+    void start(std::uint32_t number, std::span<const std::uint32_t> values);
 
     // The same, with words of which all nodes learn the minima; the same choice on all nodes.
-    void come_for_least(std::uint32_t number, const Words& words);
+    void start_min_reduction(std::uint32_t number, const Words& words);
 
     // Takes a part of another node's message. It may belong to the next meeting, to which this node has not come yet.
     //   values  part.count of them, unaligned
@@ -76,7 +76,7 @@ public:
     // The part that next() returned was sent.
     void sent(const Part& part);
 
-    // Whether a meeting has ended since the last call; then its number, and its table or minima, valid until the next come().
+    // Whether a meeting has ended since the last call; then its number, and its table or minima, valid until the next start().
     [[nodiscard]] bool take_met(std::uint32_t& number, std::span<const std::uint32_t>& table);
 
     // Whether this node has come to a meeting that has not ended.

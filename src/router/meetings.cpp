@@ -15,19 +15,19 @@ Meetings::Meetings(
       layout_(map),
       meeting_(nodes.self(), nodes.nodes(), layout_) {}
 
-void Meetings::come(std::uint32_t number, std::span<const std::uint32_t> wanted) {
+void Meetings::start(std::uint32_t number, std::span<const std::uint32_t> wanted) {
     if (is_lost_) return;
-    meeting_.come(number, wanted);
-    note_come();
+    meeting_.start(number, wanted);
+    note_start();
 }
 
-void Meetings::come_for_least(std::uint32_t number, const Meeting::Words& words) {
+void Meetings::start_min_reduction(std::uint32_t number, const Meeting::Words& words) {
     if (is_lost_) return;
-    meeting_.come_for_least(number, words);
-    note_come();
+    meeting_.start_min_reduction(number, words);
+    note_start();
 }
 
-void Meetings::note_come() noexcept {
+void Meetings::note_start() noexcept {
     is_ready_ = true;
     scans_ = 0;
     activity_.arm_scan();

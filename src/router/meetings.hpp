@@ -21,9 +21,9 @@ public:
     Meetings(
         Nodes& nodes, Outbox& outbox, Completions& completions, Activity& activity, const Map& map);
 
-    // This node comes to meeting `number`, as Router::meet() and Router::meet_for_least() say.
-    void come(std::uint32_t number, std::span<const std::uint32_t> wanted);
-    void come_for_least(std::uint32_t number, const Meeting::Words& words);
+    // This node comes to meeting `number`, as Router::start_barrier() and Router::start_min_reduction() say.
+    void start(std::uint32_t number, std::span<const std::uint32_t> wanted);
+    void start_min_reduction(std::uint32_t number, const Meeting::Words& words);
 
     // WIRE-119: a part of another node's message.
     [[nodiscard]] Fault on_meet(const RouterPeer& from, const MeetFrame& frame, Bytes values);
@@ -70,7 +70,7 @@ private:
         const Map& map_;
     };
 
-    void note_come() noexcept;
+    void note_start() noexcept;
     void advance();
     [[nodiscard]] bool send_part();
 

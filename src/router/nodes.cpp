@@ -19,7 +19,7 @@ Nodes::Nodes(const RouterSettings& settings, const memory::GaLayout& layout, con
     to_sever_.reserve(settings.nodes);
 }
 
-RouterPeer& Nodes::meet(NodeId node) {
+RouterPeer& Nodes::make_peer(NodeId node) {
     RouterPeer& made = peers_.emplace_back();
     made.node = node;
     made.first = map_.first_process(node);

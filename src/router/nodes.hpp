@@ -59,7 +59,7 @@ public:
     // The record of a node, which is made on first use and never moves.
     [[nodiscard]] RouterPeer& peer(NodeId node) {
         RouterPeer* const known = peer_at_[node];
-        return known != nullptr ? *known : meet(node);
+        return known != nullptr ? *known : make_peer(node);
     }
 
     // The record of a process's node.
@@ -98,7 +98,7 @@ public:
     NodeId take_to_sever() noexcept;
 
 private:
-    RouterPeer& meet(NodeId node);
+    RouterPeer& make_peer(NodeId node);
     RouterPeer& find_peer(std::uint32_t process);
 
     const memory::GaLayout& layout_;

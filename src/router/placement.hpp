@@ -82,7 +82,7 @@ public:
         return memory::invoke_bytes_max;
     }
 
-    // Completes the accesses that were collected to be done together. Called at the end of a batch of frames, and of a turn.
+    // Completes the accesses that were collected to be done together. Called at the end of a batch of frames, and of a poll.
     virtual void flush() = 0;
 };
 

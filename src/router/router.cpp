@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects the parts of a router and passes each call to one of them. What a turn does, in which order, is here.
+// Connects the parts of a router and passes each call to one of them. What a poll does, in which order, is here.
 #include "router/router.hpp"
 
 #include <algorithm>
@@ -106,12 +106,12 @@ bool Router::are_others_waiting() const noexcept {
     return parts_->meetings.are_others_waiting();
 }
 
-void Router::meet(std::uint32_t number, std::span<const std::uint32_t> values) {
-    parts_->meetings.come(number, values);
+void Router::start_barrier(std::uint32_t number, std::span<const std::uint32_t> values) {
+    parts_->meetings.start(number, values);
 }
 
-void Router::meet_for_least(std::uint32_t number, const Meeting::Words& words) {
-    parts_->meetings.come_for_least(number, words);
+void Router::start_min_reduction(std::uint32_t number, const Meeting::Words& words) {
+    parts_->meetings.start_min_reduction(number, words);
 }
 
 std::optional<NodeId> Router::missing_node() const noexcept {
@@ -139,7 +139,7 @@ void Router::set_now(Time now) noexcept {
     parts_->activity.set_now(now);
 }
 
-bool Router::turn(Time now) {
+bool Router::poll(Time now) {
     Activity& activity = parts_->activity;
     activity.set_now(now);
     const std::uint64_t moves_before = activity.moves();

@@ -8,7 +8,7 @@
 // Completions are called from within any call, submit() included, and must not call the router. From within a call of Placement
 // on_settled() may be called for tickets accepted before, and nothing else. Calls without a `now` take the time of the last
 // one that had it: call set_now() before several of them, for what is overdue is judged by that time. ENDs and pieces are
-// collected and sent by the next turn(), so call it after a batch of datagrams or submits.
+// collected and sent by the next poll(), so call it after a batch of datagrams or submits.
 // Protocol: docs/spec/frames.md, docs/spec/ordering.md. Tests: tests/unit/router/*_test.cpp.
 #pragma once
 
@@ -39,7 +39,7 @@ public:
     // The endpoint, which is made after the router because the router is its handler. Before any other call.
     void bind(datagram::Endpoint& endpoint) noexcept;
 
-    // Accepts a command, which is copied. Returns false if there is no room now: nothing was done, try again after a turn.
+    // Accepts a command, which is copied. Returns false if there is no room now: nothing was done, try again after a poll.
     //   request  its token is even, and no command or invoke of this initiator that has not ended has it
     bool submit(Time now, const Request& request);
 
@@ -70,15 +70,15 @@ public:
     // All processes of this node have come to meeting `number` (consecutive, from 0; on_met() told the end of the one before). The
     // meeting never ends if a node is lost, which on_node_dead() has told.
     //   values  one per process of this node, which on_met() gives to all nodes in one table; empty: no table, on all nodes
-    void meet(std::uint32_t number, std::span<const std::uint32_t> values);
+    void start_barrier(std::uint32_t number, std::span<const std::uint32_t> values);
 
     // The same, on all nodes, to learn the minimum of each of some words.
-    void meet_for_least(std::uint32_t number, const Meeting::Words& words);
+    void start_min_reduction(std::uint32_t number, const Meeting::Words& words);
 
     // From which node this one waits to hear now; nothing unless a meeting is in progress.
     [[nodiscard]] std::optional<NodeId> missing_node() const noexcept;
 
-    // Whether turn() is going to sever a node of whose loss others have told.
+    // Whether poll() is going to sever a node of whose loss others have told.
     [[nodiscard]] bool has_to_sever() const noexcept;
 
     // For at least so many nanoseconds has the endpoint watch a node, and sever it if its gateway is silent.
@@ -101,8 +101,8 @@ public:
 
     // Sends what waits, as far as there is room; tries again what placement refused; handles what is overdue. Returns whether
     // anything went on: a frame was written, an access settled, a command ended.
-    bool turn(Time now);
-    // When to call turn(): a time already past if it has something to do; never: nothing is due.
+    bool poll(Time now);
+    // When to call poll(): a time already past if it has something to do; never: nothing is due.
     [[nodiscard]] Time deadline() const noexcept;
 
     [[nodiscard]] const RouterCounters& counters() const noexcept;

@@ -33,7 +33,7 @@ StepOutcome Scheduler::step(std::uint32_t index, RouterPeer& to) {
 }
 
 void Scheduler::send(RouterPeer& to) {
-    std::uint32_t budget = pieces_per_turn_max;
+    std::uint32_t budget = pieces_per_poll_max;
     while (!to.is_blocked && !to.is_severed) {
         if (!to.notes.is_empty()) {
             outbox_.send_waiting(to);

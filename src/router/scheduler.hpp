@@ -16,7 +16,7 @@
 
 namespace acp::router {
 
-inline constexpr std::uint32_t pieces_per_turn_max = 64;  // steps of work for one node in one turn
+inline constexpr std::uint32_t pieces_per_poll_max = 64;  // steps of work for one node in one poll
 
 class Scheduler {
 public:
@@ -29,7 +29,7 @@ public:
               Placer& placer,
               Activity& activity);
 
-    // Gives each ready node its turn once: short frames first, then up to pieces_per_turn_max steps of work.
+    // Gives each ready node its turn once: short frames first, then up to pieces_per_poll_max steps of work.
     void send_all();
 
     // Tries parked work again, if it is time.

@@ -40,7 +40,7 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     ++come_[number];
     judge_->tell("node %u comes to meeting %u", node, number);
     if (gathers_in(number) == router::Meeting::Content::least) {
-        return router.meet_for_least(number, words_of(node, number));
+        return router.start_min_reduction(number, words_of(node, number));
     }
     std::vector<std::uint32_t> wanted;
     if (gathers_in(number) == router::Meeting::Content::table) {
@@ -49,7 +49,7 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
             wanted.push_back(wanted_value(plan_->seed, number, process));
         }
     }
-    router.meet(number, wanted);
+    router.start_barrier(number, wanted);
 }
 
 router::Meeting::Content MeetingJudge::gathers_in(std::uint32_t number) const noexcept {

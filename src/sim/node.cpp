@@ -98,7 +98,7 @@ void Node::wake() {
     const std::uint64_t news_before = news_;
     const Time next_issue = common_.referee->issue(self_, now, *router_);
     bool has_moved = true;
-    for (std::uint32_t i = 0; has_moved && i < turns_max; ++i) has_moved = router_->turn(now);
+    for (std::uint32_t i = 0; has_moved && i < turns_max; ++i) has_moved = router_->poll(now);
     transmit(now);
     check_counters();
     if (common_.plan->attack.is_on() && now >= checked_ + wait_check_ns) check_waiting(now);

@@ -35,11 +35,7 @@ class Counting {
 public:
     //   ground  outlives this
     explicit Counting(const Ground<Atomic>& ground) noexcept
-        : ground_(ground),
-          reclaimer_(ground),
-          growth_(ground),
-          search_(ground),
-          insertion_(ground) {}
+        : ground_(ground), reclaimer_(ground), growth_(ground), insertion_(ground) {}
 
     // Adds to a count, which is 0 where there is no entry.   number  1 or more
     // done, no_room, no_number
@@ -69,7 +65,8 @@ private:
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
             if (spot.first == nullptr) return {Effect::no_room, 0, 0};
-            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            const auto entry =
+                Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
             if (entry.is_late) continue;
             if (entry.slot == nullptr) return {Effect::absent, 0, 0};
             auto& record = ground_.record(slot::record_in(entry.word));
@@ -96,7 +93,8 @@ private:
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
             if (spot.first == nullptr) return;
-            const auto entry = search_.look(head, spot, key, Search<Atomic>::Access::change);
+            const auto entry =
+                Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
             if (entry.is_late) continue;
             if (entry.slot == nullptr) return;
             auto& record = ground_.record(slot::record_in(entry.word));
@@ -113,7 +111,6 @@ private:
     const Ground<Atomic>& ground_;
     Reclaimer<Atomic> reclaimer_;
     Growth<Atomic> growth_;
-    Search<Atomic> search_;
     Insertion<Atomic> insertion_;
 };
 

@@ -23,12 +23,13 @@ template <template <class> class Atomic>
     return is_lent ? mark ^ unused::of(maker) : mark;
 }
 
+// Neither inline nor gnu::cold: see CachePlaces::borrow_any.
 template <template <class> class Atomic>
-[[nodiscard, gnu::cold]] bool begin_use(Blocks<Atomic>& blocks,
-                                        Atomic<std::uint64_t>& word,
-                                        BlockNumber block,
-                                        std::uint64_t mark,
-                                        std::uint64_t now) {
+[[nodiscard, gnu::noinline]] bool begin_use(Blocks<Atomic>& blocks,
+                                            Atomic<std::uint64_t>& word,
+                                            BlockNumber block,
+                                            std::uint64_t mark,
+                                            std::uint64_t now) {
     if (!unused::is_of(now ^ mark) || !blocks.end_by_use(block, unused::maker_in(now ^ mark)))
         return false;
     // acq_rel: another one may use it first at the same time, or destroy it; then it is as it finds it

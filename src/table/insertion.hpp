@@ -62,7 +62,7 @@ class Insertion {
 public:
     //   ground  outlives this
     explicit Insertion(const Ground<Atomic>& ground) noexcept
-        : ground_(ground), reclaimer_(ground), growth_(ground), search_(ground) {}
+        : ground_(ground), reclaimer_(ground), growth_(ground) {}
 
     // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
     // of 8 bytes only)
@@ -79,11 +79,13 @@ public:
             }
             Entry entry;
             if (request.mode != PutMode::add) {
-                entry = search_.look(head, spot, request.key, Search<Atomic>::Access::change);
+                entry = Search<Atomic>(ground_).look(head, spot, request.key,
+                                                     Search<Atomic>::Access::change);
                 if (entry.is_late) continue;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
-            is_decided = is_met ? meet(making, entry, effect) : insert_at(making, spot, effect);
+            is_decided =
+                is_met ? put_to_existing(making, entry, effect) : insert_at(making, spot, effect);
         }
         return effect;
     }
@@ -120,7 +122,7 @@ private:
     }
 
     // There is an entry of the key, or one must be there. false: look again.
-    [[nodiscard]] bool meet(Making& making, const Entry& entry, PutEffect& effect) {
+    [[nodiscard]] bool put_to_existing(Making& making, const Entry& entry, PutEffect& effect) {
         const PutRequest& request = making.request;
         if (entry.slot == nullptr) {
             end(making, Effect::absent, effect);
@@ -392,7 +394,6 @@ private:
     const Ground<Atomic>& ground_;
     Reclaimer<Atomic> reclaimer_;
     Growth<Atomic> growth_;
-    Search<Atomic> search_;
 };
 
 }  // namespace acp::table

@@ -2,34 +2,28 @@
 // Broadcast: between nodes down a binomial tree whose nodes are spoken for by their leaders, and the root's by the root; on each node
 // through the board, while what goes to other nodes is on its way.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "team/collectives.hpp"
 #include "team/far_tree.hpp"
+#include "team/rounds.hpp"
 
 namespace acp::team {
 
 bool near_broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t from) {
     const Membership& members = team.members();
     if (members.near().size() == 1) return true;
-    std::uint64_t done = 0;
-    do {
-        const std::uint64_t now = std::min(bytes - done, board_chunk_bytes);
-        const RoundNumber round = team.begin_round();
-        if (members.own_place() == from) {
-            char* const room = team.room(round, now);
-            if (room == nullptr) return false;
-            if (now != 0) std::memcpy(room, buffer + done, now);
-            team.publish(round);
-        } else {
-            if (!team.read_to(from, round, buffer + done, now, members.near().size() == 2))
-                return false;
-        }
-        team.finish(round);
-        done += now;
-    } while (done < bytes);
-    return true;
+    const bool is_alone = members.near().size() == 2;
+    return by_rounds(team, bytes, board_chunk_bytes, [&](const RoundPiece& piece) {
+        char* const part = buffer + piece.begin;
+        if (members.own_place() != from)
+            return team.read_to(from, piece.round, part, piece.bytes, is_alone);
+        char* const room = team.room(piece.round, piece.bytes);
+        if (room == nullptr) return false;
+        copy(room, part, piece.bytes);
+        team.publish(piece.round);
+        return true;
+    });
 }
 
 bool broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root) {

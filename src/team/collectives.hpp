@@ -39,6 +39,17 @@ inline constexpr std::uint32_t flat_nodes_max = 8;
 // Meets. After a failure because it is late, the next call goes on with it.
 bool synchronize(Team& team);
 
+inline constexpr std::uint64_t notice_bytes_max = 1024;
+
+// Meets, and brings each member the notices of all.
+//   notice   at most notice_bytes_max bytes; may differ in length
+//   notices  room for notice_bytes_max bytes of each member, where they go by team rank
+//   sizes    of each member's notice
+bool synchronize_with_notices(Team& team,
+                              std::span<const char> notice,
+                              char* notices,
+                              std::size_t* sizes);
+
 bool broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root);
 
 // What a reduction works on.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls in which each two members have something of their own for each other. Where all members are on one node and have little, each shows
-// on the board what it has for all others; else by messages, on a node as between nodes.
+// on the board what it has for all others; else by messages, on a node as between nodes. Scans go by the board wherever all are on one node.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "sync/lines.hpp"
 #include "team/collectives.hpp"
+#include "team/rounds.hpp"
 
 namespace acp::team {
 
@@ -80,27 +82,52 @@ bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t
     return true;
 }
 
-bool scan_short(Team& team, const Reduction& reduction, std::uint64_t bytes) {
-    const std::uint32_t own = team.members().own();
-    const Combiner& combiner = *reduction.combiner;
-    const RoundNumber round = team.begin_round();
-    const std::uint64_t shown = shown_bytes(combiner, bytes);
-    char* const room = team.room(round, shown);
-    if (room == nullptr) return false;
-    copy(room, reduction.send, bytes);
-    team.publish(round);
-    const char* before = own == 0 ? room : team.read(0, round, shown);
-    if (before == nullptr) return false;
-    for (std::uint32_t rank = 1; rank <= own; ++rank) {
-        const char* const next = rank == own ? room : team.read(rank, round, shown);
-        if (next == nullptr) return false;
-        combiner.combine(reduction.receive, before, next, reduction.count);
-        before = reduction.receive;
+// Each member shows the combination up to itself, which the next one alone reads.
+class NearScan {
+public:
+    NearScan(Team& team, const Reduction& reduction) noexcept
+        : team_(team),
+          what_(reduction),
+          combiner_(*reduction.combiner),
+          own_(team.members().own()) {}
+
+    bool run() {
+        const std::uint64_t size = combiner_.element_bytes();
+        return by_rounds(team_, what_.count * size, board_chunk_bytes / size * size,
+                         [this](const RoundPiece& piece) { return run_piece(piece); });
     }
-    if (own == 0) copy(reduction.receive, room, bytes);
-    team.finish(round);
-    return true;
-}
+
+private:
+    bool run_piece(const RoundPiece& piece) {
+        const std::uint64_t shown = shown_bytes(combiner_, piece.bytes);
+        const bool is_last = own_ + 1 == team_.members().size();
+        char* const before = own_ == 0 ? nullptr : team_.read(own_ - 1, piece.round, shown);
+        if (own_ != 0 && before == nullptr) return false;
+        // The last member combines where the one before has shown: it alone reads that, and the result may be where its elements are.
+        char* const into = is_last ? before : team_.room(piece.round, shown);
+        if (into == nullptr) return false;
+        combine(into, before, piece);
+        copy(what_.receive + piece.begin, into, piece.bytes);
+        if (before != nullptr && shown > BoardLine::inline_bytes_max)
+            sync::clear_lines(before, piece.bytes);
+        if (!is_last) team_.publish(piece.round);
+        return true;
+    }
+
+    void combine(char* into, const char* before, const RoundPiece& piece) const {
+        const char* const send = what_.send + piece.begin;
+        if (before == nullptr) {
+            copy(into, send, piece.bytes);
+        } else if (piece.bytes != 0) {
+            combiner_.combine(into, before, send, piece.bytes / combiner_.element_bytes());
+        }
+    }
+
+    Team& team_;
+    const Reduction& what_;
+    const Combiner& combiner_;
+    std::uint32_t own_;
+};
 
 }  // namespace
 
@@ -161,8 +188,7 @@ bool scan(Team& team, const Reduction& reduction) {
     const Membership& members = team.members();
     const std::uint32_t own = members.own();
     const std::uint64_t size = reduction.combiner->element_bytes();
-    if (is_short(team, reduction.count * size))
-        return scan_short(team, reduction, reduction.count * size);
+    if (members.nodes() == 1 && members.size() > 1) return NearScan(team, reduction).run();
     const std::uint64_t segment = board_chunk_bytes / size;
     std::uint64_t done = 0;
     do {

@@ -58,8 +58,11 @@ std::string_view name_of(CollectiveCall call) noexcept {
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
     std::string text(name_of(call));
-    if (call >= CollectiveCall::broadcast && !is_of_plan(call))
+    if (call == CollectiveCall::free_memory) {
+        text += " of what acp_malloc_team number " + std::to_string(signature.bytes) + " gave";
+    } else if (call >= CollectiveCall::malloc && !is_of_plan(call)) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
+    }
     if (is_reduction(call)) {
         const Combination combination = signature.combination();
         text += " (";

@@ -20,6 +20,9 @@ enum class CollectiveCall : std::uint8_t {
     split_by_node,
     create,
     free,
+    sync_notices,
+    free_memory,
+    malloc,
     broadcast,
     reduce,
     allreduce,
@@ -49,7 +52,7 @@ struct Combination {
 
 struct Signature {
     std::uint64_t what = 0;   // call, combination and root
-    std::uint64_t bytes = 0;  // of each member, or of each pair
+    std::uint64_t bytes = 0;  // of each member, or of each pair; of free_memory which memory
 
     Signature() noexcept = default;
 

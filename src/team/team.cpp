@@ -60,25 +60,20 @@ public:
     [[nodiscard]] bool has_come() const noexcept { return has_come_; }
 
     gma::LookResult look() override {
-        if (is_announced_) {
-            is_announced_ = false;
+        const bool is_thorough = std::exchange(is_announced_, false);
+        if (is_thorough) {
             // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
             if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
         has_come_ = has_come_ || expected_.has_come();
+        if (!has_come_) team_.tools_.calls.go_on(is_thorough);
         return has_come_ || !team_.look() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
-        const std::uint32_t rank = expected_.rank();
-        if (rank == nobody) return;  // it comes while this is told
-        memory::Command told;
-        told.bytes = team_.signature_.bytes;
-        told.source = team_.id_;
-        told.target = team_.tools_.gma.space().starter_address(team_.members_.process(rank));
-        entry.tell(awaited_call_of(team_.call()), since_ns, &told);
+        team_.announce(expected_, entry, since_ns);
     }
 
 private:
@@ -107,7 +102,37 @@ Team::Team(TeamTools& tools,
     }
 }
 
+void Team::announce(const Expectation& expected,
+                    node::AwaitedEntry& entry,
+                    std::uint64_t since_ns) const {
+    const std::uint32_t rank = expected.rank();
+    if (rank == nobody) return;  // it comes while this is told
+    memory::Command told;
+    told.bytes = signature_.bytes;
+    told.source = id_;
+    told.target = tools_.gma.space().starter_address(members_.process(rank));
+    entry.tell(awaited_call_of(call()), since_ns, &told);
+}
+
+bool Team::can_go_on(bool is_thorough) noexcept {
+    if (is_thorough) stopped_.expected->look_thoroughly();
+    stopped_.has_come = stopped_.expected->has_come();
+    return stopped_.has_come || !look() || deadline_.is_past();
+}
+
+bool Team::stop_for(Expectation& expected) {
+    stopped_.expected = &expected;
+    stopped_.fiber->stop();
+    // Here again: can_go_on() was true.
+    stopped_.expected = nullptr;
+    if (stopped_.has_come) return true;
+    is_late_ = !is_broken();
+    tell_others();
+    return false;
+}
+
 bool Team::wait_long(Expectation& expected) {
+    if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
     const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
     if (waiting.has_come()) return true;
@@ -309,8 +334,8 @@ bool Team::settle(std::span<FarMessage> messages) {
 
     Ends ends(messages);
     bool have_ended = false;
-    // Where messages go over the network somebody must turn the gateway, who may be this thread.
-    const int looks = members_.nodes() == 1 ? tools_.looks : 1;
+    // Where messages go over the network somebody must poll the gateway, who may be this thread.
+    const int looks = members_.nodes() == 1 && stopped_.fiber == nullptr ? tools_.looks : 1;
     for (int i = 0; i < looks && !have_ended; ++i) {
         have_ended = ends.has_come();
         if (!have_ended) os::relax();

@@ -8,6 +8,7 @@
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp, tests/team.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 #include "gma/gma.hpp"
 #include "message/channel_end.hpp"
 #include "os/cpu.hpp"
+#include "os/fiber.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
 #include "team/board.hpp"
@@ -34,12 +36,35 @@ namespace acp::team {
 
 using memory::GlobalAddress;
 
+// The non-blocking calls that are under way on teams of the process. A thread that waits in a call on one team moves on those on others, for a
+// member that it waits for may wait for them.
+class CallsUnderWay {
+public:
+    CallsUnderWay() = default;
+    virtual ~CallsUnderWay() = default;
+    CallsUnderWay(const CallsUnderWay&) = delete;
+    CallsUnderWay& operator=(const CallsUnderWay&) = delete;
+
+    //   is_thorough  the thread has announced that it sleeps
+    void go_on(bool is_thorough) noexcept {
+        // relaxed: a call that another thread begins now is moved on by that thread, or by a later look
+        if (teams_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            go_on_with_all(is_thorough);
+    }
+
+protected:
+    virtual void go_on_with_all(bool is_thorough) noexcept = 0;
+
+    std::atomic<std::uint32_t> teams_{0};  // that may have such calls
+};
+
 // The parts of the library that all teams of a process use. One object per epoch.
 struct TeamTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     message::ChannelTools channels;
     Telling& telling;
+    CallsUnderWay& calls;
     bool is_checking = false;  // members compare each call before they make it
     int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
 };
@@ -59,6 +84,13 @@ public:
 
     // For diagnostics: the rank of a member that it waits for, or nobody.
     [[nodiscard]] virtual std::uint32_t rank() const noexcept = 0;
+};
+
+// Where a call that runs on a fiber has stopped.
+struct StoppedCall {
+    os::Fiber* fiber = nullptr;       // on which calls run; nullptr: they block the thread
+    Expectation* expected = nullptr;  // what the call waits for; nullptr: it has not stopped
+    bool has_come = false;
 };
 
 // How far a barrier has come: a deadline may interrupt the call, and the next call goes on from here.
@@ -113,6 +145,27 @@ public:
     // Why it is broken.
     [[nodiscard]] base::Status failure() const {
         return base::Status::worded(code_, [this] { return why_; });
+    }
+
+    // --- Calls on a fiber, which stop where others wait ---
+
+    // The calls that follow stop on this fiber instead of waiting. nullptr: they wait again.
+    void run_on(os::Fiber* fiber) noexcept { stopped_ = {fiber, nullptr, false}; }
+
+    // Whether a call that has stopped can go on, or never will, so that its fiber is to be resumed.
+    //   is_thorough  the thread has announced that it sleeps
+    [[nodiscard]] bool can_go_on(bool is_thorough) noexcept;
+
+    // Tells people what a call that has stopped waits for.
+    void announce_stopped(node::AwaitedEntry& entry, std::uint64_t since_ns) const {
+        if (stopped_.expected != nullptr) announce(*stopped_.expected, entry, since_ns);
+    }
+
+    // Makes the team broken for the caller alone: its epoch ends.
+    void end_epoch() noexcept {
+        note_failure(base::Code::state,
+                     "acp_finalize or acp_reset was called before the request had ended");
+        is_untold_ = false;
     }
 
     // Makes the team broken, here and, by telling them, on all other members. Returns false.
@@ -227,7 +280,8 @@ private:
     // Waits until ready() is true.   who()  returns what Expectation::rank() does
     template <typename Ready, typename Who>
     bool wait(const Ready& ready, const Who& who) {
-        for (int i = 0; i < tools_.looks; ++i) {
+        const int looks = stopped_.fiber == nullptr ? tools_.looks : 1;
+        for (int i = 0; i < looks; ++i) {
             if (ready()) return true;
             os::relax();
         }
@@ -250,6 +304,10 @@ private:
     }
 
     bool wait_long(Expectation& expected);
+    bool stop_for(Expectation& expected);
+    void announce(const Expectation& expected,
+                  node::AwaitedEntry& entry,
+                  std::uint64_t since_ns) const;
     bool have_gone_well(std::span<FarMessage> messages);
     void await_reason(std::uint32_t rank);
     bool look() noexcept;
@@ -288,6 +346,7 @@ private:
     PendingSync sync_;
     Signature signature_;  // of the call that is being made
     gma::Deadline deadline_;
+    StoppedCall stopped_;
     bool is_late_ = false;
     bool is_leaving_ = false;  // other members may have freed their blocks: none is told any more
     bool is_untold_ = false;   // other members must still be told why the team is broken

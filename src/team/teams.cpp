@@ -6,8 +6,10 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/format.hpp"
 #include "node/node_table.hpp"
 #include "node/wait.hpp"
+#include "team/team_parts.hpp"
 
 namespace acp::team {
 
@@ -44,12 +46,12 @@ Teams::Teams(gma::Gma& gma,
              data::Allocator& allocator,
              const message::ChannelSettings& settings,
              bool is_checking)
-    : pairing_(gma, hashed), telling_(gma), tools_{gma,
-                                                   allocator,
-                                                   {gma, allocator, pairing_, settings},
-                                                   telling_,
-                                                   is_checking,
-                                                   looks_of(gma.space().segment())} {}
+    : pairing_(gma, hashed),
+      telling_(gma),
+      all_calls_(gma),
+      requests_(gma, all_calls_),
+      tools_{gma,        allocator,   {gma, allocator, pairing_, settings}, telling_,
+             all_calls_, is_checking, looks_of(gma.space().segment())} {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return;
@@ -218,6 +220,9 @@ void Teams::settle_sent() noexcept {
 }
 
 void Teams::forget(Entry& entry) noexcept {
+    all_calls_.remove(entry);
+    (void)entry.memory.take_all();
+    entry.allocations = 0;
     entry.team.reset();
     entries_.give_back(entry);
 }
@@ -229,6 +234,7 @@ Status Teams::free(TeamHandle handle) {
     if (!use.is_ok()) return use.why();
     Team& team = use.team();
     Status status;
+    if (!use.entry().calls.is_empty()) (void)requests_.end_calls(use.entry(), {});
     if (!team.is_broken()) {
         const Signature signature(CollectiveCall::free, 0);
         const bool is_whole = team.begin_call(signature);
@@ -237,14 +243,67 @@ Status Teams::free(TeamHandle handle) {
         const auto leave = [](Team& leaving) { return synchronize(leaving) && leaving.depart(); };
         if (!is_whole || !run_in(team, leave)) {
             status = team.failure();
-        } else if (board != 0) {
-            status = tools_.allocator.free(board);
+        } else {
+            if (board != 0) status = tools_.allocator.free(board);
+            Status freed = free_all_parts(tools_, use.entry());
+            if (status.is_ok()) status = std::move(freed);
         }
     }
     Entry& entry = use.entry();
     use.let_go();
     forget(entry);
     return status;
+}
+
+Result<RequestHandle> Teams::begin(TeamHandle handle,
+                                   const Signature& signature,
+                                   std::function<bool(Team&)> body) {
+    const Use use(*this, handle, TeamLock::Use::moment);
+    if (!use.is_ok()) return use.why();
+    const bool is_sync_late = use.team().pending_sync().is_begun && !use.team().is_broken();
+    if (use.entry().calls.is_empty() && is_sync_late) return late(signature);
+    return requests_.begin(use.entry(), [signature, made = std::move(body)](Team& team) {
+        return run_call(team, signature, made);
+    });
+}
+
+Result<GlobalAddress> Teams::allocate(TeamHandle handle, std::uint64_t bytes) {
+    GlobalAddress made = 0;
+    Status status;
+    auto ran = run(handle, Signature(CollectiveCall::malloc, bytes), [&](Team& team) {
+        TeamEntry& entry = *entries_.find(handle);
+        status = allocate_parts(tools_, entry, std::max<std::uint64_t>(bytes, 1), made);
+        return !team.is_broken();
+    });
+    if (!ran.is_ok()) return ran;
+    if (!status.is_ok()) return status;
+    return made;
+}
+
+Status Teams::free_memory(TeamHandle handle, GlobalAddress own) {
+    Entry* const entry = entries_.find(handle);
+    if (entry == nullptr) return no_such_team();
+    const auto number = entry->memory.number_at(own);
+    if (!number.has_value()) {
+        return {Code::argument,
+                "no memory that acp_malloc_team gave on this team begins at " + base::hex(own)};
+    }
+    Status status;
+    auto ran = run(handle, Signature(CollectiveCall::free_memory, *number), [&](Team& team) {
+        if (!synchronize(team)) return false;
+        entry->memory.remove(own);
+        status = tools_.allocator.free(own);
+        return true;
+    });
+    return ran.is_ok() ? std::move(status) : std::move(ran);
+}
+
+Result<GlobalAddress> Teams::translate(TeamHandle handle, GlobalAddress own, std::uint32_t rank) {
+    Entry* const entry = entries_.find(handle);
+    if (entry == nullptr) return no_such_team();
+    if (const auto found = entry->memory.address(own, rank); found.has_value()) return *found;
+    return Status(Code::argument,
+                  base::hex(own) + " is not in memory that acp_malloc_team gave on this team");
 }
 
 }  // namespace acp::team

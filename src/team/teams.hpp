@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -18,8 +19,11 @@
 #include "data/hashed.hpp"
 #include "message/pairing.hpp"
 #include "message/slots.hpp"
+#include "team/all_calls.hpp"
 #include "team/collectives.hpp"
 #include "team/team.hpp"
+#include "team/team_entry.hpp"
+#include "team/team_requests.hpp"
 
 namespace acp::team {
 
@@ -36,7 +40,9 @@ public:
           data::Allocator& allocator,
           const message::ChannelSettings& settings,
           bool is_checking);
-    ~Teams() = default;
+
+    ~Teams() { end_requests(); }
+
     Teams(const Teams&) = delete;
     Teams& operator=(const Teams&) = delete;
 
@@ -46,7 +52,8 @@ public:
     // The team of all ranks. Throws std::bad_alloc.
     TeamHandle world();
 
-    // Calls body(team), which returns false when the team is broken or late, as part of a call that is `signature`.
+    // Calls body(team), which returns false when the team is broken or late, as part of a call that is `signature`. The non-blocking calls
+    // that were begun on the team before it end first.
     // Errors: stale, state, peer, mismatch, memory, timeout (of a call with a deadline).
     template <typename Body>
     base::Status run(TeamHandle handle,
@@ -56,14 +63,24 @@ public:
         const Use use(*this, handle);
         if (!use.is_ok()) [[unlikely]]
             return use.why();
-        Team& team = use.team();
-        if (!team.begin_call(signature, deadline)) [[unlikely]]
-            return team.failure();
-        if (team.pending_sync().is_begun && signature.call() != CollectiveCall::sync) [[unlikely]]
-            return late(signature);
-        if (run_in(team, body)) [[likely]]
-            return {};
-        return team.is_late() ? timeout() : team.failure();
+        if (!use.entry().calls.is_empty()) [[unlikely]] {
+            if (auto status = requests_.end_calls(use.entry(), deadline); !status.is_ok())
+                return status;
+        }
+        return run_call(use.team(), signature, body, deadline);
+    }
+
+    // Begins a non-blocking call: the same call as run() makes, after those that were begun on the team before it.
+    // Errors: stale, state, limit, memory, system.
+    base::Result<RequestHandle> begin(TeamHandle handle,
+                                      const Signature& signature,
+                                      std::function<bool(Team&)> body);
+
+    // Waits for the end of a non-blocking call, whose request is gone then. Returns how the call has ended.
+    //   timeout_ns  0: only look; < 0: for ever
+    // Errors: stale (no such request), timeout (it goes on), and those of run() but timeout.
+    base::Status wait(RequestHandle handle, std::int64_t timeout_ns) {
+        return requests_.wait(handle, timeout_ns);
     }
 
     // Which of the new teams of a division the caller is in.
@@ -78,8 +95,22 @@ public:
                                     CollectiveCall call,
                                     const Division& division);
 
+    // Memory of the same size on each member. Returns the address of the caller's part, and no part is made where one member has no room.
+    // Errors: as run; memory and unsupported of the heaps.
+    base::Result<GlobalAddress> allocate(TeamHandle handle, std::uint64_t bytes);
+
+    // Frees it, after all members have met.   own  as allocate() returned
+    // Errors: as run; argument (nothing begins there).
+    base::Status free_memory(TeamHandle handle, GlobalAddress own);
+
+    // The address in the part of a member that stands where `own` stands in the own part. At any time. Errors: stale, argument.
+    base::Result<GlobalAddress> translate(TeamHandle handle, GlobalAddress own, std::uint32_t rank);
+
     // Errors: stale, state, argument (the team of all ranks), and what breaks a team: then it is gone all the same.
     base::Status free(TeamHandle handle);
+
+    // Ends the non-blocking calls, which fail. While no other thread is in a call on a team.
+    void end_requests() noexcept { all_calls_.end_epoch(); }
 
     // Waits for what was sent to other nodes and told to members of broken teams, and takes its failures, which are nobody's to be told. While no
     // other thread is in a call on a team.
@@ -95,20 +126,16 @@ public:
     }
 
 private:
-    struct Entry {
-        static constexpr message::SlotKind slot_kind = message::SlotKind::team;
-        message::SlotEntry slot;
-        std::atomic<bool> is_busy{false};
-        std::unique_ptr<Team> team;
-    };
+    using Entry = TeamEntry;
 
     // The team of a handle, for one thread.
     class Use {
     public:
-        Use(Teams& teams, TeamHandle handle) noexcept : entry_(teams.entries_.find(handle)) {
-            // acquire: what the thread before did with the team; partner: the store below
-            if (entry_ != nullptr)
-                is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+        explicit Use(Teams& teams,
+                     TeamHandle handle,
+                     TeamLock::Use how = TeamLock::Use::call) noexcept
+            : entry_(teams.entries_.find(handle)) {
+            is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
         }
 
         ~Use() { let_go(); }
@@ -117,8 +144,7 @@ private:
         Use& operator=(const Use&) = delete;
 
         void let_go() noexcept {
-            if (std::exchange(is_mine_, false))
-                entry_->is_busy.store(false, std::memory_order_release);
+            if (std::exchange(is_mine_, false)) entry_->lock.unlock();
         }
 
         [[nodiscard]] bool is_ok() const noexcept { return is_mine_; }
@@ -133,6 +159,20 @@ private:
         Entry* entry_;
         bool is_mine_ = false;
     };
+
+    template <typename Body>
+    static base::Status run_call(Team& team,
+                                 const Signature& signature,
+                                 const Body& body,
+                                 gma::Deadline deadline = {}) {
+        if (!team.begin_call(signature, deadline)) [[unlikely]]
+            return team.failure();
+        if (team.pending_sync().is_begun && signature.call() != CollectiveCall::sync) [[unlikely]]
+            return late(signature);
+        if (run_in(team, body)) [[likely]]
+            return {};
+        return team.is_late() ? timeout() : team.failure();
+    }
 
     // The call that was begun.
     template <typename Body>
@@ -165,6 +205,8 @@ private:
 
     message::Pairing pairing_;
     Telling telling_;
+    AllCalls all_calls_;
+    TeamRequests requests_;
     TeamTools tools_;
     message::Slots<Entry> entries_;
     std::mutex world_mutex_;

@@ -202,7 +202,7 @@ bool Transport::send(datagram::Endpoint& endpoint, Time now) {
     now_ = now;
     if (!may_send(now)) return false;
     const datagram::MutableBytes into(buffer_.get(), send_bytes);
-    for (std::uint32_t burst = 0; burst < bursts_per_turn; ++burst) {
+    for (std::uint32_t burst = 0; burst < bursts_per_poll; ++burst) {
         // a burst took microseconds: the next one's time of departure matters
         if (burst > 1) now = os::now_ns();
         const Transmit next = endpoint.next_transmit(now, into);

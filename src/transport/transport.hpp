@@ -128,10 +128,10 @@ public:
     void close() noexcept;
 
 private:
-    static constexpr std::uint32_t receives_per_turn = 4;
+    static constexpr std::uint32_t receives_per_poll = 4;
     // Of one socket, which others may go on filling meanwhile.
     static constexpr std::uint32_t rounds_for_all = 4096;
-    static constexpr std::uint32_t bursts_per_turn = 8;
+    static constexpr std::uint32_t bursts_per_poll = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
     static constexpr std::uint32_t lone_messages_max = 4;  // in a row before more are looked for
     static constexpr std::uint32_t send_bytes = 65'536;
@@ -174,7 +174,7 @@ private:
     template <typename Visitor>
     bool receive_from(Socket& socket, Visitor&& visit) {
         bool has_any = false;
-        for (std::uint32_t round = 0; round < receives_per_turn; ++round) {
+        for (std::uint32_t round = 0; round < receives_per_poll; ++round) {
             const std::uint32_t wanted = socket.is_busy() ? messages_per_receive : 1;
             const std::uint32_t got = socket.udp.receive_burst(batch_, wanted);
             socket.note_received(wanted, got);

@@ -11,11 +11,10 @@
 #include <acp.h>
 
 #include "channel/kill_board.hpp"
-#include "support/board.hpp"
 #include "support/clock.hpp"
 #include "support/nodes.hpp"
 #include "support/random.hpp"
-#include "support/watchdog.hpp"
+#include "support/victim_rank.hpp"
 
 namespace acp::test {
 namespace {
@@ -31,9 +30,9 @@ std::vector<std::uint64_t> message_of(std::uint64_t number) {
     return std::vector<std::uint64_t>(bytes / 8 + 1, number);
 }
 
-class Worker {
+class Worker : VictimRank<ChannelNote> {
 public:
-    explicit Worker(ChannelBoard& board) : note_(board.ranks[acp_rank()]), rank_(acp_rank()) {}
+    explicit Worker(ChannelBoard& board) : VictimRank(board.ranks[acp_rank()]), rank_(acp_rank()) {}
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
@@ -47,22 +46,10 @@ public:
         must(acp_heap_check(rank_) == 0, "acp_heap_check");
         note_.has_ended.store(1, std::memory_order_release);
         acp_finalize();
-        return note_.message[0] == '\0' ? 0 : 5;
+        return exit_status();
     }
 
 private:
-    void must(bool is_so, const std::string& what) {
-        if (is_so || note_.message[0] != '\0') return;
-        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
-                      acp_error_message());
-    }
-
-    std::int64_t blocks() {
-        acp_heap_stat_t stat{};
-        must(acp_heap_stat(rank_, &stat) == 0, "acp_heap_stat");
-        return static_cast<std::int64_t>(stat.blocks);
-    }
-
     // The victim passes on what it gets.
     [[noreturn]] void relay() {
         const acp_ch_t in = acp_create_ch(0, 1);
@@ -162,7 +149,6 @@ private:
         must(acp_waitall_ch(frees, 2, nullptr) == 0, "freeing channels of survivors");
     }
 
-    ChannelNote& note_;
     int rank_;
 };
 
@@ -170,11 +156,6 @@ private:
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(120, "a rank of channel_victim");
-    const auto board = acp::test::Board<acp::test::ChannelBoard>::open();
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 3;
-    }
-    return acp::test::Worker(*board).run();
+    return acp::test::run_victim<acp::test::ChannelBoard, acp::test::Worker>(argc, argv,
+                                                                             "channel_victim");
 }

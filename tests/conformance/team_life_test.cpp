@@ -15,6 +15,7 @@ namespace {
 TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL);
+    const acp_team_request_t under_way = acp_nbsync_team(team);
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
@@ -23,6 +24,10 @@ TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_goes_on) {
             acp_sync_team(team) == -1 && acp_errno() == ACP_ERR_FORKED &&
             acp_broadcast_team(team, &byte, 1, 0) == -1 && acp_errno() == ACP_ERR_FORKED &&
             acp_sync_team_timeout(team, 0) == ACP_ERR_FORKED &&
+            acp_nbsync_team(team) == ACP_TEAM_REQUEST_NULL && acp_errno() == ACP_ERR_FORKED &&
+            acp_wait_team(under_way) == -1 && acp_errno() == ACP_ERR_FORKED &&
+            acp_test_team(under_way) == -1 && acp_errno() == ACP_ERR_FORKED &&
+            acp_malloc_team(team, 8) == ACP_GA_NULL && acp_errno() == ACP_ERR_FORKED &&
             acp_split_team(team, 0, 0) == ACP_TEAM_NULL && acp_errno() == ACP_ERR_FORKED &&
             acp_query_team_size(team) == -1 && acp_errno() == ACP_ERR_FORKED &&
             acp_free_team(team) == -1 && acp_errno() == ACP_ERR_FORKED;
@@ -30,6 +35,7 @@ TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     }
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(acp_wait_team(under_way), 0) << acp_error_message();
     EXPECT_EQ(status, 0) << "a call of the child was not refused with ACP_ERR_FORKED";
     std::int32_t sum = 1;
     EXPECT_EQ(acp_allreduce_team(team, &sum, &sum, 1, ACP_INT32, ACP_SUM), 0);

@@ -63,8 +63,24 @@ class SmallExamples(harness.ExampleTest):
             self.assert_prints("work_queue", ranks,
                                f"837799 takes 524 steps; 100 pieces of work were done by {ranks - 1} workers")
 
+    def test_pm_letters_brings_all_letters_in_order(self):
+        for launcher in ((), ("--nodes", "2")):
+            for ranks in (2, 4):
+                with self.subTest(launcher=launcher, ranks=ranks):
+                    job = self.run_job(ranks, "pm_letters", launcher=launcher)
+                    self.assert_succeeds(job)
+                    self.assertEqual(
+                        job.out, f"{ranks} ranks exchanged {1000 * ranks * ranks} letters, each in the order written\n", str(job))
+
+    def test_pmv2_ping_pong_gets_back_what_it_sent(self):
+        for launcher in ((), ("--nodes", "2")):
+            with self.subTest(launcher=launcher):
+                job = self.run_job(3, "pmv2_ping_pong", launcher=launcher)
+                self.assert_succeeds(job)
+                self.assertEqual(job.out, "1000 messages went to and fro; 65536 bytes were written and read back\n", str(job))
+
     def test_those_that_need_two_ranks_say_so(self):
-        for program in ("ping_pong", "work_queue"):
+        for program in ("ping_pong", "work_queue", "pmv2_ping_pong"):
             with self.subTest(program=program):
                 job = self.run_job(1, program)
                 self.assertEqual((job.code, job.out), (1, ""), str(job))
@@ -107,6 +123,7 @@ class SmallExamples(harness.ExampleTest):
                               ("ring_of_atomics", "1 ranks walked 100 laps: 100 tickets, each given once"),
                               ("ordered_chain", "the parcel came home with 100 stamps after 100 rounds of 1 ranks"),
                               ("poll_on_flag", "100 letters went round 1 ranks"),
+                              ("pm_letters", "1 ranks exchanged 1000 letters, each in the order written"),
                               ("prime_pipeline", "the pipeline of 1 ranks found 1229 primes below 10000")):
             with self.subTest(program=program):
                 job = self.run_alone(program)

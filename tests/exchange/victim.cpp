@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks exchange with their neighbours in a ring without end, until one of them is killed. Each other one, neighbour or
 // not, then finds its calls refused, frees the plan, and leaves.
-#include <cstdio>
-#include <cstring>
-#include <sched.h>
-#include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <acp.h>
 
-#include "support/board.hpp"
-#include "support/clock.hpp"
-#include "support/member_board.hpp"
+#include "support/member_victim.hpp"
 #include "support/random.hpp"
-#include "support/watchdog.hpp"
 
 namespace acp::test {
 namespace {
 
-class Worker {
+class Worker : MemberVictim {
 public:
-    explicit Worker(MemberBoard& board)
-        : board_(board),
-          note_(board.ranks[acp_rank()]),
-          victim_(board.victim.load(std::memory_order_relaxed)) {}
+    explicit Worker(MemberBoard& board) : MemberVictim(board) {}
 
     int run() {
-        note_.process.store(getpid(), std::memory_order_relaxed);
+        begin();
         const acp_ga_t heap = acp_malloc(memory_bytes, acp_rank());
         must(heap != ACP_GA_NULL, "acp_malloc");
         shared_ = static_cast<char*>(acp_query_address(heap));
@@ -36,12 +25,7 @@ public:
         const acp_plan_t plan = acp_compile_pattern(pattern, nullptr);
         must(plan != ACP_PLAN_NULL, "acp_compile_pattern");
         Random random(1);
-        for (std::uint64_t round = 0; exchange(random, plan); ++round) {
-            if (round == 20) note_.is_at_work.store(1, std::memory_order_release);
-        }
-        note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
-        must_be_refused();
-        await_others();
+        repeat_until_refused([&] { return exchange(random, plan); });
         must(acp_start_plan(plan) != 0, "a later call goes well");
         must_be_refused();
         must(acp_test_plan(plan) == -1, "a later look goes well");
@@ -53,33 +37,11 @@ public:
         must_be_refused();
         must(acp_free_pattern(pattern) == 0, "acp_free_pattern");
         acp_finalize();
-        return note_.message[0] == '\0' ? 0 : 5;
+        return exit_status();
     }
 
 private:
     static constexpr std::size_t memory_bytes = 400'000;
-
-    void must(bool is_so, const std::string& what) {
-        if (is_so || note_.message[0] != '\0') return;
-        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
-                      acp_error_message());
-    }
-
-    void must_be_refused() {
-        must(acp_errno() == ACP_ERR_PEER, "the code is " + std::to_string(acp_errno()));
-        const std::string named = "rank " + std::to_string(victim_);
-        must(std::string(acp_error_message()).find(named) != std::string::npos,
-             "the message does not say " + named);
-    }
-
-    // Who leaves before the others are refused is what some of them are told of, instead of the victim.
-    void await_others() const {
-        for (int rank = 0; rank < member_ranks; ++rank) {
-            const MemberNote& other = board_.ranks[rank];
-            while (rank != victim_ && other.refused_at_ns.load(std::memory_order_relaxed) == 0)
-                sched_yield();
-        }
-    }
 
     // Short and long, private and shared, to the next rank alone.
     void add_all(acp_pattern_t pattern) {
@@ -110,9 +72,6 @@ private:
         }
     }
 
-    MemberBoard& board_;
-    MemberNote& note_;
-    int victim_;
     std::vector<char> own_ = std::vector<char>(memory_bytes);
     char* shared_ = nullptr;
 };
@@ -121,11 +80,6 @@ private:
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(120, "a rank of exchange_victim");
-    const auto board = acp::test::Board<acp::test::MemberBoard>::open();
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 3;
-    }
-    return acp::test::Worker(*board).run();
+    return acp::test::run_victim<acp::test::MemberBoard, acp::test::Worker>(argc, argv,
+                                                                            "exchange_victim");
 }

@@ -31,7 +31,7 @@ router::test::MemorySettings memory_of(Input& input) {
     return settings;
 }
 
-// Little room for everything: memory is what a company costs, and limits are where defects live.
+// Little room for everything: memory is what a job costs, and limits are where defects live.
 RouterSettings few() {
     RouterSettings settings;
     settings.commands_max = 64;
@@ -43,9 +43,9 @@ RouterSettings few() {
     return settings;
 }
 
-class Company {
+class RandomJob {
 public:
-    explicit Company(Input& input)
+    explicit RandomJob(Input& input)
         : job_({procs_per_node, procs_per_node, procs_per_node}, 1, {}, memory_of(input), few()) {}
 
     // A command of an honest process.
@@ -151,7 +151,7 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, bool> submitted_;
 };
 
-void Company::append(std::vector<std::byte>& frames, Input& input) {
+void RandomJob::append(std::vector<std::byte>& frames, Input& input) {
     const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();
     switch (input.below(8)) {
@@ -225,7 +225,7 @@ void Company::append(std::vector<std::byte>& frames, Input& input) {
 }
 
 // What stands at the end of commands, its own and others'.
-void Company::append_answer(std::vector<std::byte>& frames, Input& input) {
+void RandomJob::append_answer(std::vector<std::byte>& frames, Input& input) {
     const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();
     switch (input.below(4)) {
@@ -271,14 +271,14 @@ void Company::append_answer(std::vector<std::byte>& frames, Input& input) {
 }  // namespace
 
 void run(Input& input) {
-    Company company(input);
+    RandomJob job(input);
     for (int i = 0; i < steps_max && !input.is_empty(); ++i) {
         const std::uint32_t kind = input.below(4);
-        if (kind == 0) company.submit(input);
-        if (kind == 1) company.step();
-        if (kind >= 2) company.inject(input);
+        if (kind == 0) job.submit(input);
+        if (kind == 1) job.step();
+        if (kind >= 2) job.inject(input);
     }
-    company.finish();
+    job.finish();
 }
 
 }  // namespace acp::fuzz

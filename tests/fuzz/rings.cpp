@@ -70,7 +70,7 @@ public:
         }
         (void)links_[deceived]->submit(2, remote::test::copy_to(segment_, procs));
         std::vector<Ended> ended;
-        (void)links_[deceived]->turn(ended);
+        (void)links_[deceived]->poll(ended);
         for (const Ended& one : ended) {
             require(one.process <= procs, "a process that there is");
             require(static_cast<std::uint32_t>(one.code) < base::code_count,
@@ -150,7 +150,7 @@ private:
 
     void hear() {
         std::vector<Ended> ended;
-        (void)links_[honest]->turn(ended);
+        (void)links_[honest]->poll(ended);
         for (const Ended& one : ended) {
             require(one.code == base::Code::ok, "as the gateway said");
             ended_ += one.count;

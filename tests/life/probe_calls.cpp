@@ -183,7 +183,7 @@ void two_threads_in_sync() {
     join();
     std::atomic<std::uint64_t>& told = *words_of(0);
     std::atomic<int> met{0};
-    const auto meet = [&] {
+    const auto synchronize = [&] {
         if (acp_sync() == 0) {
             met.fetch_add(1);
             return;
@@ -197,8 +197,8 @@ void two_threads_in_sync() {
         told.store(1, std::memory_order_release);
     };
     if (acp_rank() == 0) {
-        std::thread second(meet);
-        meet();
+        std::thread second(synchronize);
+        synchronize();
         second.join();
         check(met.load() == 1, "one of them has met rank 1");
     } else {

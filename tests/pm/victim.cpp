@@ -3,6 +3,7 @@
 // exchanges some more with those that are left.
 #include <cstdio>
 #include <cstring>
+#include <poll.h>
 #include <string>
 #include <unistd.h>
 
@@ -32,11 +33,13 @@ public:
         for (std::uint64_t turn = 0; !is_told_; ++turn) {
             if (turn == 2000) note_.is_at_work.store(1, std::memory_order_release);
             const int to = static_cast<int>(random.below(pm_ranks));
+            wait_for_room_ns_ = random.chance(3) ? wait_ns(turn) : 0;
             (void)send(to, number_[to], random.chance(5) ? 8000 : 64);
+            wait_for_room_ns_ = 0;
             (void)receive();
-            // Some wait for what comes, as programs do: for ever, when the kill is sure to end it.
-            if (random.chance(1))
-                must(acp_wait_pm(pm_, turn < 2000 ? 100'000 : -1) >= 0, "acp_wait_pm");
+            // Some wait for what comes, as programs do.
+            if (random.chance(1)) must(acp_wait_pm(pm_, wait_ns(turn)) >= 0, "acp_wait_pm");
+            if (random.chance(1)) sleep_in_poll(wait_ns(turn));
         }
         go_on_with_others();
         void* buffer = nullptr;
@@ -56,6 +59,17 @@ private:
         std::uint64_t is_last;
     };
 
+    // For ever, when the kill is sure to end it.
+    static std::int64_t wait_ns(std::uint64_t turn) { return turn < 2000 ? 100'000 : -1; }
+
+    void sleep_in_poll(std::int64_t timeout_ns) {
+        pollfd wanted{-1, POLLIN, 0};
+        const int may_sleep = acp_before_select_pm(pm_, &wanted.fd);
+        must(may_sleep >= 0, "acp_before_select_pm");
+        if (may_sleep == 1) (void)poll(&wanted, 1, timeout_ns < 0 ? -1 : 1);
+        must(acp_after_select_pm(pm_) == 0, "acp_after_select_pm");
+    }
+
     void must(bool is_so, const std::string& what) {
         if (is_so || note_.message[0] != '\0') return;
         std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
@@ -64,7 +78,9 @@ private:
 
     bool send(int to, std::uint64_t& number, std::size_t size, bool is_last = false) {
         void* buffer = nullptr;
-        const int has_room = acp_get_buffer_pm(pm_, to, size, &buffer);
+        const int has_room = wait_for_room_ns_ != 0
+                                 ? acp_wait_buffer_pm(pm_, to, size, &buffer, wait_for_room_ns_)
+                                 : acp_get_buffer_pm(pm_, to, size, &buffer);
         must(has_room >= 0 || (to == victim_ && acp_errno() == ACP_ERR_PEER), "acp_get_buffer_pm");
         if (has_room != 1) return false;
         const Content content{number, is_last ? 1U : 0U};
@@ -123,6 +139,7 @@ private:
     PmNote& note_;
     int victim_;
     acp_pm_t pm_;
+    std::int64_t wait_for_room_ns_ = 0;
     bool is_told_ = false;
     bool has_gone_[pm_ranks] = {};
     int last_seen_ = 0;

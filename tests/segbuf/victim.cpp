@@ -13,9 +13,8 @@
 #include <acp.h>
 
 #include "segbuf/kill_board.hpp"
-#include "support/board.hpp"
 #include "support/clock.hpp"
-#include "support/watchdog.hpp"
+#include "support/victim_rank.hpp"
 
 namespace acp::test {
 namespace {
@@ -66,11 +65,11 @@ private:
     std::vector<std::uint64_t> room = std::vector<std::uint64_t>(words * segments);
 };
 
-class Worker {
+class Worker : VictimRank<SegbufNote> {
 public:
     explicit Worker(SegbufBoard& board)
-        : scene_(static_cast<Scene>(board.scene.load(std::memory_order_relaxed))),
-          note_(board.ranks[acp_rank()]),
+        : VictimRank(board.ranks[acp_rank()]),
+          scene_(static_cast<Scene>(board.scene.load(std::memory_order_relaxed))),
           rank_(acp_rank()) {}
 
     int run() {
@@ -90,22 +89,10 @@ public:
         note_.blocks_left.store(blocks() - before, std::memory_order_relaxed);
         must(acp_heap_check(rank_) == 0, "acp_heap_check");
         acp_finalize();
-        return note_.message[0] == '\0' ? 0 : 5;
+        return exit_status();
     }
 
 private:
-    void must(bool is_so, const std::string& what) {
-        if (is_so || note_.message[0] != '\0') return;
-        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
-                      acp_error_message());
-    }
-
-    std::int64_t blocks() {
-        acp_heap_stat_t stat{};
-        must(acp_heap_stat(rank_, &stat) == 0, "acp_heap_stat");
-        return static_cast<std::int64_t>(stat.blocks);
-    }
-
     // The victim passes on what it gets, or does nothing.
     [[noreturn]] void relay() {
         Ring in;
@@ -214,7 +201,6 @@ private:
 
     Scene scene_;
     Ring left_open_;
-    SegbufNote& note_;
     int rank_;
     std::atomic<bool> is_over_{false};
 };
@@ -223,11 +209,6 @@ private:
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(120, "a rank of segbuf_victim");
-    const auto board = acp::test::Board<acp::test::SegbufBoard>::open();
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 3;
-    }
-    return acp::test::Worker(*board).run();
+    return acp::test::run_victim<acp::test::SegbufBoard, acp::test::Worker>(argc, argv,
+                                                                            "segbuf_victim");
 }

@@ -83,7 +83,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(findings({HEADER: text % fields(30)}), [])
 
     def test_a_struct_with_a_function_may_not(self):
-        text = "struct Part {\n%s    void turn();\n};\n"
+        text = "struct Part {\n%s    void poll();\n};\n"
         self.assertEqual(len(findings({HEADER: text % fields(21)})), 1)
 
     def test_a_nested_class_and_one_in_a_source_file_count_for_themselves(self):
@@ -125,7 +125,7 @@ class Fields(unittest.TestCase):
                 [[nodiscard]] int get() const noexcept { return number0_; }
                 bool operator<(const Part& other) const { int x = 1; return x < other.number0_; }
                 void call(std::function<void(int)> told = {});
-                virtual int turn() = 0;
+                virtual int poll() = 0;
             private:
             """
         self.assertEqual(findings({HEADER: textwrap.dedent(others) + fields(20) + "};\n"}), [])

@@ -73,7 +73,7 @@ void carry_to_the_end(Relay& relay) {
         const std::uint64_t now = os::now_ns();
         if (deadline == os::poll_forever && relay.is_cut()) deadline = now + unheard_ns;
         if (now >= deadline) return;
-        relay.turn(deadline == os::poll_forever ? deadline : deadline - now);
+        relay.poll(deadline == os::poll_forever ? deadline : deadline - now);
     }
 }
 

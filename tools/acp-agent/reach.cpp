@@ -261,7 +261,7 @@ void carry(Relay& relay) {
             deadline = now + farewell_ns;
         }
         if (now >= deadline) return;
-        relay.turn(deadline == os::poll_forever ? deadline : deadline - now);
+        relay.poll(deadline == os::poll_forever ? deadline : deadline - now);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "container_times.hpp"
 #include "experiment.hpp"
 #include "job.hpp"
 #include "map_mix.hpp"
@@ -185,8 +186,13 @@ private:
         Phase batched = phase;
         batched.map = create(ranks);
         batched.is_batched = 1;
+        const double bytes_before = heap_bytes_of_first(ranks);
         rows.push_back(row_of("insert, growing", phase,
                               {{rate_of(order_load, phase)}, {strings_rate}, {flat_rate}}));
+        rows.back().extra.emplace_back(
+            "bytes_over_payload",
+            (heap_bytes_of_first(ranks) - bytes_before) / static_cast<double>(entries) -
+                2 * map_key_bytes);
         rows.push_back(row_of("insert_many of 256, growing", phase,
                               {{rate_of(order_load, batched)}, {strings_rate}, {flat_rate}}));
         destroy(batched.map);
@@ -198,6 +204,13 @@ private:
             progress.step(rows.back().name);
         }
         destroy(phase.map);
+    }
+
+    // Bytes of all blocks in the heaps of the first ranks.
+    static double heap_bytes_of_first(int ranks) {
+        double bytes = 0;
+        for (int rank = 0; rank < ranks; ++rank) bytes += static_cast<double>(heap_bytes_of(rank));
+        return bytes;
     }
 
     static void destroy(acp_map_t map) {

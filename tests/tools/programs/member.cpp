@@ -33,9 +33,9 @@ public:
         if (verb == "join") {
             join();
         } else if (verb == "meet") {
-            finish(member_->meet());
+            finish(member_->synchronize());
         } else if (verb == "outlive") {  // a barrier that must fail
-            const auto status = member_->meet();
+            const auto status = member_->synchronize();
             say(status.is_ok() ? "met" : "error: " + std::string(status.message()));
         } else if (verb == "leave") {
             member_->leave();

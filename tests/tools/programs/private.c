@@ -58,15 +58,15 @@ static void exchange(acp_ga_t mine, acp_ga_t theirs, char* memory, char expected
     fflush(stdout);
 }
 
-static void meet(void) {
+static void synchronize(void) {
     if (acp_sync() != 0) fail("acp_sync");
 }
 
 static void* go_on(void* what) {
     pthread_t main_thread = *(pthread_t*)what;
     pthread_join(main_thread, NULL);
-    meet(); /* it has happened */
-    meet();
+    synchronize(); /* it has happened */
+    synchronize();
     if (acp_finalize() != 0) fail("acp_finalize");
     exit(0);
 }
@@ -83,9 +83,9 @@ int main(int argc, char** argv) {
     acp_ga_t* const told = acp_query_address(acp_query_starter_ga(1));
     const acp_ga_t mine = acp_query_ga(key, memory);
     if (rank == 1) *told = mine;
-    meet();
+    synchronize();
     if (rank == 0) exchange(mine, *told, memory, 'b');
-    meet();
+    synchronize();
     if (rank == 1 && strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
     if (rank == 0 && strcmp(what, "undumpable") == 0 && geteuid() == 0) {
         if (setuid(nobody) != 0) fail("setuid"); /* root would attach all the same */
@@ -96,8 +96,8 @@ int main(int argc, char** argv) {
         pthread_create(&other, NULL, go_on, &main_thread);
         pthread_exit(NULL);
     }
-    meet();
+    synchronize();
     if (rank == 0) exchange(mine, *told, memory, 'b');
-    meet();
+    synchronize();
     return acp_finalize() == 0 ? 0 : 1;
 }

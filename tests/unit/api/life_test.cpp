@@ -30,7 +30,7 @@ Path path_to(LifeState state) {
         case in_use:
             return used;
         case meeting:
-            return then({Step::meet});
+            return then({Step::synchronize});
         case resetting:
             return then({Step::reset});
         case leaving:
@@ -72,7 +72,7 @@ TEST(LifeTest, a_meeting_begins_and_ends_as_by_its_steps) {
         const auto state = static_cast<LifeState>(i);
         const auto by_step = life_in(state);
         const auto in_short = life_in(state);
-        EXPECT_EQ(in_short->begin_meeting(), by_step->take(Step::meet)) << name_of(state);
+        EXPECT_EQ(in_short->begin_meeting(), by_step->take(Step::synchronize)) << name_of(state);
         EXPECT_EQ(in_short->state(), by_step->state()) << name_of(state);
         const LifeState during = in_short->state();
         in_short->end_meeting();

@@ -106,7 +106,7 @@ public:
     // Until each has what the other sent; no datagram is lost. false: they wait for ever.
     bool run(Want& want) {
         for (int steps = 0; steps < 100'000 && now_ < 600 * second; ++steps) {
-            for (NodeId node = 0; node < 2; ++node) turn(node, want);
+            for (NodeId node = 0; node < 2; ++node) poll(node, want);
             if (is_met()) return true;
             Time next = now_ + ask_again;
             for (const Host& host : hosts) next = std::min(next, host.endpoint->deadline());
@@ -121,7 +121,7 @@ public:
     }
 
 private:
-    void turn(NodeId node, Want& want) {
+    void poll(NodeId node, Want& want) {
         Host& host = hosts[node];
         want.during([&] {
             if (host.endpoint->deadline() <= now_) host.endpoint->on_timer(now_);

@@ -59,16 +59,16 @@ struct SendBuffersTest : testing::Test {
 };
 
 TEST_F(SendBuffersTest, give_a_lone_peer_half_of_the_pool_and_two_a_quarter_each) {
-    Peer& first = *peers.meet(1, now);
+    Peer& first = *peers.open(1, now);
     EXPECT_EQ(fill(first), 32U);
-    Peer& second = *peers.meet(2, now);
+    Peer& second = *peers.open(2, now);
     EXPECT_EQ(fill(second), 16U);
     EXPECT_EQ(fill(first), 0U);
     EXPECT_EQ(counters.no_buffer, 3U);
 }
 
 TEST_F(SendBuffersTest, tell_who_found_no_room_once_a_quarter_of_it_is_free_again) {
-    Peer& peer = *peers.meet(1, now);
+    Peer& peer = *peers.open(1, now);
     fill(peer);
     buffers.offer_room(listener);
     EXPECT_TRUE(listener.rooms.empty());
@@ -83,7 +83,7 @@ TEST_F(SendBuffersTest, tell_who_found_no_room_once_a_quarter_of_it_is_free_agai
 }
 
 TEST_F(SendBuffersTest, put_frames_side_by_side_as_long_as_they_fit) {
-    Peer& peer = *peers.meet(1, now);
+    Peer& peer = *peers.open(1, now);
     std::byte* const at = buffers.reserve(peer, 1000);
     EXPECT_EQ(buffers.reserve(peer, 400), at) << "nothing was committed";
     buffers.commit(peer, 1000);
@@ -95,7 +95,7 @@ TEST_F(SendBuffersTest, put_frames_side_by_side_as_long_as_they_fit) {
 }
 
 TEST_F(SendBuffersTest, owe_what_was_committed_and_are_quiet_when_nothing_is) {
-    Peer& peer = *peers.meet(1, now);
+    Peer& peer = *peers.open(1, now);
     EXPECT_TRUE(buffers.is_quiet());
     ASSERT_NE(buffers.reserve(peer, 10), nullptr);
     EXPECT_EQ(buffers.owed(peer), 0U);
@@ -115,7 +115,7 @@ TEST_F(SendBuffersTest, owe_what_was_committed_and_are_quiet_when_nothing_is) {
 }
 
 TEST_F(SendBuffersTest, keep_a_tail_where_it_lies_and_put_nothing_behind_it) {
-    Peer& peer = *peers.meet(1, now);
+    Peer& peer = *peers.open(1, now);
     const std::vector<std::byte> tail(100, std::byte{7});
     ASSERT_NE(buffers.reserve(peer, 120), nullptr);
     const BufferIndex index = peer.queue.filling;

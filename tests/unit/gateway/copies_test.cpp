@@ -104,7 +104,7 @@ protected:
         }
     }
 
-    void turn() {
+    void poll() {
         for (NodeId node = 0; node < 2; ++node) {
             Side& side = sides_[node];
             while (side.socket.receive_burst(*batch_) != 0) {
@@ -141,7 +141,7 @@ TEST_P(CopiesTest, change_nothing) {
         // Both have a timeout of their own, which severs: that ends the wait, and fails the test.
         while ((sides_[0].arrived < i || sides_[1].arrived < i) &&
                sides_[0].severed + sides_[1].severed == 0) {
-            turn();
+            poll();
         }
     }
     EXPECT_EQ(sides_[0].severed + sides_[1].severed, 0U);

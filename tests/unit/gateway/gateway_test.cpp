@@ -97,7 +97,7 @@ TEST_P(GatewayTest, long_copies_arrive_whole_in_both_directions_at_once) {
         job_.submit(0, {Operation::copy, 0, there.address + at, here.address, bytes, 0, 0});
         job_.submit(last, {Operation::copy, 0, here.address + at, there.address, bytes, 0, 0});
         job_.submit(0, {Operation::copy, 0, there.address + at, here.address, bytes, 0, 0});
-        job_.turn_until([&] {
+        job_.poll_until([&] {
             return job_.process(0).ended.size() == 2 && job_.process(last).ended.size() == 1;
         });
         EXPECT_EQ(std::memcmp(there.bytes + at, here.bytes, bytes), 0);
@@ -147,7 +147,7 @@ TEST_P(GatewayTest, many_commands_of_all_processes_are_under_way_at_once) {
         }
     }
     for (std::uint32_t p = 0; p < n; ++p) {
-        job_.turn_until([&] { return job_.process(p).ended.size() == expected[p]; });
+        job_.poll_until([&] { return job_.process(p).ended.size() == expected[p]; });
         std::set<std::uint64_t> tokens;
         for (const Ended& one : job_.process(p).ended) {
             EXPECT_EQ(one.code, Code::ok);
@@ -191,13 +191,13 @@ TEST_P(MeetingTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
     for (std::uint32_t number = 1; number <= 5; ++number) {
         for (std::uint32_t node = 0; node < nodes; ++node) {
             const node::ControlBlock& control = job_.segment(node).control();
-            for (int i = 0; i < 50; ++i) job_.turn();
+            for (int i = 0; i < 50; ++i) job_.poll();
             EXPECT_FALSE(control.barrier_released.reached(control.barrier_released.load(), number))
                 << "a node has not come yet";
             job_.segment(node).control().meeting_asked.exchange(number, std::memory_order_seq_cst);
             job_.segment(node).wake_gateway();
         }
-        job_.turn_until([&] {
+        job_.poll_until([&] {
             for (std::uint32_t node = 0; node < nodes; ++node) {
                 const auto& released = job_.segment(node).control().barrier_released;
                 if (!released.reached(released.load(), number)) {
@@ -214,8 +214,8 @@ TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
     ASSERT_EQ(job_.copy(0, job_.memory(last, true).address, job_.memory(0, false).address, 8),
               Code::ok);
     job_.kill(last);
-    job_.turn_until([&] { return node::is_lost(job_.segment(0), last); });
-    job_.turn_until([&] { return node::is_lost(job_.segment(1), last); });
+    job_.poll_until([&] { return node::is_lost(job_.segment(0), last); });
+    job_.poll_until([&] { return node::is_lost(job_.segment(1), last); });
     const Ended ended = job_.run(0, {Operation::copy, 0, job_.memory(last, true).address,
                                      job_.memory(0, false).address, 8, 0, 0});
     EXPECT_EQ(ended.code, Code::peer);
@@ -232,7 +232,7 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
     ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
     node::mark_dead(job.segment(1), 1, 9);
     node::mark_dead(job.segment(1), 0, node::gave_up_status);
-    job.turn_until([&] { return node::is_lost(job.segment(0), 2); });
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
     EXPECT_TRUE(node::is_lost(job.segment(0), 3));
     const std::string told = node::first_fate(job.segment(0));
     EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
@@ -278,7 +278,7 @@ TEST(GatewayLosses, a_node_that_vanishes_ends_what_was_under_way_to_it_and_nothi
     EXPECT_EQ(ended.code, Code::peer);
     EXPECT_TRUE(node::is_node_lost(job.segment(0), 1));
     EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8), Code::ok);
-    job.turn_until([&] { return node::is_node_lost(job.segment(2), 1); });
+    job.poll_until([&] { return node::is_node_lost(job.segment(2), 1); });
 }
 
 TEST(GatewayLosses, a_node_that_never_answers_is_unreachable) {
@@ -295,7 +295,7 @@ TEST(GatewayLosses, a_node_that_leaves_says_so) {
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
     job.gateway(1).leave(50'000'000);
     job.stop_node(1);
-    job.turn_until([&] { return node::is_node_lost(job.segment(0), 1); });
+    job.poll_until([&] { return node::is_node_lost(job.segment(0), 1); });
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8),
               Code::peer);
 }

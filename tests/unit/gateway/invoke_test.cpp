@@ -39,7 +39,7 @@ public:
     Bed() {
         // The nodes meet while there is memory.
         EXPECT_EQ(job_.copy(0, good().target, good().source, 8), Code::ok);
-        job_.process(0).is_stopped = true;  // the suite turns its link
+        job_.process(0).is_stopped = true;  // the suite polls its link
     }
 
     remote::Link& link() { return *job_.process(0).link; }
@@ -69,7 +69,7 @@ public:
 
     [[nodiscard]] static LinkInvocation unknown() { return {1, echo_number + 1, {}}; }
 
-    void work() { job_.turn(); }
+    void work() { job_.poll(); }
 
 private:
     static JobOptions options() {
@@ -122,7 +122,7 @@ protected:
     Ended run(std::uint32_t number, std::uint32_t process, const Arguments& arguments) {
         token_ = job_.invoke(0, {process, number, bytes_of(arguments)});
         job_.process(0).link->flush();
-        job_.turn_until([this] { return !job_.process(0).ended.empty(); });
+        job_.poll_until([this] { return !job_.process(0).ended.empty(); });
         const Ended ended = job_.process(0).ended.front();
         job_.process(0).ended.pop_front();
         EXPECT_EQ(ended.token, token_);
@@ -192,7 +192,7 @@ TEST_P(GatewayInvokeTest, a_batch_leaves_in_one_datagram_and_its_results_in_one)
         job_.invoke(0, {1, acp::test::add_below_number, bytes_of(asked)});
     }
     job_.process(0).link->flush();
-    job_.turn_until([this] { return job_.process(0).ended.size() == batch; });
+    job_.poll_until([this] { return job_.process(0).ended.size() == batch; });
     EXPECT_EQ(delivered(1), before + 1);
     EXPECT_EQ(delivered(0), before_here + 1);
 }
@@ -203,7 +203,7 @@ TEST_P(GatewayInvokeTest, a_lost_node_ends_what_is_under_way_there_and_nothing_e
     job_.stop_node(1);
     const std::uint64_t token = job_.invoke(0, {1, acp::test::add_below_number, bytes_of(asked)});
     job_.process(0).link->flush();
-    job_.turn_until([this] { return !job_.process(0).ended.empty(); });
+    job_.poll_until([this] { return !job_.process(0).ended.empty(); });
     EXPECT_EQ(job_.process(0).ended.front().token, token);
     EXPECT_EQ(job_.process(0).ended.front().code, Code::peer);
     EXPECT_EQ(job_.process(0).ended.front().process, 1U);

@@ -68,7 +68,7 @@ TEST_P(LossTest, every_byte_arrives_and_every_atomic_runs_once) {
         }
     }
     for (std::uint32_t p = 0; p < 2; ++p) {
-        job_.turn_until([&] { return job_.process(p).ended.size() == 201; });
+        job_.poll_until([&] { return job_.process(p).ended.size() == 201; });
         for (const Ended& one : job_.process(p).ended) EXPECT_EQ(one.code, Code::ok);
         job_.process(p).ended.clear();
         EXPECT_EQ(std::memcmp(target.bytes + p * mebibyte, job_.memory(p, true).bytes, bytes), 0);
@@ -108,7 +108,7 @@ TEST(CleanRun, no_datagram_is_dropped_for_want_of_a_receive_buffer) {
         }
     }
     for (std::uint32_t p = 1; p < job.procs(); ++p) {
-        job.turn_until([&] { return job.process(p).ended.size() == rounds; });
+        job.poll_until([&] { return job.process(p).ended.size() == rounds; });
         EXPECT_EQ(std::memcmp(job.memory(0, false).bytes + p * 640 * 1024,
                               job.memory(p, false).bytes, bytes),
                   0);

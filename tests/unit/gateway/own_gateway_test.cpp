@@ -44,7 +44,7 @@ TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_el
     job.submit(0, {Operation::copy, 0, job.memory(1, false).address, job.memory(0, false).address,
                    8, 0, 0});
     node::GatewayPort(job.segment(0)).publish_death(1, 9);
-    job.turn_until([&] { return !job.process(0).ended.empty(); });
+    job.poll_until([&] { return !job.process(0).ended.empty(); });
     EXPECT_EQ(job.process(0).ended.front().code, Code::peer);
     job.process(0).ended.clear();
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8),
@@ -84,12 +84,12 @@ protected:
 TEST_F(OwnMeetingsOfNodes, end_when_all_have_come_and_not_before) {
     for (std::uint32_t number = 1; number <= 20; ++number) {
         for (std::uint32_t i = 0; i < 3; ++i) {
-            for (int turns = 0; turns < 20; ++turns) job_.turn();
+            for (int polls = 0; polls < 20; ++polls) job_.poll();
             EXPECT_FALSE(is_released(0, number) || is_released(1, number) ||
                          is_released(2, number));
             meetings_[(number + i) % 3]->ask(number, node::AwaitedCall::sync);
         }
-        job_.turn_until([&] {
+        job_.poll_until([&] {
             return is_released(0, number) && is_released(1, number) && is_released(2, number);
         });
         for (const auto& one : meetings_) EXPECT_TRUE(one->verdict().is_ok());
@@ -100,7 +100,7 @@ TEST_F(OwnMeetingsOfNodes, tell_all_nodes_of_calls_that_do_not_belong_together) 
     meetings_[0]->ask(1, node::AwaitedCall::sync);
     meetings_[1]->ask(1, node::AwaitedCall::finalize);
     meetings_[2]->ask(1, node::AwaitedCall::sync);
-    job_.turn_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
+    job_.poll_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
     for (const auto& one : meetings_) EXPECT_EQ(one->verdict().code(), Code::state);
 }
 
@@ -109,42 +109,42 @@ TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_
               Code::ok);
     meetings_[0]->ask(1, node::AwaitedCall::sync);
     meetings_[1]->ask(1, node::AwaitedCall::sync);
-    for (int turns = 0; turns < 20; ++turns) job_.turn();
+    for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed());
     job_.stop_node(2);
     node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
-    job_.turn_until([&] { return meetings_[0]->has_failed() && meetings_[1]->has_failed(); });
+    job_.poll_until([&] { return meetings_[0]->has_failed() && meetings_[1]->has_failed(); });
     EXPECT_EQ(meetings_[0]->failure().code(), Code::peer);
 }
 
 TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_others_need) {
     std::vector<remote::Ended> ended;
-    const auto turn_node = [&](std::uint32_t node) { job_.process(node).link->turn(ended); };
+    const auto poll_node = [&](std::uint32_t node) { job_.process(node).link->poll(ended); };
     for (const auto& one : meetings_) one->ask(1, node::AwaitedCall::sync);
-    job_.turn_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
+    job_.poll_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
     for (const auto& one : meetings_) one->ask(2, node::AwaitedCall::sync);
-    turn_node(0);  // tells node 1, and then reads nothing while the others go on
+    poll_node(0);  // tells node 1, and then reads nothing while the others go on
     for (int i = 0; i < 20; ++i) {
         job_.submit(2, {Operation::copy, 0, job_.memory(0, false).address,
                         job_.memory(2, false).address, 8, 0, 0});
-        turn_node(2);
+        poll_node(2);
     }
     while (!is_released(1, 2)) {
-        turn_node(1);
-        turn_node(2);
+        poll_node(1);
+        poll_node(2);
     }
     node::GatewayPort(job_.segment(0)).publish_death(1, 9);
-    for (int turns = 0; turns < 100 && !is_released(0, 2); ++turns) turn_node(0);
+    for (int polls = 0; polls < 100 && !is_released(0, 2); ++polls) poll_node(0);
     EXPECT_TRUE(is_released(0, 2)) << "what node 1 had sent lay in the sockets";
 }
 
 TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
     node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
-    for (int turns = 0; turns < 20; ++turns) job_.turn();
+    for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed())
         << "nobody meets: a node may leave at the end of an epoch";
     meetings_[0]->ask(1, node::AwaitedCall::sync);
-    job_.turn_until([&] { return meetings_[0]->has_failed(); });
+    job_.poll_until([&] { return meetings_[0]->has_failed(); });
 }
 
 TEST(OwnGateway, listens_on_all_its_addresses_at_one_port) {

@@ -48,7 +48,7 @@ TEST(GatewayRun, a_meeting_wakes_gateways_that_sleep) {
             job.segment(node).control().meeting_asked.exchange(number, std::memory_order_seq_cst);
             job.segment(node).wake_gateway();
         }
-        job.turn_until([&] {
+        job.poll_until([&] {
             const auto& first = job.segment(0).control().barrier_released;
             const auto& second = job.segment(1).control().barrier_released;
             return first.reached(first.load(), number) && second.reached(second.load(), number);
@@ -62,7 +62,7 @@ TEST(GatewayRun, a_death_wakes_gateways_that_sleep) {
     ASSERT_EQ(job.copy(0, job.memory(3, false).address, job.memory(0, false).address, 8), Code::ok);
     rest();
     job.kill(3);
-    job.turn_until([&] { return node::is_lost(job.segment(0), 3); });
+    job.poll_until([&] { return node::is_lost(job.segment(0), 3); });
 }
 
 TEST(GatewayRun, an_idle_gateway_does_nothing) {
@@ -89,7 +89,7 @@ TEST(GatewayRun, many_threads_of_work_end_alike) {
         }
     }
     for (std::uint32_t p = 0; p < 4; ++p) {
-        job.turn_until([&] { return job.process(p).ended.size() == count; });
+        job.poll_until([&] { return job.process(p).ended.size() == count; });
         for (const Ended& one : job.process(p).ended) EXPECT_EQ(one.code, Code::ok);
     }
     for (std::uint32_t p = 0; p < 4; ++p) {  // each word was another process's work

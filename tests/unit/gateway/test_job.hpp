@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job of several nodes for tests of gateways: node segments, ranks that are objects of this process, and a gateway
-// per node on loopback addresses, over real sockets. One thread takes everybody's turns, unless a test starts
+// per node on loopback addresses, over real sockets. One thread takes everybody's polls, unless a test starts
 // threads for gateways. Nodes of one rank may run their gateway inside it.
 #pragma once
 
@@ -121,16 +121,16 @@ public:
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
 
-    // One turn of everybody that is awake.
-    void turn() {
+    // One poll of everybody that is awake.
+    void poll() {
         for (std::uint32_t node = 0; node < gateways_.size(); ++node) {
             const bool is_here = gateways_[node] && !is_node_stopped_[node] && threads_.empty();
-            if (is_here) gateways_[node]->turn(os::now_ns());
+            if (is_here) gateways_[node]->poll(os::now_ns());
         }
         for (Process& process : processes_) {
             if (process.is_stopped || is_node_stopped_[process.node]) continue;
-            process.rank->forwarder->turn();
-            process.link->turn(news_);
+            process.rank->forwarder->poll();
+            process.link->poll(news_);
             for (const Ended& one : news_) {
                 if (one.result != nullptr) {
                     process.results[one.token] = {one.result, one.result + one.result_bytes};
@@ -167,7 +167,7 @@ public:
     std::uint64_t submit(std::uint32_t initiator, const Command& command) {
         const std::uint64_t token = token_ += 2;
         Process& process = processes_[initiator];
-        while (!process.link->submit(token, command)) turn();
+        while (!process.link->submit(token, command)) poll();
         process.link->flush();
         return token;
     }
@@ -175,7 +175,7 @@ public:
     // Hands an invoke over, whatever room there is, and does not flush. Returns its token.
     std::uint64_t invoke(std::uint32_t initiator, const remote::LinkInvocation& invocation) {
         const std::uint64_t token = token_ += 2;
-        while (!processes_[initiator].link->invoke(token, invocation)) turn();
+        while (!processes_[initiator].link->invoke(token, invocation)) poll();
         return token;
     }
 
@@ -183,7 +183,7 @@ public:
     Ended run(std::uint32_t initiator, const Command& command) {
         const std::uint64_t token = submit(initiator, command);
         Process& process = processes_[initiator];
-        while (process.ended.empty()) turn();
+        while (process.ended.empty()) poll();
         const Ended ended = process.ended.front();
         process.ended.pop_front();
         EXPECT_EQ(ended.token, token);
@@ -197,10 +197,10 @@ public:
         return run(initiator, {Operation::copy, 0, target, source, bytes, 0, 0}).code;
     }
 
-    // Turns until something is so.
+    // Polls until something is so.
     template <typename Condition>
-    void turn_until(Condition&& condition) {
-        while (!condition()) turn();
+    void poll_until(Condition&& condition) {
+        while (!condition()) poll();
     }
 
     [[nodiscard]] const Memory& memory(std::uint32_t process, bool is_private) const {
@@ -228,7 +228,7 @@ public:
         const std::uint64_t asked_ns = os::now_ns();
         own_[node] ? own_[node]->publish_stats() : gateways_[node]->publish_stats();
         stats::StatsValues values;
-        turn_until(
+        poll_until(
             [&] { return stats::read_stats(block, values) && values.updated_ns >= asked_ns; });
         return values;
     }

@@ -37,7 +37,7 @@ public:
 
     void flush() override {}
 
-    bool turn(std::vector<remote::Ended>& ended) override {
+    bool poll(std::vector<remote::Ended>& ended) override {
         event_.drain();
         const std::scoped_lock lock(mutex_);
         const bool has_any = !ends_.empty();
@@ -49,13 +49,13 @@ public:
     [[nodiscard]] bool has_news() const noexcept override { return false; }
 
     [[nodiscard]] remote::LinkTraits traits() const noexcept override {
-        return {.is_turned_here = true,
+        return {.is_polled_here = true,
                 .is_peer_served = true,
                 .look_cost = node::LookCost::dear,
                 .wait_fds = {&event_fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return -1; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return ~0ULL; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The right to turn the forwarder: one holder, and who found it taken is told of; under the seeded scheduler.
+// The right to poll the forwarder: one holder, and who found it taken is told of; under the seeded scheduler.
 #include "gma/driver_role.hpp"
 
 #include <array>
@@ -20,14 +20,14 @@ struct Scene {
     Role role;
     sched::Atomic<std::uint32_t> mail{0};
     sched::Atomic<std::uint32_t> looked{0};
-    char turned = 0;  // plain: the holder's alone
+    char polled = 0;  // plain: the holder's alone
     bool is_told = false;
 
     // One who works while it has the right. False: another has it, and this one may go to sleep.
-    bool turn() {
+    bool poll() {
         Role::Hold hold(role);
         if (!hold) return false;
-        sched::note_write(&turned);
+        sched::note_write(&polled);
         if (mail.load(std::memory_order_seq_cst) != 0) looked.store(1, std::memory_order_relaxed);
         if (hold.give()) is_told = true;
         return true;
@@ -41,10 +41,10 @@ TEST(DriverRole, who_found_the_right_taken_is_told_of_or_has_its_mail_seen) {
         sched::Options options;
         options.seed = seed;
         const auto outcome =
-            sched::run(options, {[&scene] { scene.turn(); },
+            sched::run(options, {[&scene] { scene.poll(); },
                                  [&scene, &has_left] {
                                      scene.mail.store(1, std::memory_order_seq_cst);
-                                     has_left = !scene.turn();
+                                     has_left = !scene.poll();
                                  }});
         EXPECT_EQ(outcome.failure, "");
         if (has_left) {
@@ -59,7 +59,7 @@ TEST(DriverRole, belongs_to_one_at_a_time) {
         sched::Options options;
         options.seed = seed;
         const auto work = [&scene] {
-            for (int i = 0; i < 3; ++i) scene.turn();
+            for (int i = 0; i < 3; ++i) scene.poll();
         };
         EXPECT_EQ(sched::run(options, {work, work, work}).failure, "");
     });

@@ -162,7 +162,7 @@ TEST_P(GmaRemoteTest, what_cannot_be_an_address_is_refused_here) {
         text(wait(gma().issue(copy(start + starter_bytes - 4, rank().starter(0), 8), handle_null)))
             .find("offset 65532 of a segment of 65536 bytes on rank 3 on node 1"),
         std::string::npos);
-    EXPECT_EQ(network_.turn(), 0U) << "nothing was sent";
+    EXPECT_EQ(network_.poll(), 0U) << "nothing was sent";
     EXPECT_EQ(wait(gma().issue(copy(start, rank().starter(0, starter_bytes), 8), 0)).code(),
               Code::address)
         << "the near end is looked at here";
@@ -250,35 +250,36 @@ public:
 
     void flush() override {
         flushes_.fetch_add(1, std::memory_order_relaxed);
-        due_ns_.store(due_after_ns_, std::memory_order_relaxed);
+        if (due_after_ns_ != 0)
+            due_at_ns_.store(os::now_ns() + due_after_ns_, std::memory_order_relaxed);
         if (!is_long_.load(std::memory_order_relaxed)) return;
         is_at_it_.store(true, std::memory_order_release);
         while (is_long_.load(std::memory_order_acquire)) std::this_thread::yield();
     }
 
-    bool turn(std::vector<remote::Ended>& ended) override {
-        turns_.fetch_add(1, std::memory_order_relaxed);
+    bool poll(std::vector<remote::Ended>& ended) override {
+        polls_.fetch_add(1, std::memory_order_relaxed);
         if (!event_.drain()) return false;
         for (const std::uint64_t token : given_) {
             ended.push_back({.token = token, .code = code_, .process = process_});
         }
         given_.clear();
-        due_ns_.store(-1, std::memory_order_relaxed);
+        due_at_ns_.store(never, std::memory_order_relaxed);
         return true;
     }
 
     [[nodiscard]] bool has_news() const noexcept override { return false; }
 
     [[nodiscard]] remote::LinkTraits traits() const noexcept override {
-        return {.is_turned_here = true,
+        return {.is_polled_here = true,
                 .is_peer_served = true,
                 .look_cost = node::LookCost::dear,
                 .wait_fds = {&event_fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override {
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override {
         looks_.fetch_add(1, std::memory_order_relaxed);
-        return due_ns_.load(std::memory_order_relaxed);
+        return due_at_ns_.load(std::memory_order_relaxed);
     }
 
     void set_service_wanted(bool) noexcept override {}
@@ -301,20 +302,22 @@ public:
     // Guarded by gma's driver flag.
     [[nodiscard]] std::uint64_t invoked_bytes() const { return invoked_bytes_; }
 
-    [[nodiscard]] std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t polls() const { return polls_.load(std::memory_order_relaxed); }
 
-    std::int64_t due_after_ns_ = -1;
+    std::uint64_t due_after_ns_ = 0;  // after each flush; 0: it is not due
     Code code_ = Code::ok;
     std::uint32_t process_ = 0;
 
 private:
+    static constexpr std::uint64_t never = ~0ULL;
+
     os::Event event_ = std::move(os::Event::create()).value();
     int event_fd_ = event_.fd();
     std::vector<std::uint64_t> given_;  // guarded by gma's driver flag
-    std::atomic<std::int64_t> due_ns_{-1};
+    std::atomic<std::uint64_t> due_at_ns_{never};
     std::uint64_t invoked_bytes_ = 0;
     std::atomic<std::uint64_t> flushes_{0};
-    std::atomic<std::uint64_t> turns_{0};
+    std::atomic<std::uint64_t> polls_{0};
     std::atomic<bool> is_long_{false};
     std::atomic<bool> is_at_it_{false};
     mutable std::atomic<std::uint64_t> looks_{0};
@@ -348,14 +351,14 @@ TEST_F(GmaOwnLinkTest, a_batch_of_invokes_leaves_with_one_flush) {
             {2, acp::test::append_number, acp::test::bytes_of(asked), acp::test::room_in(result)},
             handle_null);
     };
-    // The service thread is new: what it does first would cut the batch. It turns no more once it sleeps.
-    for (std::uint64_t before = ~0ULL; before != link_->turns();) {
-        before = link_->turns();
+    // The service thread is new: what it does first would cut the batch. It polls no more once it sleeps.
+    for (std::uint64_t before = ~0ULL; before != link_->polls();) {
+        before = link_->polls();
         const std::uint64_t end_ns = os::now_ns() + 20'000'000;
         while (os::now_ns() < end_ns) std::this_thread::yield();
     }
     Handle last = invoke();
-    // By the service thread, where its first turn is going on just now: it is told that somebody found the role taken.
+    // By the service thread, where its first poll is going on just now: it is told that somebody found the role taken.
     while (link_->flushes() == 0) std::this_thread::yield();
     EXPECT_EQ(link_->flushes(), 1U);
     for (int i = 0; i < 63; ++i) last = invoke();
@@ -387,11 +390,11 @@ TEST_F(GmaOwnLinkTest, what_arrives_is_served_while_nobody_calls) {
     EXPECT_TRUE(rank_->gma->wait(near, node::for_ever, false).is_ok());
 }
 
-TEST_F(GmaOwnLinkTest, the_gateway_is_turned_again_when_it_is_due_though_nothing_arrives) {
+TEST_F(GmaOwnLinkTest, the_gateway_is_polled_again_when_it_is_due_though_nothing_arrives) {
     link_->due_after_ns_ = 1'000'000;
     const Handle handle = issue();  // flushed: due
-    const std::uint64_t before = link_->turns();
-    while (link_->turns() < before + 3) std::this_thread::yield();
+    const std::uint64_t before = link_->polls();
+    while (link_->polls() < before + 3) std::this_thread::yield();
     link_->arrive();
     EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
 }
@@ -461,15 +464,15 @@ TEST_F(GmaOwnLinkTest, a_peer_that_died_is_named_with_its_fate) {
         << text;
 }
 
-TEST_F(GmaOwnLinkTest, a_helper_turns_the_gateway_while_there_is_a_gma) {
+TEST_F(GmaOwnLinkTest, a_helper_polls_the_gateway_while_there_is_a_gma) {
     LinkHelper helper;
-    EXPECT_FALSE(helper.turn());
+    EXPECT_FALSE(helper.poll());
     helper.set_gma(rank_->gma.get());
     const Handle handle = issue();
     link_->arrive();
-    while (!rank_->gma->is_complete(handle)) helper.turn();
+    while (!rank_->gma->is_complete(handle)) helper.poll();
     helper.set_gma(nullptr);
-    EXPECT_FALSE(helper.turn());
+    EXPECT_FALSE(helper.poll());
 }
 
 }  // namespace

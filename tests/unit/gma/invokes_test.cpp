@@ -208,7 +208,7 @@ TEST_P(InvokesTest, the_gateways_death_ends_it_and_nothing_is_written_afterwards
     node::mark_dead(network_.segment(0), network_.segment(0).gateway_slot(), 9);
     EXPECT_EQ(wait(handles[3]).code(), Code::peer);
     gma().drop_failures(handle_all);
-    while (network_.turn() != 0) {
+    while (network_.poll() != 0) {
     }  // it was alive all the time
     for (int i = 0; i < 100; ++i) (void)gma().is_complete(handle_all);
     EXPECT_EQ(wait(invoke(2, append_number, Append{starter(2), 9}, places[0])).code(), Code::peer);

@@ -65,6 +65,29 @@ TEST(Presence, what_came_after_the_program_was_back_does_not_count) {
     EXPECT_FALSE(visit(presence));
 }
 
+TEST(Presence, what_woke_the_service_thread_counts_though_the_program_is_back_first) {
+    Presence presence(1.0);
+    for (std::uint32_t i = 0; i < 10 * Presence::absences_to_listen; ++i) {
+        EXPECT_TRUE(visit(presence)) << i;
+        presence.note_wake(true, later);
+        presence.enter();  // it has seen what was placed
+        presence.note_work(later);
+        EXPECT_TRUE(presence.leave(for_a_moment, now));
+    }
+}
+
+TEST(Presence, a_wake_that_finds_nothing_to_do_does_not_count) {
+    Presence presence(1.0);
+    for (std::uint32_t i = 0; i < Presence::absences_to_listen; ++i) {
+        EXPECT_TRUE(visit(presence)) << i;
+        presence.note_wake(true, later);
+        presence.note_wake(false, later);
+    }
+    presence.enter();
+    presence.note_work(later);
+    EXPECT_FALSE(presence.leave(for_a_moment, now));
+}
+
 TEST(Presence, what_came_as_soon_as_the_program_left_does_not_count) {
     Presence presence(1.0);
     for (std::uint32_t i = 0; i < Presence::absences_to_listen; ++i) {

@@ -34,23 +34,23 @@ public:
 
     void flush() override {}
 
-    bool turn(std::vector<remote::Ended>& /*ended*/) override { return false; }
+    bool poll(std::vector<remote::Ended>& /*ended*/) override { return false; }
 
     [[nodiscard]] bool has_news() const noexcept override { return false; }
 
     [[nodiscard]] remote::LinkTraits traits() const noexcept override {
-        return {.is_turned_here = true,
+        return {.is_polled_here = true,
                 .is_peer_served = true,
                 .look_cost = node::LookCost::dear,
                 .wait_fds = {&fd_, 1}};
     }
 
-    [[nodiscard]] std::int64_t timeout_ns() const noexcept override { return due_ns_; }
+    [[nodiscard]] std::uint64_t deadline_ns() const noexcept override { return due_at_ns_; }
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
     os::Event event_ = std::move(os::Event::create()).value();
-    std::atomic<std::int64_t> due_ns_{for_ever};
+    std::atomic<std::uint64_t> due_at_ns_{~0ULL};
 
 private:
     int fd_ = event_.fd();
@@ -61,9 +61,9 @@ protected:
     static constexpr std::int64_t nap_max_ns = 4'000'000;
 
     // Sleeps as the service thread. True: it must look at everything.
-    bool sleep(std::int64_t timeout_ns = for_ever, bool is_turned_now = false) {
+    bool sleep(std::int64_t timeout_ns = for_ever, bool is_polled_now = false) {
         return sleep_.wait([] { return true; }, timeout_ns, ServiceSleep::Depth::deep,
-                           is_turned_now);
+                           is_polled_now);
     }
 
     // A program that is back at once, as was learned.
@@ -81,20 +81,20 @@ TEST_F(ServiceSleepTest, hears_the_gateway_while_nobody_is_there) {
     EXPECT_TRUE(sleep());
 }
 
-TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_turns_it) {
+TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_polls_it) {
     const ServiceSleep::Stay stay(sleep_, Kind::wait);
     link_.event_.signal();
     for (int nap = 0; nap < 5; ++nap) {
-        sleep_.note_turn(false);
+        sleep_.note_poll(false);
         EXPECT_FALSE(sleep()) << nap;
     }
-    EXPECT_TRUE(sleep());  // it is there, and does not turn the gateway
+    EXPECT_TRUE(sleep());  // it is there, and does not poll the gateway
 }
 
 TEST_F(ServiceSleepTest, naps_longer_from_time_to_time_and_at_last_as_long_as_it_may) {
     const ServiceSleep::Stay stay(sleep_, Kind::wait);
     const auto nap_ns = [this] {
-        sleep_.note_turn(false);
+        sleep_.note_poll(false);
         const std::uint64_t begin_ns = os::now_ns();
         EXPECT_FALSE(sleep());
         return os::now_ns() - begin_ns;
@@ -109,7 +109,7 @@ TEST_F(ServiceSleepTest, datagrams_are_not_noted_for_it_while_others_do_the_work
     {
         const ServiceSleep::Stay stay(sleep_, Kind::wait);
         for (int nap = 0; nap < 3; ++nap) {
-            sleep_.note_turn(false);
+            sleep_.note_poll(false);
             EXPECT_FALSE(sleep());
         }
         EXPECT_EQ(acp::test::poll_sets_with(fd), 0U);
@@ -141,7 +141,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_leaves) {
     for (int round = 0; round < 200; ++round) {
         std::optional<ServiceSleep::Stay> stay;
         stay.emplace(sleep_, Kind::wait);
-        sleep_.note_turn(false);
+        sleep_.note_poll(false);
         std::atomic<bool> is_needed{false};
         std::thread service([&] {
             while (!is_needed) {
@@ -158,7 +158,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_goes_to_sleep)
     make_trusted();
     link_.event_.signal();
     ServiceSleep::Stay stay(sleep_, Kind::wait);
-    sleep_.note_turn(false);
+    sleep_.note_poll(false);
     std::thread service([&] {
         while (!sleep()) {
         }
@@ -172,7 +172,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_after_a_nap_when_who_was_expected_has
     link_.event_.signal();
     {
         const ServiceSleep::Stay stay(sleep_, Kind::wait);
-        sleep_.note_turn(false);
+        sleep_.note_poll(false);
     }
     EXPECT_TRUE(sleep_.presence().is_anybody_there());
     (void)sleep();  // a nap
@@ -189,10 +189,40 @@ TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) 
         ++sleeps;
     });
     while (sleeps == 0) {
-        link_.due_ns_ = 1'000;
-        sleep_.note_turn(true);
+        link_.due_at_ns_ = os::now_ns() + 1'000;
+        sleep_.note_poll(true);
     }
     service.join();
+}
+
+TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep) {
+    link_.due_at_ns_ = os::now_ns() + 2'000'000;
+    link_.event_.signal();
+    EXPECT_TRUE(sleep());  // hears the gateway, and leaves the timer as it is
+    EXPECT_TRUE(link_.event_.drain());
+    const std::uint64_t due_ns = os::now_ns() + 20'000'000;
+    link_.due_at_ns_ = due_ns;
+    EXPECT_TRUE(sleep());
+    EXPECT_GE(os::now_ns(), due_ns);
+}
+
+// In a round where the service thread sleeps already when the other thread comes.
+TEST_F(ServiceSleepTest, who_comes_to_wait_takes_the_gateway_over_at_once) {
+    std::atomic<bool> is_left_to_it{false};
+    for (int round = 0; round < 10'000 && !is_left_to_it; ++round) {
+        std::thread service([&] { is_left_to_it = !sleep(); });
+        std::this_thread::yield();
+        const ServiceSleep::Stay stay(sleep_, Kind::wait);
+        link_.event_.signal();
+        service.join();
+        EXPECT_TRUE(link_.event_.drain());
+    }
+    EXPECT_TRUE(is_left_to_it);
+}
+
+TEST_F(ServiceSleepTest, does_not_sleep_when_the_gateway_is_due) {
+    link_.due_at_ns_ = 0;
+    EXPECT_TRUE(sleep());
 }
 
 TEST_F(ServiceSleepTest, wake_ends_every_sleep) {
@@ -200,7 +230,7 @@ TEST_F(ServiceSleepTest, wake_ends_every_sleep) {
         std::optional<ServiceSleep::Stay> stay;
         if (is_stood_in_for) {
             stay.emplace(sleep_, Kind::wait);
-            sleep_.note_turn(false);
+            sleep_.note_poll(false);
         }
         std::atomic<bool> is_over{false};
         std::thread service([&] {

@@ -86,7 +86,7 @@ public:
     void start() {
         thread_ = std::thread([this] {
             while (!is_stopping_.load(std::memory_order_relaxed)) {
-                if (turn() == 0) std::this_thread::yield();
+                if (poll() == 0) std::this_thread::yield();
             }
         });
     }
@@ -97,7 +97,7 @@ public:
     }
 
     // Takes and runs what is there; by the test while the thread does not run.
-    std::uint32_t turn() {
+    std::uint32_t poll() {
         std::uint32_t taken = 0;
         for (std::uint32_t node = 0; node < 2; ++node) {
             taken += rings_[node]->take(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two relays at the ends of a trunk, as they stand on two machines; both turned by the test's one thread.
+// Two relays at the ends of a trunk, as they stand on two machines; both polled by the test's one thread.
 #include "launch/relay.hpp"
 
 #include <array>
@@ -40,10 +40,10 @@ protected:
     }
 
     // Until neither has anything to move.
-    void turn_both() {
+    void poll_both() {
         for (int i = 0; i < 64; ++i) {
-            there_->turn(0);
-            here_->turn(0);
+            there_->poll(0);
+            here_->poll(0);
         }
     }
 
@@ -73,12 +73,12 @@ TEST_F(RelayTest, bytes_arrive_as_they_were_written_and_so_does_the_end) {
     for (std::size_t at = 0; at < sent.size();) {
         at += static_cast<std::size_t>(
             os::write_some(source_.writing.get(), std::string_view(sent).substr(at)));
-        turn_both();
+        poll_both();
         received += arrived();
     }
     EXPECT_FALSE(is_at_end_);
     source_.writing.close();
-    turn_both();
+    poll_both();
     received += arrived();
     EXPECT_EQ(received, sent);
     EXPECT_TRUE(is_at_end_);
@@ -96,32 +96,32 @@ TEST_F(RelayTest, a_stream_that_nobody_reads_stops_and_the_others_go_on) {
     std::size_t taken = 0;
     for (int i = 0; i < 32; ++i) {
         taken += static_cast<std::size_t>(os::write_some(source_.writing.get(), block));
-        turn_both();
+        poll_both();
     }
     // Two pipes and a window; not the two megabytes that were offered.
     EXPECT_LE(taken, 2 * 65536 + relay_window_bytes);
     ASSERT_EQ(os::write_all(talk.writing.get(), "failed 3"), 0);
-    turn_both();
+    poll_both();
     std::array<char, 64> room{};
     const auto result = os::read_some(heard.reading.get(), room);
     EXPECT_EQ(std::string(room.data(), result.bytes), "failed 3");
     EXPECT_EQ(arrived().size(), 65536U);
-    turn_both();
+    poll_both();
     EXPECT_GT(arrived().size(), 0U);
 }
 
 TEST_F(RelayTest, who_writes_hears_that_nobody_reads_any_more) {
     target_.reading.close();
     ASSERT_EQ(os::write_all(source_.writing.get(), "x"), 0);
-    turn_both();
+    poll_both();
     EXPECT_EQ(os::write_all(source_.writing.get(), "y"), EPIPE);
 }
 
 TEST_F(RelayTest, a_lost_trunk_ends_every_stream) {
     ASSERT_EQ(os::write_all(source_.writing.get(), "last"), 0);
-    turn_both();
+    poll_both();
     there_.reset();
-    here_->turn(0);
+    here_->poll(0);
     EXPECT_EQ(arrived(), "last");
     EXPECT_TRUE(is_at_end_);
     EXPECT_TRUE(here_->is_cut());
@@ -134,11 +134,11 @@ TEST_F(RelayTest, all_that_was_sent_arrives_though_the_sender_is_gone) {
     const std::string sent(40'000, 's');
     ASSERT_EQ(os::write_all(source_.writing.get(), sent), 0);
     source_.writing.close();
-    while (!there_->has_sent_all()) there_->turn(0);
+    while (!there_->has_sent_all()) there_->poll(0);
     there_.reset();
     std::string received;
     for (int i = 0; i < 16; ++i) {
-        here_->turn(0);
+        here_->poll(0);
         received += arrived();
     }
     EXPECT_EQ(received.size(), sent.size());
@@ -152,10 +152,10 @@ TEST_F(RelayTest, what_is_taken_without_a_trunk_is_dropped) {
     const std::string block(65536, 'b');
     for (int i = 0; i < 32; ++i) {
         EXPECT_EQ(os::write_some(source_.writing.get(), block), 65536);
-        for (int round = 0; round < 16; ++round) there_->turn(0);
+        for (int round = 0; round < 16; ++round) there_->poll(0);
     }
     source_.writing.close();
-    there_->turn(0);
+    there_->poll(0);
     EXPECT_TRUE(there_->has_sent_all());
 }
 
@@ -163,7 +163,7 @@ TEST_F(RelayTest, only_the_last_words_of_the_side_are_kept) {
     os::Pipe side = pipe();
     ASSERT_TRUE(here_->listen_to(std::move(side.reading)).is_ok());
     ASSERT_EQ(os::write_all(side.writing.get(), std::string(10'000, 'x') + "closed"), 0);
-    turn_both();
+    poll_both();
     EXPECT_EQ(here_->words().size(), 4096U);
     EXPECT_EQ(here_->words().substr(4090), "closed");
 }
@@ -179,7 +179,7 @@ TEST(RelayTrunkTest, whatever_comes_that_is_no_frame_cuts_the_trunk) {
         auto relay = Relay::create(std::move(back.reading), std::move(out.writing));
         ASSERT_TRUE(relay.is_ok());
         ASSERT_EQ(os::write_all(back.writing.get(), bytes), 0);
-        relay.value().turn(0);
+        relay.value().poll(0);
         EXPECT_TRUE(relay.value().is_cut());
     }
 }
@@ -194,7 +194,7 @@ TEST(RelayTrunkTest, a_frame_may_come_in_pieces) {
     const std::string frame("\3\0\0\0\2\0\0\0hi", 10);
     for (const char byte : frame) {
         ASSERT_EQ(os::write_all(back.writing.get(), {&byte, 1}), 0);
-        relay.value().turn(0);
+        relay.value().poll(0);
     }
     std::array<char, 8> room{};
     const auto result = os::read_some(target.reading.get(), room);

@@ -72,12 +72,12 @@ TEST_F(ForwarderCopiesTest, a_longer_one_is_cut_and_its_last_piece_says_so) {
 TEST_F(ForwarderCopiesTest, copies_to_one_receiver_take_turns_and_a_turn_is_bounded) {
     send(1, 5, 20 * piece);
     send(1, 6, 20 * piece);
-    EXPECT_EQ(copies.send_waiting(), pieces_per_turn_max);
+    EXPECT_EQ(copies.send_waiting(), pieces_per_poll_max);
     const Tokens sent = tokens();
     for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(sent[i], 5 + i % 2);
     while (copies.send_waiting() > 0) {
     }
-    EXPECT_EQ(tokens().size(), 40 - pieces_per_turn_max);
+    EXPECT_EQ(tokens().size(), 40 - pieces_per_poll_max);
 }
 
 TEST_F(ForwarderCopiesTest, a_short_copy_does_not_overtake_one_that_waits_for_its_receiver) {

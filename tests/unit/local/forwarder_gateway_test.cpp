@@ -35,8 +35,8 @@ protected:
     std::vector<ForwardedEnd> finish() {
         std::vector<ForwardedEnd> ended;
         while (gateway_->outstanding() > 0) {
-            gateway_->turn();
-            if (!is_owner_stopped_) ranks_[0]->forwarder->turn();
+            gateway_->poll();
+            if (!is_owner_stopped_) ranks_[0]->forwarder->poll();
             take_ended(*gateway_, ended);
         }
         take_ended(*gateway_, ended);

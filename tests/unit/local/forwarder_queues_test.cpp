@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for room, by receiver: order, turns, deaths, and the memory that is there beforehand. One thread.
+// What waits for room, by receiver: order, polls, deaths, and the memory that is there beforehand. One thread.
 #include "local/forwarder_queues.hpp"
 
 #include "local/forwarder_types.hpp"

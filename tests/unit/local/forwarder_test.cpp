@@ -40,10 +40,10 @@ protected:
 
     Rank& rank(std::uint32_t number) { return *ranks_[number]; }
 
-    // One turn of every rank that is awake.
-    void turn() {
+    // One poll of every rank that is awake.
+    void poll() {
         for (std::uint32_t slot = 0; slot < procs; ++slot) {
-            if (!is_stopped_[slot]) ranks_[slot]->forwarder->turn();
+            if (!is_stopped_[slot]) ranks_[slot]->forwarder->poll();
         }
     }
 
@@ -53,7 +53,7 @@ protected:
         (void)forwarder.submit(++token_, command);
         std::vector<ForwardedEnd> ended;
         while (ended.empty()) {
-            turn();
+            poll();
             take_ended(forwarder, ended);
         }
         EXPECT_EQ(ended.size(), 1U);
@@ -138,7 +138,7 @@ TEST_P(ForwarderTest, every_command_it_took_ends_whichever_request_for_memory_is
                 }
             }
             while (ended < taken) {
-                turn();
+                poll();
                 for (std::uint32_t origin = 0; origin < procs; ++origin) {
                     Forwarder& forwarder = *rank(origin).forwarder;
                     for (const ForwardedEnd& one : forwarder.ended()) {
@@ -277,17 +277,17 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
         const GlobalAddress target = is_source ? rank(2).own.address : key.value();
         Forwarder& forwarder = *rank(0).forwarder;
         (void)forwarder.submit(1, copy(target, source, 3 * mebibyte));
-        for (int i = 0; i < 10; ++i) turn();
+        for (int i = 0; i < 10; ++i) poll();
         ASSERT_EQ(forwarder.outstanding(), 1U) << "the copy was over too soon to show anything";
         ASSERT_TRUE(rank(owner).registry->remove(key.value()).is_ok());
         std::fill(vanishing.begin(), vanishing.end(), 'w');
         std::vector<ForwardedEnd> ended;
         while (ended.empty()) {
-            turn();
+            poll();
             take_ended(forwarder, ended);
         }
         EXPECT_EQ(ended[0].code, base::Code::stale) << ended[0].message;
-        for (int i = 0; i < 1000; ++i) turn();
+        for (int i = 0; i < 1000; ++i) poll();
         EXPECT_EQ(std::count(vanishing.begin(), vanishing.end(), 'w'), std::ptrdiff_t{3 * mebibyte})
             << "bytes landed after the registration ended";
         EXPECT_EQ(run(0, copy(rank(2).own.address, rank(1).own.address, 5000)).code,
@@ -298,11 +298,11 @@ TEST_P(ForwarderTest, a_registration_that_ends_midway_ends_the_copy) {
 TEST_P(ForwarderTest, a_small_copy_overtakes_a_large_one) {
     Forwarder& forwarder = *rank(0).forwarder;
     (void)forwarder.submit(1, copy(rank(2).own.address, rank(1).own.address, 4 * mebibyte));
-    turn();
+    poll();
     (void)forwarder.submit(2, copy(rank(2).own.address, rank(1).own.address, 3000));
     std::vector<ForwardedEnd> ended;
     while (ended.size() < 2) {
-        turn();
+        poll();
         take_ended(forwarder, ended);
     }
     EXPECT_EQ(ended[0].token, 2U);
@@ -321,7 +321,7 @@ TEST_P(ForwarderTest, thousands_of_commands_to_one_process_all_end_once) {
     }
     EXPECT_EQ(forwarder.outstanding(), all);
     std::vector<ForwardedEnd> ended;
-    while (forwarder.outstanding() > 0) turn();
+    while (forwarder.outstanding() > 0) poll();
     take_ended(forwarder, ended);
     ASSERT_EQ(ended.size(), all);
     std::sort(ended.begin(), ended.end(),
@@ -340,18 +340,18 @@ TEST_P(ForwarderTest, a_stopped_process_holds_up_only_what_needs_it) {
                                           ? copy(rank(1).own.address, rank(0).own.address, 5000)
                                           : copy(rank(0).own.address, rank(1).own.address, 5000));
     }
-    for (int i = 0; i < 50; ++i) turn();
+    for (int i = 0; i < 50; ++i) poll();
     EXPECT_FALSE(forwarder.has_work()) << "what waits for room is no reason to stay awake";
     (void)forwarder.submit(1000, copy(rank(2).own.address, rank(0).own.address, mebibyte));
     std::vector<ForwardedEnd> ended;
     while (ended.empty()) {
-        turn();
+        poll();
         take_ended(forwarder, ended);
     }
     EXPECT_EQ(ended[0].token, 1000U);
     EXPECT_EQ(forwarder.outstanding(), 300U);
     is_stopped_[1] = false;
-    while (forwarder.outstanding() > 0) turn();
+    while (forwarder.outstanding() > 0) poll();
     EXPECT_FALSE(forwarder.has_work());
 }
 
@@ -375,11 +375,11 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
         submit(copy(other, mine, 100), base::Code::ok);
         (void)rank(2).forwarder->submit(1, copy(mine, dead, 100));
     }
-    for (int i = 0; i < 20; ++i) turn();
+    for (int i = 0; i < 20; ++i) poll();
     kill(1);
     for (int i = 0; i < 50; ++i) submit(copy(mine, dead, 8), base::Code::peer);
     std::vector<ForwardedEnd> ended;
-    while (forwarder.outstanding() > 0) turn();
+    while (forwarder.outstanding() > 0) poll();
     take_ended(forwarder, ended);
     for (const ForwardedEnd& one : ended) {
         ASSERT_EQ(one.code, wanted.at(one.token)) << one.message;
@@ -390,7 +390,7 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
         wanted.erase(one.token);
     }
     EXPECT_TRUE(wanted.empty());
-    while (rank(2).forwarder->outstanding() > 0) turn();
+    while (rank(2).forwarder->outstanding() > 0) poll();
     EXPECT_FALSE(forwarder.has_work());
     EXPECT_EQ(run(0, copy(other, mine, mebibyte)).code, base::Code::ok);
 }
@@ -399,7 +399,7 @@ TEST_P(ForwarderTest, ends_of_nobody_and_messages_of_another_epoch_change_nothin
     Forwarder& forwarder = *rank(0).forwarder;
     is_stopped_[1] = true;
     (void)forwarder.submit(5, copy(rank(0).own.address, rank(1).own.address, 8));
-    turn();
+    poll();
     Port& port = *rank(2).port;
     const auto post = [&port](MessageHead head, std::span<const char> payload) {
         ASSERT_TRUE(port.send(0, head, payload));
@@ -418,11 +418,11 @@ TEST_P(ForwarderTest, ends_of_nobody_and_messages_of_another_epoch_change_nothin
     old.target = rank(0).own.address;
     std::memset(rank(0).own.bytes, 'a', 8);
     post(old, std::span("zzzzzzzz", 8));
-    for (int i = 0; i < 100; ++i) turn();
+    for (int i = 0; i < 100; ++i) poll();
     EXPECT_EQ(forwarder.outstanding(), 1U);
     EXPECT_EQ(rank(0).own.bytes[0], 'a');
     is_stopped_[1] = false;
-    while (forwarder.outstanding() > 0) turn();
+    while (forwarder.outstanding() > 0) poll();
 }
 
 TEST_P(ForwarderTest, tells_an_observer_what_is_moved_and_for_whom) {

@@ -64,13 +64,13 @@ public:
             }
         }
         board_.done.fetch_add(1);
-        while (board_.done.load() < procs - victims) turn();
+        while (board_.done.load() < procs - victims) poll();
         return 0;
     }
 
 private:
-    void turn() {
-        if (rank_.forwarder->turn() == 0) os::yield_cpu();
+    void poll() {
+        if (rank_.forwarder->poll() == 0) os::yield_cpu();
         const std::uint32_t deaths = segment_.control().deaths.load(std::memory_order_acquire);
         if (deaths == deaths_seen_) return;
         deaths_seen_ = deaths;
@@ -82,7 +82,7 @@ private:
     base::Code await(const memory::Command& command) {
         (void)rank_.forwarder->submit(1, command);
         std::vector<ForwardedEnd> ended;
-        while (rank_.forwarder->outstanding() != 0) turn();
+        while (rank_.forwarder->outstanding() != 0) poll();
         take_ended(*rank_.forwarder, ended);
         return ended.size() == 1 ? ended[0].code : base::Code::system;
     }

@@ -274,6 +274,23 @@ TEST(Ring, answers_no_request_while_what_was_sent_is_late) {
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
 }
 
+// Else the answer to a request for a header that was received meanwhile may replace the header of a later record.
+TEST(Ring, uses_no_line_again_while_an_answer_is_late) {
+    OpenRing<LateRing> ring(1024);
+    ring.is_late = false;
+    while (ring.sender.send("text", 5) != SendAttempt::full) {
+    }
+    ring.word(ring.shape.header_offset(0)) = 0;
+    ring.word(ring.shape.journal_offset(0)) = 0;
+    ring.receiver.recover();
+    ring.sender.serve();
+    ring.is_late = true;
+    while (ring.receiver.receive().data != nullptr) (void)ring.receiver.release();
+    EXPECT_EQ(ring.sender.send("text", 5), SendAttempt::full);
+    ring.is_late = false;
+    EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
+}
+
 // The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);

@@ -105,6 +105,8 @@ TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
               "rank 1 waits in acp_free_segbuf for 1.5 s: for rank 2 to disconnect too");
     EXPECT_EQ(told(AwaitedCall::wait_pm, 2, 0),
               "rank 2 waits in acp_wait_pm for 1.5 s: for a message from any rank");
+    EXPECT_EQ(told(AwaitedCall::wait_buffer_pm, 1, 0),
+              "rank 1 waits in acp_wait_buffer_pm for 1.5 s: for rank 2 to receive messages");
 }
 
 TEST(AwaitedTest, a_call_on_a_team_is_told_with_its_name_the_team_and_who_is_missing) {

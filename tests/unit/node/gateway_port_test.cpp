@@ -51,7 +51,7 @@ TEST_F(NodesTest, nobody_leaves_a_meeting_before_all_of_all_nodes_have_come) {
     for_each([&](std::uint32_t, Member& member) {
         for (std::uint32_t round = 1; round <= rounds; ++round) {
             arrived.fetch_add(1, std::memory_order_relaxed);
-            ASSERT_TRUE(member.meet().is_ok());
+            ASSERT_TRUE(member.synchronize().is_ok());
             if (arrived.load(std::memory_order_relaxed) < round * members_.size()) {
                 is_early.store(true, std::memory_order_relaxed);
             }
@@ -66,15 +66,15 @@ TEST_F(NodesTest, ranks_change_places_over_nodes_twice) {
     for_each([&](std::uint32_t process, Member& member) {
         for (const auto& wanted : rounds) {
             ASSERT_TRUE(member.agree_on_rank(wanted[process]).is_ok());
-            ASSERT_TRUE(member.meet().is_ok());
+            ASSERT_TRUE(member.synchronize().is_ok());
             member.take_rank(wanted[process]);
-            ASSERT_TRUE(member.meet().is_ok());
+            ASSERT_TRUE(member.synchronize().is_ok());
             EXPECT_EQ(member.rank(), wanted[process]);
             for (std::uint32_t other = 0; other < members_.size(); ++other) {
                 EXPECT_EQ(member.segment().rank_of(other), wanted[other]);
                 EXPECT_EQ(member.segment().process_of(wanted[other]), other);
             }
-            ASSERT_TRUE(member.meet().is_ok());
+            ASSERT_TRUE(member.synchronize().is_ok());
         }
     });
 }
@@ -96,7 +96,7 @@ TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come
                 EXPECT_EQ(member.gathered(other), 100 * round + other) << "round " << round;
             }
             if (round % 3 == 0) {
-                ASSERT_TRUE(member.meet().is_ok());
+                ASSERT_TRUE(member.synchronize().is_ok());
             }
         }
     });
@@ -167,7 +167,7 @@ TEST_F(NodesTest, a_rank_asked_for_on_two_nodes_is_refused_everywhere_in_the_sam
         EXPECT_EQ(status.code(), base::Code::argument);
         EXPECT_EQ(status.message(),
                   "rank 5 asked to become rank 0, and so did rank 0; nothing was changed");
-        ASSERT_TRUE(member.meet().is_ok());
+        ASSERT_TRUE(member.synchronize().is_ok());
         EXPECT_EQ(member.rank(), process);
     });
 }
@@ -184,7 +184,7 @@ TEST_F(NodesTest, a_death_on_another_node_ends_the_meetings_here_with_its_name_a
     for (std::uint32_t process = 3; process < 5; ++process) {
         threads.emplace_back([&, process] {
             for (int round = 0; round < 2; ++round) {
-                const base::Status status = members_[process]->meet();
+                const base::Status status = members_[process]->synchronize();
                 EXPECT_EQ(status.code(), base::Code::peer);
                 EXPECT_EQ(status.message(),
                           "the barrier cannot complete: rank 1 on node 0 (10.0.0.0) was killed by "
@@ -200,7 +200,7 @@ TEST_F(NodesTest, a_lost_node_ends_the_meetings_here) {
     GatewayPort port(segments_[0]);
     port.publish_severed(2, NodeFate::silent);
     EXPECT_EQ(
-        members_[0]->meet().message(),
+        members_[0]->synchronize().message(),
         "the barrier cannot complete: rank 3 and 2 more are on node 2 (10.0.0.2), which has not "
         "answered for too long (UDP to 10.0.0.2:4711; its machine may be down, its agent or a "
         "rank that is its own gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun "
@@ -211,7 +211,7 @@ TEST_F(NodesTest, a_gateway_that_ends_ends_the_meetings_of_its_node) {
     GatewayPort port(segments_[0]);
     port.open(0);
     port.close(9);
-    const base::Status status = members_[0]->meet();
+    const base::Status status = members_[0]->synchronize();
     EXPECT_EQ(status.code(), base::Code::peer);
     EXPECT_NE(status.message().find("the gateway of node 0 (process "), std::string::npos);
 }
@@ -224,7 +224,7 @@ TEST_F(NodesTest, a_sleeping_gateway_is_woken_by_a_meeting_and_an_awake_one_is_n
     ASSERT_TRUE(segment.open_gateway_event().is_ok());
     Member alone(segment.share(), 0);
     const auto meet_once = [&](bool is_asleep) {
-        std::thread thread([&] { EXPECT_TRUE(alone.meet().is_ok()); });
+        std::thread thread([&] { EXPECT_TRUE(alone.synchronize().is_ok()); });
         while (!port.has_work()) std::this_thread::yield();
         if (is_asleep) {
             while (!event.drain()) std::this_thread::yield();
@@ -274,17 +274,17 @@ TEST_F(NodesTest, a_process_whose_event_the_program_closed_says_so_once) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
-// Counts how often who waits turns it, and ends the meeting at last.
+// Counts how often who waits polls it, and ends the meeting at last.
 class Turned : public Helper {
 public:
     explicit Turned(GatewayPort& port) : port_(port) {}
 
     void enter() override { ++waits_; }
 
-    bool turn() override {
+    bool poll() override {
         EXPECT_EQ(waits_, 1U);
         if (!held_) held_ = port_.take_meeting();
-        if (!held_ || ++turns_ % 3 != 0) return false;
+        if (!held_ || ++polls_ % 3 != 0) return false;
         port_.finish_meeting({});
         held_.reset();
         return true;
@@ -300,17 +300,17 @@ public:
 private:
     GatewayPort& port_;
     std::optional<GatewayPort::DueMeeting> held_;
-    std::uint32_t turns_ = 0;
+    std::uint32_t polls_ = 0;
     std::uint32_t waits_ = 0;
 };
 
-TEST_F(NodesTest, who_waits_turns_what_helps) {
+TEST_F(NodesTest, who_waits_polls_what_helps) {
     GatewayPort port(segments_[1]);
     Turned helper(port);
     Member& member = *members_[2];
     member.barrier().set_helper(&helper);
     for (int round = 0; round < 4; ++round) {
-        EXPECT_TRUE(member.meet().is_ok());
+        EXPECT_TRUE(member.synchronize().is_ok());
         EXPECT_EQ(helper.waits(), 0U);
     }
 }

@@ -56,7 +56,7 @@ TEST_F(MemberTest, nobody_leaves_a_meeting_before_all_have_come) {
     for_each([&](Member& member) {
         for (int round = 1; round <= rounds; ++round) {
             arrived.fetch_add(1, std::memory_order_relaxed);
-            ASSERT_TRUE(member.meet().is_ok());
+            ASSERT_TRUE(member.synchronize().is_ok());
             if (arrived.load(std::memory_order_relaxed) < round * static_cast<int>(procs)) {
                 is_early.store(true, std::memory_order_relaxed);
             }
@@ -85,7 +85,7 @@ TEST_F(MemberTest, who_came_for_another_call_is_no_part_of_a_conclusion) {
         for (int round = 0; round < 4; ++round) {
             for (int calls = 0; calls < round; ++calls) EXPECT_TRUE(member.conclude({}).is_ok());
             if (member.slot_index() == 1) {
-                EXPECT_TRUE(member.meet().is_ok());
+                EXPECT_TRUE(member.synchronize().is_ok());
                 continue;
             }
             const base::Status status = member.conclude({});
@@ -101,7 +101,7 @@ TEST_F(MemberTest, a_meeting_publishes_what_was_written_before_it) {
     std::uint64_t words[procs] = {};  // plain: only the meeting orders them
     for_each([&](Member& member) {
         words[member.slot_index()] = member.slot_index() + 1;
-        ASSERT_TRUE(member.meet().is_ok());
+        ASSERT_TRUE(member.synchronize().is_ok());
         for (std::uint32_t i = 0; i < procs; ++i) EXPECT_EQ(words[i], i + 1);
     });
 }
@@ -116,7 +116,7 @@ TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) 
     for_each(
         [](Member& member) {
             for (int round = 0; round < 2; ++round) {
-                const base::Status status = member.meet();
+                const base::Status status = member.synchronize();
                 EXPECT_EQ(status.code(), base::Code::peer);
                 EXPECT_NE(status.message().find("rank 3"), std::string::npos) << status.message();
             }
@@ -127,20 +127,20 @@ TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) 
 
 TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead) {
     std::thread first([&] {
-        EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
-        EXPECT_EQ(members_[0]->meet().code(), base::Code::peer);
+        EXPECT_EQ(members_[0]->synchronize().code(), base::Code::peer);
+        EXPECT_EQ(members_[0]->synchronize().code(), base::Code::peer);
     });
     while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 1) {
         std::this_thread::yield();
     }
     mark_dead(segment_, 3, 9);
     first.join();
-    for_each([](Member& member) { EXPECT_EQ(member.meet().code(), base::Code::peer); }, 3);
+    for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 3);
 }
 
 TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
     std::thread quitter([&] { members_[3]->give_up(); });
-    for_each([](Member& member) { EXPECT_EQ(member.meet().code(), base::Code::peer); }, 3);
+    for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 3);
     quitter.join();
 }
 
@@ -149,7 +149,7 @@ TEST_F(MemberTest, ranks_change_places_when_all_agree) {
         const std::uint32_t wanted = (member.rank() + 1) % procs;
         ASSERT_TRUE(member.agree_on_rank(wanted).is_ok());
         member.take_rank(wanted);
-        ASSERT_TRUE(member.meet().is_ok());
+        ASSERT_TRUE(member.synchronize().is_ok());
         EXPECT_EQ(member.rank(), wanted);
     });
     for (std::uint32_t rank = 0; rank < procs; ++rank) {
@@ -166,7 +166,8 @@ TEST_F(MemberTest, a_rank_asked_for_twice_or_out_of_range_fails_everywhere_and_c
             EXPECT_EQ(member.rank(), member.slot_index());
         });
     }
-    for_each([](Member& member) { EXPECT_TRUE(member.meet().is_ok()) << "the members go on"; });
+    for_each(
+        [](Member& member) { EXPECT_TRUE(member.synchronize().is_ok()) << "the members go on"; });
 }
 
 TEST_F(MemberTest, a_slot_is_taken_once_and_again_after_it_was_left) {

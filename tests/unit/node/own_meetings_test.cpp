@@ -27,7 +27,7 @@ protected:
 
     // Starts a meeting in a thread of its own, and takes it.
     void begin() {
-        thread_ = std::thread([this] { status_ = member_.meet(); });
+        thread_ = std::thread([this] { status_ = member_.synchronize(); });
         while (!(brought_ = meetings_.take())) std::this_thread::yield();
     }
 
@@ -55,15 +55,15 @@ TEST_F(OwnMeetingsTest, a_meeting_is_given_once_and_its_end_releases_the_barrier
     EXPECT_FALSE(agent.take_meeting().has_value()) << "the agent hears of none";
 }
 
-// Ends each meeting in the turn that takes it, as where all others have come before.
+// Ends each meeting in the poll that takes it, as where all others have come before.
 class Ending final : public Helper {
 public:
     explicit Ending(OwnMeetings& meetings) : meetings_(meetings) {}
 
     void enter() override {}
 
-    bool turn() override {
-        ++turns_;
+    bool poll() override {
+        ++polls_;
         const auto brought = meetings_.take();
         if (!brought) return false;
         meetings_.finish(*brought);
@@ -74,22 +74,22 @@ public:
 
     void leave() override {}
 
-    [[nodiscard]] std::uint32_t turns() const { return turns_; }
+    [[nodiscard]] std::uint32_t polls() const { return polls_; }
 
     [[nodiscard]] std::uint32_t rests() const { return rests_; }
 
 private:
     OwnMeetings& meetings_;
-    std::uint32_t turns_ = 0;
+    std::uint32_t polls_ = 0;
     std::uint32_t rests_ = 0;
 };
 
-TEST_F(OwnMeetingsTest, one_turn_sends_this_nodes_part_and_none_follows_the_end) {
+TEST_F(OwnMeetingsTest, one_poll_sends_this_nodes_part_and_none_follows_the_end) {
     Ending helper(meetings_);
     member_.barrier().set_helper(&helper);
     for (std::uint32_t meetings = 1; meetings <= 100; ++meetings) {
-        EXPECT_TRUE(member_.meet().is_ok());
-        EXPECT_EQ(helper.turns(), meetings);
+        EXPECT_TRUE(member_.synchronize().is_ok());
+        EXPECT_EQ(helper.polls(), meetings);
     }
     EXPECT_EQ(helper.rests(), 0U);
 }
@@ -122,7 +122,7 @@ TEST_F(OwnMeetingsTest, a_lost_node_ends_this_meeting_and_all_later_ones) {
     EXPECT_EQ(status.code(), base::Code::peer);
     EXPECT_NE(status.message().find("has not answered for too long"), std::string::npos)
         << status.message();
-    EXPECT_EQ(member_.meet().code(), base::Code::peer);
+    EXPECT_EQ(member_.synchronize().code(), base::Code::peer);
 }
 
 TEST_F(OwnMeetingsTest, what_the_agent_tells_a_little_later_is_the_reason) {
@@ -148,7 +148,7 @@ TEST_F(OwnMeetingsTest,
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // lint: sleep is the subject
     meetings_.finish(*brought_);
     EXPECT_TRUE(end().is_ok());
-    EXPECT_EQ(member_.meet().code(), base::Code::peer) << "the next one fails";
+    EXPECT_EQ(member_.synchronize().code(), base::Code::peer) << "the next one fails";
 }
 
 TEST_F(OwnMeetingsTest, the_call_that_ends_an_epoch_goes_on_with_the_agents) {
@@ -160,8 +160,8 @@ TEST_F(OwnMeetingsTest, the_call_that_ends_an_epoch_goes_on_with_the_agents) {
     EXPECT_FALSE(member_.barrier().has_own_meetings());
     Member other(segments_[1].share(), 0);
     ASSERT_TRUE(other.take_slot().is_ok());
-    thread_ = std::thread([this] { status_ = member_.meet(); });
-    EXPECT_TRUE(other.meet().is_ok());
+    thread_ = std::thread([this] { status_ = member_.synchronize(); });
+    EXPECT_TRUE(other.synchronize().is_ok());
     EXPECT_TRUE(end().is_ok());
     EXPECT_TRUE(member_.end_own_meetings().is_ok()) << "there are none";
 }

@@ -78,14 +78,14 @@ private:
             std::size_t ready = 0;
             for (const auto& port : ports_) ready += port->has_meeting() ? 1U : 0U;
             if (ready == ports_.size()) {
-                meet();
+                end_meeting();
             } else {
                 std::this_thread::yield();
             }
         }
     }
 
-    void meet() {
+    void end_meeting() {
         std::vector<std::uint32_t> table;
         Conclusion conclusion;
         GatewayPort::DueMeeting meeting;

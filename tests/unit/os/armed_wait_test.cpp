@@ -7,34 +7,41 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "os/clock.hpp"
+
 #include "support/poll_sets.hpp"
 
 namespace acp::os {
 namespace {
 
-constexpr std::int64_t at_once = 0;
-constexpr std::int64_t for_ever = -1;
+using End = ArmedWait::End;
 
 struct ArmedWaitTest : testing::Test {
     Event first = std::move(Event::create()).value();
     Event second = std::move(Event::create()).value();
     ArmedWait wait = std::move(ArmedWait::create(std::array{first.fd(), second.fd()})).value();
+
+    // Whether a descriptor has been heard, without sleeping.
+    bool has_heard() {
+        wait.signal();
+        return wait.wait() == End::descriptor;
+    }
 };
 
 TEST_F(ArmedWaitTest, does_not_hear_what_is_not_armed) {
     first.signal();
-    EXPECT_FALSE(wait.wait(at_once));
+    EXPECT_FALSE(has_heard());
 }
 
 TEST_F(ArmedWaitTest, hears_each_descriptor_once) {
     for (Event* event : {&first, &second}) {
         wait.arm();
-        EXPECT_FALSE(wait.wait(at_once));
+        EXPECT_FALSE(has_heard());
         event->signal();
-        EXPECT_TRUE(wait.wait(for_ever));
-        EXPECT_FALSE(wait.wait(at_once));  // readable still
+        EXPECT_EQ(wait.wait(), End::descriptor);
+        EXPECT_FALSE(has_heard());  // readable still
         wait.arm();
-        EXPECT_TRUE(wait.wait(for_ever));
+        EXPECT_EQ(wait.wait(), End::descriptor);
         EXPECT_TRUE(event->drain());
     }
 }
@@ -43,29 +50,30 @@ TEST_F(ArmedWaitTest, hears_nothing_once_it_was_disarmed) {
     wait.arm();
     wait.disarm();
     first.signal();
-    EXPECT_FALSE(wait.wait(at_once));
+    EXPECT_FALSE(has_heard());
     wait.arm();
-    EXPECT_TRUE(wait.wait(for_ever));
+    EXPECT_EQ(wait.wait(), End::descriptor);
 }
 
 TEST_F(ArmedWaitTest, a_signal_is_heard_armed_or_not_and_taken) {
     for (const bool is_armed : {false, true}) {
         if (is_armed) wait.arm();
         wait.signal();
-        EXPECT_FALSE(wait.wait(for_ever));
-        EXPECT_FALSE(wait.wait(at_once));
+        EXPECT_EQ(wait.wait(), End::signal);
+        wait.wake_by(1);
+        EXPECT_EQ(wait.wait(), End::timer) << "the signal was taken";
     }
 }
 
 TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
     second.signal();
     for (int round = 0; round < 200; ++round) {
-        std::atomic<bool> has_heard{false};
-        std::thread sleeper([&] { has_heard = wait.wait(for_ever); });
+        std::atomic<bool> is_heard{false};
+        std::thread sleeper([&] { is_heard = wait.wait() == End::descriptor; });
         if (round % 2 == 0) std::this_thread::yield();
         wait.arm();
         sleeper.join();
-        EXPECT_TRUE(has_heard);
+        EXPECT_TRUE(is_heard);
     }
 }
 
@@ -74,14 +82,14 @@ TEST_F(ArmedWaitTest, hears_again_what_was_forgotten_once_it_is_armed) {
         wait.forget();
         if (is_forgotten_twice) wait.forget();
         second.signal();
-        EXPECT_FALSE(wait.wait(at_once));
+        EXPECT_FALSE(has_heard());
         wait.arm();
-        EXPECT_TRUE(wait.wait(for_ever)) << "it came before";
+        EXPECT_EQ(wait.wait(), End::descriptor) << "it came before";
         EXPECT_TRUE(second.drain());
         wait.arm();
-        EXPECT_FALSE(wait.wait(at_once));
+        EXPECT_FALSE(has_heard());
         first.signal();
-        EXPECT_TRUE(wait.wait(for_ever)) << "it came after";
+        EXPECT_EQ(wait.wait(), End::descriptor) << "it came after";
         EXPECT_TRUE(first.drain());
     }
 }
@@ -99,15 +107,38 @@ TEST_F(ArmedWaitTest, arming_what_was_forgotten_and_closed_disturbs_nobody) {
     wait.forget();
     { const Event closed = std::move(first); }
     wait.arm();
-    EXPECT_FALSE(wait.wait(at_once));
+    EXPECT_FALSE(has_heard());
     second.signal();
-    EXPECT_TRUE(wait.wait(for_ever));
+    EXPECT_EQ(wait.wait(), End::descriptor);
 }
 
-TEST_F(ArmedWaitTest, the_time_ends_it) {
+TEST_F(ArmedWaitTest, the_earliest_time_ends_it_once) {
     wait.arm();
-    EXPECT_FALSE(wait.wait(1'000));
-    EXPECT_FALSE(wait.wait(1'000'000));
+    const std::uint64_t begin_ns = now_ns();
+    wait.wake_by(begin_ns + 60'000'000'000);
+    wait.wake_by(begin_ns + 1'000'000);
+    wait.wake_by(begin_ns + 30'000'000'000);
+    EXPECT_EQ(wait.wait(), End::timer);
+    EXPECT_GE(now_ns(), begin_ns + 1'000'000);
+    first.signal();
+    EXPECT_EQ(wait.wait(), End::descriptor);
+}
+
+TEST_F(ArmedWaitTest, a_time_that_is_past_ends_it_at_once) {
+    for (const std::uint64_t at_ns : {std::uint64_t{0}, std::uint64_t{1}, now_ns()}) {
+        wait.wake_by(at_ns);
+        EXPECT_EQ(wait.wait(), End::timer);
+    }
+}
+
+TEST_F(ArmedWaitTest, another_thread_moves_the_time_to_an_earlier_one) {
+    for (int round = 0; round < 200; ++round) {
+        wait.wake_by(now_ns() + 60'000'000'000);
+        std::thread sleeper([&] { EXPECT_EQ(wait.wait(), End::timer); });
+        if (round % 2 == 0) std::this_thread::yield();
+        wait.wake_by(now_ns() + 1'000);
+        sleeper.join();
+    }
 }
 
 }  // namespace

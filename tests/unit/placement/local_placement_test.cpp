@@ -88,20 +88,20 @@ protected:
         const Ticket ticket = ++ticket_;
         Settlement outcome = action(ticket);
         while (outcome.progress == SettlementState::refused) {
-            turn();
+            poll();
             outcome = action(ticket);
         }
         if (outcome.progress == SettlementState::settled) return {ticket, outcome.code, old_};
-        while (!settled_.contains(ticket)) turn();
+        while (!settled_.contains(ticket)) poll();
         const SettledAccess one = settled_[ticket];
         settled_.erase(ticket);
         return one;
     }
 
-    void turn() {
-        placement_->turn();
+    void poll() {
+        placement_->poll();
         for (std::uint32_t slot = 0; slot < ranks; ++slot) {
-            if (!is_stopped_[slot]) ranks_[slot]->forwarder->turn();
+            if (!is_stopped_[slot]) ranks_[slot]->forwarder->poll();
         }
     }
 
@@ -192,7 +192,7 @@ TEST_P(PlacementTest, bytes_that_were_taken_may_be_forgotten_by_the_caller) {
         placement_->put(there.address, std::as_bytes(std::span(data)), ticket);
     ASSERT_EQ(outcome.progress, SettlementState::accepted);
     std::fill(data.begin(), data.end(), 'b');
-    while (!settled_.contains(ticket)) turn();
+    while (!settled_.contains(ticket)) poll();
     EXPECT_EQ(settled_[ticket].code, Code::ok);
     EXPECT_EQ(there.bytes[0], 'a');
     EXPECT_EQ(there.bytes[999], 'a');
@@ -206,10 +206,10 @@ TEST_P(PlacementTest, many_short_copies_to_and_from_several_granules_all_settle)
     const auto all = [&](auto&& one) {
         for (std::uint64_t i = 0; i < count; ++i) {
             const GlobalAddress address = memory(i % 2, true).address + i * 24;
-            while (one(i, address).progress == SettlementState::refused) turn();
+            while (one(i, address).progress == SettlementState::refused) poll();
             if (i % 100 == 99) placement_->flush();
         }
-        while (settled_.size() < count) turn();
+        while (settled_.size() < count) poll();
         for (const auto& [ticket, end] : settled_) EXPECT_EQ(end.code, Code::ok);
         settled_.clear();
     };
@@ -288,10 +288,10 @@ TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
     const auto all = [&](auto&& one) {
         for (std::size_t i = 0; i < 100; ++i) {
             const Ticket ticket = ++ticket_;
-            while (one(i * 8, ticket).progress == SettlementState::refused) turn();
+            while (one(i * 8, ticket).progress == SettlementState::refused) poll();
             seen[ticket] = Code::system;
         }
-        while (settled_.size() < seen.size()) turn();
+        while (settled_.size() < seen.size()) poll();
         for (const auto& [ticket, end] : settled_) EXPECT_EQ(end.code, Code::ok) << ticket;
         settled_.clear();
         seen.clear();
@@ -384,7 +384,7 @@ TEST_P(PlacementTest, memory_that_was_unregistered_is_stale) {
     ASSERT_EQ(placement_->put(own, std::as_bytes(std::span(data)), ticket).progress,
               SettlementState::accepted);
     ASSERT_TRUE(ranks_[1]->registry->remove(own).is_ok());
-    while (!settled_.contains(ticket)) turn();
+    while (!settled_.contains(ticket)) poll();
     EXPECT_EQ(settled_[ticket].code, Code::stale);
     EXPECT_EQ(get(own, data), Code::stale);
 }
@@ -398,7 +398,7 @@ TEST_P(PlacementTest, the_dead_leave_their_shared_memory_and_take_their_private_
         SettlementState::accepted);
     node::mark_dead(segment_, 1, 9);
     placement_->on_death(1);
-    while (!settled_.contains(ticket)) turn();
+    while (!settled_.contains(ticket)) poll();
     EXPECT_EQ(settled_[ticket].code, Code::peer);
     EXPECT_EQ(get(memory(1, true).address, data), Code::peer);
     EXPECT_EQ(put(memory(1, false).address, data), Code::ok);
@@ -415,13 +415,13 @@ TEST_P(PlacementTest, an_owner_that_takes_nothing_gets_no_more_than_a_bounded_nu
                      1000 + taken)
                .progress == SettlementState::accepted) {
         ASSERT_LE(++taken, calls_max);
-        placement_->turn();
+        placement_->poll();
     }
     EXPECT_GE(taken, 1U);
     std::vector<char> other(8, 'y');
     EXPECT_EQ(put(memory(0, true).address, other), Code::ok);  // another owner is not held up
     is_stopped_[1] = false;
-    while (settled_.size() < taken) turn();
+    while (settled_.size() < taken) poll();
     for (std::uint32_t i = 0; i < taken; ++i) {
         EXPECT_EQ(settled_[1000 + i].code, Code::ok);
         EXPECT_EQ(memory(1, true).bytes[i * 5000 + 4999], 'x');

@@ -45,6 +45,27 @@ TEST(Pool, lends_its_rings_in_turns_to_more_senders_than_it_has_rings) {
     }
 }
 
+// Who sleeps until then must hear of it.
+TEST(Pool, rings_when_a_lease_that_was_wanted_is_free) {
+    Node node(65);
+    Exchange exchange(node);
+    for (std::uint32_t from = 0; from < 64; ++from) EXPECT_TRUE(exchange.send(from));
+    EXPECT_FALSE(exchange.send(64)) << "there are 64 leases";
+    node.tend();
+    EXPECT_EQ(node.host(0).rings, 0U) << "nothing was received, so no lease can be taken back";
+    while (exchange.receive()) {
+    }
+    node.tend();
+    EXPECT_EQ(node.host(0).rings, 1U);
+    EXPECT_TRUE(exchange.send(64));
+    node.tend();
+    EXPECT_EQ(node.host(0).rings, 1U);
+    // A lease became free before the wish was seen.
+    node.word(offsetof(sync::LeaseDesk<>, wanted)) = 1;
+    node.tend();
+    EXPECT_EQ(node.host(0).rings, 2U);
+}
+
 // All have one message for it, whoever is silent then.
 TEST(Pool, gives_the_leases_of_silent_senders_to_others) {
     Node node(1000);

@@ -45,7 +45,7 @@ public:
 
     static void barrier() { base::fence(std::memory_order_seq_cst); }
 
-    [[nodiscard]] bool meet(Path& path, const Hello& hello, std::uint32_t /*index*/) const {
+    [[nodiscard]] bool connect(Path& path, const Hello& hello, std::uint32_t /*index*/) const {
         path.set_near(all_[hello.process].bell);
         return true;
     }
@@ -64,7 +64,10 @@ public:
 
     void wake(std::uint32_t process) { wakes += process < count_ ? 1 : 0; }
 
+    void ring_all() { ++rings; }
+
     std::uint64_t wakes = 0;
+    std::uint64_t rings = 0;
 
 private:
     TestProcess<AtomicOf>* all_;

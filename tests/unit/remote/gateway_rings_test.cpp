@@ -44,9 +44,9 @@ protected:
             commands_max);
     }
 
-    std::vector<Ended> turn(std::uint32_t slot) {
+    std::vector<Ended> poll(std::uint32_t slot) {
         std::vector<Ended> ended;
-        (void)links_[slot]->turn(ended);
+        (void)links_[slot]->poll(ended);
         return ended;
     }
 
@@ -74,7 +74,7 @@ TEST_F(GatewayRingsTest, takes_from_each_process_in_turn) {
     submit(0, 1000);
     submit(1, 5);
     submit(2, 40);
-    constexpr std::uint32_t each = GatewayRings::commands_per_turn;
+    constexpr std::uint32_t each = GatewayRings::commands_per_poll;
     EXPECT_EQ(take(each + 5 + each), each + 5 + each);
     EXPECT_EQ(std::count(slots_.begin(), slots_.end(), 1U), 5);
     EXPECT_EQ(std::count(slots_.begin(), slots_.end(), 2U), each);
@@ -108,7 +108,7 @@ TEST_F(GatewayRingsTest, a_record_that_makes_no_sense_ends_with_an_error_and_is_
     pair.commands[2].command.width = 4;  // of 8 bytes
     EXPECT_EQ(take(100), 1U);
     rings_.flush();
-    const auto ended = turn(0);
+    const auto ended = poll(0);
     ASSERT_EQ(ended.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(ended[i].token, 2 * (i + 1));
@@ -150,7 +150,7 @@ TEST_F(GatewayRingsTest, ends_of_what_was_never_taken_are_ignored) {
     rings_.complete(0, {.token = 2, .count = 9});
     rings_.complete(0, {.token = 2});
     rings_.flush();
-    const auto ended = turn(0);
+    const auto ended = poll(0);
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].count, 2U);
 }
@@ -162,7 +162,7 @@ TEST_F(GatewayRingsTest, a_process_that_is_gone_is_heard_no_more) {
     EXPECT_EQ(take(10), 1U);
     rings_.complete(0, {.token = 2});
     rings_.flush();
-    EXPECT_TRUE(turn(0).empty());
+    EXPECT_TRUE(poll(0).empty());
 }
 
 TEST_F(GatewayRingsTest, rings_who_waits_else_the_service_thread_if_it_is_wanted) {
@@ -175,7 +175,7 @@ TEST_F(GatewayRingsTest, rings_who_waits_else_the_service_thread_if_it_is_wanted
         EXPECT_EQ(take(1), 1U);
         rings_.complete(1, {.token = 2 * tokens_[1]});
         rings_.flush();
-        EXPECT_EQ(turn(1).size(), 1U);
+        EXPECT_EQ(poll(1).size(), 1U);
     };
     std::uint32_t service = door.service_bell.announce();
     end_one();
@@ -229,7 +229,7 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
     record.code = base::code_count;  // one past the last
     record.blamed = 3;
     record.process = ~0U;
-    const auto ended = turn(0);
+    const auto ended = poll(0);
     ASSERT_EQ(ended.size(), 1U);
     EXPECT_EQ(ended[0].count, 3U) << "as many as are under way";
     EXPECT_EQ(ended[0].code, base::Code::system);
@@ -240,7 +240,7 @@ TEST_F(GatewayRingsTest, nonsense_in_what_ended_is_made_harmless_at_the_process)
 TEST_F(GatewayRingsTest, a_gateway_that_spoils_its_counter_is_taken_for_dead) {
     ring_pair(segment_, 0).ended_published.store(~0ULL, std::memory_order_relaxed);
     EXPECT_TRUE(links_[0]->has_news());
-    EXPECT_TRUE(turn(0).empty());
+    EXPECT_TRUE(poll(0).empty());
     EXPECT_TRUE(node::is_dead(segment_, segment_.gateway_slot()));
     EXPECT_FALSE(links_[0]->has_news());
 }

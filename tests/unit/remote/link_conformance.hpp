@@ -30,21 +30,21 @@ protected:
 
     Link& link() { return bed_.link(); }
 
-    // Turns until so many commands have ended.
+    // Polls until so many commands have ended.
     void await(std::size_t count) {
         await_at_least(count);
         ASSERT_EQ(codes_.size(), count);
     }
 
     void await_at_least(std::size_t count) {
-        for (int i = 0; i < turns_max && codes_.size() < count; ++i) turn();
+        for (int i = 0; i < turns_max && codes_.size() < count; ++i) poll();
         ASSERT_GE(codes_.size(), count);
     }
 
-    void turn() {
+    void poll() {
         bed_.work();
         std::vector<Ended> ended;
-        const bool has_moved = link().turn(ended);
+        const bool has_moved = link().poll(ended);
         EXPECT_TRUE(has_moved || ended.empty());
         for (const Ended& one : ended) {
             for (std::uint32_t k = 0; k < one.count; ++k) {
@@ -136,7 +136,7 @@ TYPED_TEST_P(LinkConformance, loses_no_end_when_no_memory_is_left_for_it) {
     for (int i = 0; i < 100'000 && seen < taken; ++i) {
         this->bed_.work();
         const acp::test::Refusal refusal(1, acp::test::all_from_there);
-        (void)this->link().turn(ended);
+        (void)this->link().poll(ended);
         ASSERT_LE(ended.size(), 3U);
         for (const Ended& one : ended) {
             EXPECT_EQ(one.token, 2 * ++seen);
@@ -154,7 +154,7 @@ TYPED_TEST_P(LinkConformance, has_no_news_when_nothing_is_under_way) {
     this->await(1);
     for (int i = 0; i < 10; ++i) {
         this->bed_.work();
-        (void)this->link().turn(ended);
+        (void)this->link().poll(ended);
     }
     EXPECT_FALSE(this->link().has_news());
     EXPECT_TRUE(ended.empty());

@@ -7,7 +7,7 @@
 namespace acp::remote::test {
 namespace {
 
-// Behind it a gateway that knows of one memory only and ends what it took a turn later, several at a time.
+// Behind it a gateway that knows of one memory only and ends what it took a poll later, several at a time.
 class RingBed {
 public:
     Link& link() { return link_; }

@@ -123,9 +123,9 @@ TEST(BacklogTest, asks_parked_work_again_when_it_is_time_and_later_each_time_not
 
 TEST(BacklogTest, asks_those_first_that_were_not_asked_last_time) {
     RouterSettings settings = small_settings();
-    settings.executions_max = retries_per_turn_max + 1;
+    settings.executions_max = retries_per_poll_max + 1;
     LowerParts parts(true, settings);
-    for (std::uint32_t i = 0; i <= retries_per_turn_max; ++i) {
+    for (std::uint32_t i = 0; i <= retries_per_poll_max; ++i) {
         parts.backlog.park(take_for(parts, 0, 2ULL * i), 0);
     }
     std::vector<std::uint64_t> asked;
@@ -135,11 +135,11 @@ TEST(BacklogTest, asks_those_first_that_were_not_asked_last_time) {
     };
     parts.activity.set_now(parts.backlog.retry_at());
     parts.backlog.retry_due(refuse);
-    EXPECT_EQ(asked.size(), retries_per_turn_max);
+    EXPECT_EQ(asked.size(), retries_per_poll_max);
     parts.activity.set_now(parts.backlog.retry_at());
     parts.backlog.retry_due(refuse);
-    ASSERT_GT(asked.size(), retries_per_turn_max);
-    EXPECT_EQ(asked[retries_per_turn_max], 2ULL * retries_per_turn_max);
+    ASSERT_GT(asked.size(), retries_per_poll_max);
+    EXPECT_EQ(asked[retries_per_poll_max], 2ULL * retries_per_poll_max);
 }
 
 TEST(BacklogTest, keeps_bytes_for_a_process_up_to_the_maximum) {

@@ -123,15 +123,15 @@ TEST(RouterFailureTest, watches_the_nodes_of_a_command_that_takes_longer_than_a_
     Router& router = job.nodes[0]->router;
     ASSERT_TRUE(job.copy(0, 2, job.shared(2), job.shared(1), 8));
     const Time start = job.now;
-    for (Time at = start; at < start + second; at += second / 10) router.turn(at);
+    for (Time at = start; at < start + second; at += second / 10) router.poll(at);
     EXPECT_EQ(job.network.endpoint(0).watches(1), 0U);
-    for (Time at = start + second; at <= start + 3 * second; at += second / 10) router.turn(at);
+    for (Time at = start + second; at <= start + 3 * second; at += second / 10) router.poll(at);
     EXPECT_EQ(job.network.endpoint(0).watches(1), 1U);
     EXPECT_EQ(job.network.endpoint(0).watches(2), 1U);
     EXPECT_EQ(job.network.endpoint(0).watches(3), 0U);
     EXPECT_LE(router.deadline(), start + 4 * second);
     job.network.endpoint(0).sever(1);
-    for (Time at = start + 3 * second; at <= start + 5 * second; at += second / 10) router.turn(at);
+    for (Time at = start + 3 * second; at <= start + 5 * second; at += second / 10) router.poll(at);
     EXPECT_EQ(job.network.endpoint(0).watches(1), 0U);
     EXPECT_EQ(job.network.endpoint(0).watches(2), 0U);
     EXPECT_EQ(router.deadline(), datagram::never);
@@ -141,17 +141,17 @@ TEST(RouterFailureTest, watches_a_node_for_as_long_as_its_process_asked) {
     FakeJob job({1, 1, 1}, 1, {});
     Router& router = job.nodes[0]->router;
     const Time start = job.now;
-    auto turn_until = [&, at = start](Time end) mutable {
-        for (; at < end; at += second / 10) router.turn(at);
+    auto poll_until = [&, at = start](Time end) mutable {
+        for (; at < end; at += second / 10) router.poll(at);
     };
     router.set_now(start);
     router.watch(2, 5 * second);
-    turn_until(start + 4 * second);
+    poll_until(start + 4 * second);
     EXPECT_EQ(job.network.endpoint(0).watches(2), 1U);
     router.watch(2, 5 * second);
-    turn_until(start + 9 * second);
+    poll_until(start + 9 * second);
     EXPECT_EQ(job.network.endpoint(0).watches(2), 1U) << "it asked again";
-    turn_until(start + 12 * second);
+    poll_until(start + 12 * second);
     EXPECT_EQ(job.network.endpoint(0).watches(2), 0U);
 }
 
@@ -251,8 +251,8 @@ TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
 TEST(RouterFailureTest, gives_a_meeting_up_when_a_node_is_gone) {
     FakeJob job({1, 1, 1});
     job.network.cut_off(2);
-    job.nodes[0]->router.meet(0, {});
-    job.nodes[1]->router.meet(0, {});
+    job.nodes[0]->router.start_barrier(0, {});
+    job.nodes[1]->router.start_barrier(0, {});
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.dead_nodes, std::vector<NodeId>{2});
     EXPECT_EQ(job.nodes[1]->ends.dead_nodes, std::vector<NodeId>{2});
@@ -272,7 +272,7 @@ TEST(RouterMeetingTest, meets_and_gathers_a_table_over_the_network) {
                  has_table && process < job.map.first_process(node + 1); ++process) {
                 wanted.push_back(100 - process);
             }
-            job.nodes[node]->router.meet(number, wanted);
+            job.nodes[node]->router.start_barrier(number, wanted);
         }
         ASSERT_TRUE(job.run());
         for (NodeId node = 0; node < 5; ++node) {
@@ -294,7 +294,7 @@ TEST(RouterMeetingTest, learns_the_least_of_words_over_the_network) {
     FakeJob job({3, 1, 7, 2, 2}, 3, small);
     for (std::uint32_t number = 0; number < 3; ++number) {
         for (NodeId node = 0; node < 5; ++node) {
-            job.nodes[node]->router.meet_for_least(number, {100 - node, 7 + number, node});
+            job.nodes[node]->router.start_min_reduction(number, {100 - node, 7 + number, node});
         }
         ASSERT_TRUE(job.run());
         for (NodeId node = 0; node < 5; ++node) {
@@ -308,7 +308,7 @@ TEST(RouterMeetingTest, learns_the_least_of_words_over_the_network) {
 
 TEST(RouterMeetingTest, is_over_at_once_on_a_single_node) {
     FakeJob job({4});
-    job.nodes[0]->router.meet(0, {});
+    job.nodes[0]->router.start_barrier(0, {});
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.met.size(), 1U);
 }
@@ -335,7 +335,7 @@ TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long)
     }
 }
 
-// The time of a refusal is that of the frames it answers, not that of a turn long ago.
+// The time of a refusal is that of the frames it answers, not that of a poll long ago.
 TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     RouterSettings settings;
     settings.no_memory_max_ns = 5 * second;
@@ -345,8 +345,8 @@ TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     job.now += 60 * second;
     job.network.endpoint(1).set_memory_refused(true);  // what answers is refused
     ASSERT_TRUE(job.copy(0, 4, job.shared(0), job.shared(1), 8));
-    job.nodes[0]->router.turn(job.now);
-    job.nodes[1]->router.set_now(job.now);  // its last turn was long ago
+    job.nodes[0]->router.poll(job.now);
+    job.nodes[1]->router.set_now(job.now);  // its last poll was long ago
     job.network.step();
     const Time start = job.now;
     while (job.now < start + 2 * second) {

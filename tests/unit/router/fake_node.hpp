@@ -364,7 +364,7 @@ public:
         bool is_moved = false;
         for (auto& node : nodes) {
             is_moved = node->memory.settle_some(node->router, 40) || is_moved;
-            is_moved = node->router.turn(now) || is_moved;
+            is_moved = node->router.poll(now) || is_moved;
         }
         is_moved = network.step() || is_moved;
         now += 10'000;

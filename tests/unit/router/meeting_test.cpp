@@ -52,7 +52,7 @@ public:
         while (*std::min_element(met_.begin(), met_.end()) < meetings) {
             const auto node = static_cast<std::uint32_t>(random_.below(nodes_.size()));
             if (random_.chance(30) && come_[node] == met_[node] && come_[node] < meetings) {
-                come(node, gathers);
+                start(node, gathers);
             }
             send(node);
             if (!under_way_.empty()) deliver(random_.below(under_way_.size()));
@@ -76,17 +76,17 @@ private:
         return {value(number, node), ~value(number, node), (node * 7 + number * 3 + 5) % 11};
     }
 
-    void come(std::uint32_t node, Content gathers) {
+    void start(std::uint32_t node, Content gathers) {
         if (gathers == Content::least) {
             const std::uint32_t number = come_[node]++;
-            return nodes_[node]->come_for_least(number, words(number, node));
+            return nodes_[node]->start_min_reduction(number, words(number, node));
         }
         std::vector<std::uint32_t> values;
         for (std::uint32_t process = firsts_.at[node];
              gathers == Content::table && process < firsts_.at[node + 1]; ++process) {
             values.push_back(value(come_[node], process));
         }
-        nodes_[node]->come(come_[node]++, values);
+        nodes_[node]->start(come_[node]++, values);
     }
 
     void send(std::uint32_t node) {
@@ -199,7 +199,7 @@ TEST(MeetingTest, refuses_what_cannot_be) {
     EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::bad_meeting);  // nobody can be there yet
     EXPECT_EQ(meeting.hear(1, part(0, 1), {}), Fault::forged);       // not its partner
     EXPECT_EQ(meeting.hear(3, part(0, 3), {}), Fault::bad_meeting);  // there are three rounds
-    meeting.come(0, {});
+    meeting.start(0, {});
     EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::none);
     const std::vector<std::byte> four(4);
     Meeting::Part values = part(0, 1);

@@ -83,7 +83,7 @@ TEST(RouterRoomTest, asks_placement_again_as_soon_as_it_is_told_of_room) {
     EXPECT_GT(router.deadline(), 0U);
     router.on_place_room(1);
     EXPECT_EQ(router.deadline(), 0U);
-    EXPECT_TRUE(router.turn(job.now));
+    EXPECT_TRUE(router.poll(job.now));
     EXPECT_EQ(router.counters().bytes_placed, 8U);
 }
 
@@ -126,7 +126,7 @@ TEST(RouterRoomTest, severs_a_node_that_lets_no_ends_be_sent) {
         std::vector<std::byte> bytes(sizeof frame);
         write(bytes.data(), frame);
         job.network.inject(0, 1, bytes);
-        job.nodes[1]->router.turn(job.now);
+        job.nodes[1]->router.poll(job.now);
     }
     EXPECT_TRUE(job.network.endpoint(1).is_severed(0));
     EXPECT_EQ(job.nodes[1]->router.counters().ends_overflows, 1U);

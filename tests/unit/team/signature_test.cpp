@@ -41,6 +41,10 @@ TEST(Signature, says_what_the_program_has_called) {
               "acp_broadcast_team of 5 bytes from member 1");
     EXPECT_EQ(describe({CollectiveCall::sync, 0}), "acp_sync_team");
     EXPECT_EQ(describe({CollectiveCall::free, 0}), "acp_free_team");
+    EXPECT_EQ(describe({CollectiveCall::sync_notices, 0}), "acp_sync_team_notices");
+    EXPECT_EQ(describe({CollectiveCall::malloc, 100}), "acp_malloc_team of 100 bytes");
+    EXPECT_EQ(describe({CollectiveCall::free_memory, 3}),
+              "acp_free_team_memory of what acp_malloc_team number 3 gave");
     EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
     EXPECT_EQ(describe({CollectiveCall::free_plan, 0}), "acp_free_plan");
     Signature wild;

@@ -59,7 +59,7 @@ protected:
         }
     }
 
-    void turn() {
+    void poll() {
         for (NodeId node = 0; node < 2; ++node) {
             datagram::Endpoint& endpoint = *hosts_[node].endpoint;
             sockets_[node]->receive([&](const Address& from, std::span<std::byte> datagram) {
@@ -72,7 +72,7 @@ protected:
 
     // Frames of node 0 until all have come to node 1.
     void send_all(std::uint64_t frames, std::uint32_t bytes) {
-        for (std::uint64_t sent = 0; hosts_[1].arrived.size() < frames || sent < frames; turn()) {
+        for (std::uint64_t sent = 0; hosts_[1].arrived.size() < frames || sent < frames; poll()) {
             while (sent < frames && hosts_[0].send(1, sent + 1, bytes)) ++sent;
         }
         EXPECT_FALSE(hosts_[1].has_damage);
@@ -89,7 +89,7 @@ protected:
 TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
     start();
     send_all(200, 1000);
-    while (!hosts_[0].endpoint->is_quiet()) turn();
+    while (!hosts_[0].endpoint->is_quiet()) poll();
     const TransportCounters sent = sockets_[0]->counters();
     const TransportCounters received = sockets_[1]->counters();
     EXPECT_GT(sent.bytes_sent, 200'000U);
@@ -103,7 +103,7 @@ TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
 TEST_F(TransportTest, who_only_acknowledges_sends_no_content) {
     start();
     send_all(200, 1000);
-    while (!hosts_[0].endpoint->is_quiet()) turn();
+    while (!hosts_[0].endpoint->is_quiet()) poll();
     EXPECT_GT(content_sends_[0], 0U);
     EXPECT_EQ(content_sends_[1], 0U);
     EXPECT_GT(sockets_[1]->counters().datagrams_sent, 0U);
@@ -113,7 +113,7 @@ TEST_F(TransportTest, who_is_sent_to_often_is_given_a_line_and_no_datagram_is_lo
     start("", 2);
     for (int series = 0; series < 3; ++series) {
         for (int i = 0; i < 200; ++i) send_all(hosts_[1].arrived.size() + 1, 100);
-        while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
+        while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) poll();
     }
     EXPECT_EQ(sockets_[0]->counters().lines, 1U);
     EXPECT_EQ(sockets_[1]->counters().lines, 1U);
@@ -128,11 +128,11 @@ TEST_F(TransportTest, who_sleeps_hears_a_line_that_was_given_meanwhile) {
     start("", 1);
     for (int i = 0; i < 300; ++i) send_all(hosts_[1].arrived.size() + 1, 12);
     ASSERT_EQ(sockets_[1]->counters().lines, 1U);
-    while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
+    while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) poll();
     ASSERT_TRUE(hosts_[0].send(1, 1000));
     sockets_[0]->send(*hosts_[0].endpoint, os::now_ns());
     sockets_[1]->wait(-1);
-    while (hosts_[1].arrived[1000] == 0) turn();
+    while (hosts_[1].arrived[1000] == 0) poll();
 }
 
 TEST_F(TransportTest, faults_are_injected_on_the_way_out_and_counted) {
@@ -148,11 +148,11 @@ TEST_F(TransportTest, a_sleeper_is_woken_by_a_datagram_and_by_another_thread) {
     start();
     // Connected, and nothing under way.
     send_all(1, 12);
-    while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) turn();
+    while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) poll();
     ASSERT_TRUE(hosts_[0].send(1, 2));
     sockets_[0]->send(*hosts_[0].endpoint, os::now_ns());
     sockets_[1]->wait(-1);
-    while (hosts_[1].arrived.size() < 2) turn();
+    while (hosts_[1].arrived.size() < 2) poll();
     const auto lone = open_on({loopback()});
     std::thread other([&] { lone->wake(); });
     lone->wait(-1);

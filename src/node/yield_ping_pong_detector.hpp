@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices that a rank keeps letting others run although there is a core for each. Two that yield to each other on one
-// core are never moved by the kernel, though the other core is idle; who wakes up is put on an idle core, so a nap
-// ends it. Where naps do not help the others' cores are in use: they become rare. Pure; any thread, hints only.
-// Figures and reasons: ADR 0004. Tests: tests/unit/node/company_test.cpp.
+// Notices that a rank keeps letting other threads run although there is a CPU for each. Two threads that yield to each other on
+// one CPU are never moved by the kernel, though another CPU is idle; a thread that wakes up is put on an idle CPU, so a nap
+// ends it. Where naps do not help the other CPUs are in use: then naps become rare. Pure; any thread, hints only.
+// Figures and reasons: ADR 0004. Tests: tests/unit/node/yield_ping_pong_detector_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace acp::node {
 
-class Company {
+class YieldPingPongDetector {
 public:
-    static constexpr std::uint32_t company_max = 16;  // yields in a row that let others run
+    static constexpr std::uint32_t yields_in_a_row_max = 16;  // yields in a row that let others run
     static constexpr std::uint64_t gap_min_ns = 250'000;
     static constexpr std::uint64_t gap_max_ns = 16'000'000;
 
@@ -24,7 +24,7 @@ public:
             gap_ns_.store(gap_min_ns, std::memory_order_relaxed);
             return false;
         }
-        if (in_a_row_.fetch_add(1, std::memory_order_relaxed) + 1 < company_max) {
+        if (in_a_row_.fetch_add(1, std::memory_order_relaxed) + 1 < yields_in_a_row_max) {
             return false;
         }
         in_a_row_.store(0, std::memory_order_relaxed);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Three remote writes for each message.
+#include "pm/per_peer_context.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "node/death.hpp"
+#include "node/loss.hpp"
+#include "os/cpu.hpp"
+
+namespace acp::pm {
+
+using base::Code;
+using base::Status;
+
+PerPeerContext::PerPeerContext(gma::Gma& gma,
+                               data::Allocator& allocator,
+                               std::uint32_t number,
+                               memory::GlobalAddress block)
+    : host_(gma, allocator, number),
+      address_(block),
+      memory_(host_.pointer_to(host_.process(), block)),
+      procs_(gma.space().segment().shape().procs),
+      peers_(procs_) {
+    for (std::uint32_t i = 0; i < procs_; ++i) new (&place(i)) PeerPlace{};
+}
+
+void PerPeerContext::open() noexcept {
+    // release: partner is find(); the pointers are 0
+    host_.pool_word(host_.process()).store(address_ | pool_per_peer, std::memory_order_release);
+}
+
+void PerPeerContext::close() noexcept {
+    reserved_ = held_ = nullptr;
+    host_.pool_word(host_.process())
+        .store(address_ | pool_per_peer | pool_closed, std::memory_order_release);
+}
+
+// The first question about a process of another node waits for its answer.
+bool PerPeerContext::find(std::uint32_t process) {
+    std::uint64_t word = 0;
+    if (host_.is_near(process)) {
+        word = host_.pool_word(process).load(std::memory_order_acquire);
+    } else if (!host_.is_gone(process)) {
+        memory::Command look;
+        look.operation = memory::Operation::add;
+        look.width = word_bytes;
+        look.bytes = word_bytes;
+        look.source = host_.pool_word_address(process);
+        const auto found = host_.gma().fetch(look);
+        if (found.is_ok()) word = found.value();
+    }
+    if ((word & pool_per_peer) == 0 || (word & pool_closed) != 0) return false;
+    peers_[process].block = (word & ~pool_flags) + host_.process() * sizeof(PeerPlace);
+    return true;
+}
+
+char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
+    take_ends();
+    PeerEnd& to = peers_[process];
+    if (reserved_ != nullptr || host_.is_gone(process)) return nullptr;
+    if (to.block == 0 && !find(process)) return nullptr;
+    PeerPlace& mine = place(process);
+    const std::uint64_t at = to.sent % buffer_bytes;
+    skipped_bytes_ = at + bytes_of(bytes) > buffer_bytes ? buffer_bytes - at : 0;
+    // acquire: partner is release() there, whose copy comes after its reads
+    const std::uint64_t released = mine.released.load(std::memory_order_acquire);
+    if (to.sent + skipped_bytes_ + bytes_of(bytes) - released > buffer_bytes) return nullptr;
+    reserved_ = &to;
+    reserved_bytes_ = bytes;
+    return mine.to_send.data() + (to.sent + skipped_bytes_) % buffer_bytes + word_bytes;
+}
+
+gma::Handle PerPeerContext::push(memory::GlobalAddress target,
+                                 const void* source,
+                                 std::uint64_t bytes,
+                                 gma::Handle order) {
+    under_way_.push_back(gma::handle_null);
+    const gma::Handle handle = host_.gma().copy(target, own(source), bytes, order);
+    if (handle % 2 == 0) {
+        under_way_.back() = handle;
+    } else {
+        under_way_.pop_back();  // it ran at once
+    }
+    return handle;
+}
+
+void PerPeerContext::send() {
+    PeerEnd& to = *reserved_;
+    const auto process = static_cast<std::uint32_t>(&to - peers_.data());
+    char* const buffer = place(process).to_send.data();
+    const memory::GlobalAddress there = to.block + offsetof(PeerPlace, to_receive);
+    if (skipped_bytes_ != 0) {
+        const std::uint64_t at = to.sent % buffer_bytes;
+        std::memcpy(buffer + at, &skip, word_bytes);
+        (void)push(there + at, buffer + at, word_bytes, gma::handle_null);
+        to.sent += std::exchange(skipped_bytes_, 0);
+    }
+    const std::uint64_t at = to.sent % buffer_bytes;
+    const std::uint64_t bytes = bytes_of(reserved_bytes_);
+    char* const pointer = buffer + at + bytes - word_bytes;
+    std::memcpy(buffer + at, &reserved_bytes_, word_bytes);
+    to.sent += bytes;
+    std::memcpy(pointer, &to.sent, word_bytes);
+    reserved_ = nullptr;
+    const gma::Handle payload = push(there + at, buffer + at, bytes - word_bytes, gma::handle_null);
+    (void)push(to.block + offsetof(PeerPlace, received), pointer, word_bytes, payload);
+}
+
+PerPeerContext::PerPeerMessage PerPeerContext::receive() {
+    take_ends();
+    for (std::uint32_t i = 0; i < procs_; ++i, next_ = (next_ + 1) % procs_) {
+        PeerEnd& from = peers_[next_];
+        PeerPlace& mine = place(next_);
+        // acquire: partner is the copy of the pointer, which is ordered after the payload's
+        const std::uint64_t received = mine.received.load(std::memory_order_acquire);
+        std::uint64_t bytes = 0;
+        while (from.used != received) {
+            std::memcpy(&bytes, mine.to_receive.data() + from.used % buffer_bytes, word_bytes);
+            if (bytes != skip) break;
+            from.used += buffer_bytes - from.used % buffer_bytes;
+        }
+        if (from.used == received) continue;
+        held_ = &from;
+        held_bytes_ = bytes;
+        looks_ = 0;
+        return {mine.to_receive.data() + from.used % buffer_bytes + word_bytes, bytes, next_};
+    }
+    look_on();
+    return {};
+}
+
+bool PerPeerContext::has_message() const noexcept {
+    for (std::uint32_t i = 0; i < procs_; ++i)
+        if (place(i).received.load(std::memory_order_relaxed) != peers_[i].used) return true;
+    return false;
+}
+
+void PerPeerContext::release() {
+    PeerEnd& from = *held_;
+    const auto process = static_cast<std::uint32_t>(&from - peers_.data());
+    from.used += bytes_of(held_bytes_);
+    held_ = nullptr;
+    next_ = (process + 1) % procs_;
+    Pointer& used = place(process).used;
+    used.store(from.used, std::memory_order_release);
+    if (from.block == 0 && !find(process)) return;  // it is gone, or has closed its context
+    // In order: an older pointer must not come after a newer one.
+    from.last_release =
+        push(from.block + offsetof(PeerPlace, released), &used, word_bytes, from.last_release);
+}
+
+bool PerPeerContext::is_sent() {
+    take_ends();
+    if (!under_way_.empty()) look_on();
+    return under_way_.empty();
+}
+
+// What failed, failed because somebody is gone.
+void PerPeerContext::take_ends() noexcept {
+    while (!under_way_.empty() && host_.gma().has_ended(under_way_.front())) {
+        (void)host_.gma().wait_for_one(under_way_.front());
+        under_way_.pop_front();
+    }
+}
+
+Status PerPeerContext::why_no_room(std::uint32_t process) const {
+    if (host_.is_gone(process)) {
+        const local::Space& space = host_.gma().space();
+        return Status::worded(Code::peer, [&] {
+            return host_.is_near(process) ? node::fate(space.segment(), space.slot_of(process))
+                                          : node::fate_of_process(space.segment(), process);
+        });
+    }
+    const bool is_closed =
+        host_.is_near(process) &&
+        (host_.pool_word(process).load(std::memory_order_relaxed) & pool_closed) != 0;
+    if (is_closed) return {Code::stale, "the destination has closed its context"};
+    return {};
+}
+
+void PerPeerContext::look_on() noexcept {
+    constexpr std::uint32_t looks_per_yield = 16;
+    (void)host_.gma().help();
+    if (++looks_ % looks_per_yield == 0) os::yield_cpu();
+}
+
+void PerPeerContext::settle() noexcept {
+    for (; !under_way_.empty(); under_way_.pop_front())
+        (void)host_.gma().wait_for_one(under_way_.front());
+}
+
+}  // namespace acp::pm

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread that sleeps on a bell for a program that sleeps in poll(2).
+#include "pm/poll_waker.hpp"
+
+#include <utility>
+
+#include "node/death.hpp"
+#include "node/wait.hpp"
+#include "os/futex.hpp"
+
+namespace acp::pm {
+
+using base::Result;
+
+Result<std::unique_ptr<PollWaker>> PollWaker::create(const node::Segment& segment,
+                                                     sync::Bell<>& bell) {
+    auto event = os::Event::create();
+    if (!event.is_ok()) return std::move(event).failure();
+    std::unique_ptr<PollWaker> waker(new PollWaker(segment, bell, std::move(event).value()));
+    auto thread = os::Thread::start("acp-poll", [self = waker.get()] { self->run(); });
+    if (!thread.is_ok()) return std::move(thread).failure();
+    waker->thread_ = std::move(thread).value();
+    return waker;
+}
+
+PollWaker::PollWaker(const node::Segment& segment, sync::Bell<>& bell, os::Event event) noexcept
+    : segment_(segment), bell_(bell), event_(std::move(event)) {}
+
+PollWaker::~PollWaker() {
+    if (!thread_.is_joinable()) return;
+    // release: partner is run(), which sees it behind the change of task_, or of the bell
+    is_ending_.store(true, std::memory_order_release);
+    task_.fetch_add(2, std::memory_order_seq_cst);
+    os::futex_wake(task_, 1);
+    // The thread may sleep on the bell, of which a ring changes the word. Without a sleeper's bit the word has changed since it was announced.
+    (void)bell_.ring();
+    os::futex_wake(bell_.word(), os::everybody);
+    thread_.join();
+}
+
+void PollWaker::arm(std::uint32_t value) noexcept {
+    value_.store(value, std::memory_order_relaxed);
+    // release: partner is run(); the value comes first
+    task_.store((task_.load(std::memory_order_relaxed) + 2) | armed_bit, std::memory_order_release);
+    os::futex_wake(task_, 1);
+}
+
+void PollWaker::disarm() noexcept {
+    // relaxed: run() compares the word, and reads nothing else for it
+    task_.store((task_.load(std::memory_order_relaxed) + 2) & ~armed_bit,
+                std::memory_order_relaxed);
+    (void)event_.drain();
+}
+
+void PollWaker::run() noexcept {
+    // acquire: partner is the destructor
+    while (!is_ending_.load(std::memory_order_acquire)) {
+        // acquire: partner is arm(); the value is there
+        std::uint32_t task = task_.load(std::memory_order_acquire);
+        if ((task & armed_bit) == 0) {
+            (void)os::futex_wait(task_, task, -1);
+            continue;
+        }
+        const std::uint32_t value = value_.load(std::memory_order_relaxed);
+        // relaxed: a watcher that comes or goes is noticed in the next round
+        const bool is_watched = segment_.control().watcher_pid.load(std::memory_order_relaxed) != 0;
+        const std::int64_t patience_ns =
+            is_watched ? node::liveness_check_watched_ns : node::liveness_check_ns;
+        const os::Wake wake = os::futex_wait(bell_.word(), value, patience_ns);
+        if (wake == os::Wake::interrupted) continue;
+        if (wake == os::Wake::timeout) node::find_the_dead(segment_);
+        // Only for the arm() that was slept for.
+        if (task_.compare_exchange_strong(task, task & ~armed_bit, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed))
+            signal();
+    }
+}
+
+}  // namespace acp::pm

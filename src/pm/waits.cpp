@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is looked for in each wait, and what a sleeper asks of others before it sleeps.
+#include "pm/waits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gma/condition.hpp"
+#include "gma/deadline.hpp"
+
+namespace acp::pm {
+
+namespace {
+
+using gma::LookResult;
+
+// That a destination on another node has opened its context, or has a lease again, nobody tells: who waits for room there looks after such
+// times, each twice as long as the one before. Credits and the ends of puts wake it at once.
+constexpr std::int64_t far_look_first_ns = 250'000;
+constexpr std::int64_t far_look_last_ns = 16'000'000;
+
+memory::Command told_of(const Context& context, std::uint32_t process) {
+    const local::Space& space = context.gma().space();
+    memory::Command told;
+    told.source = space.starter_address(space.process());
+    told.target = space.starter_address(process);
+    return told;
+}
+
+class MessageCondition final : public gma::Condition {
+public:
+    explicit MessageCondition(Context& context) noexcept : context_(context) {}
+
+    LookResult look() override {
+        if (std::exchange(is_announced_, false)) context_.prepare_sleep();
+        const bool has_come = context_.has_message() || context_.has_new_deaths();
+        return has_come ? LookResult::all : LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        const memory::Command told = told_of(context_, context_.gma().space().process());
+        entry.tell(node::AwaitedCall::wait_pm, since_ns, &told);
+    }
+
+private:
+    Context& context_;
+    bool is_announced_ = false;
+};
+
+class RoomCondition final : public gma::Condition {
+public:
+    RoomCondition(Context& context, std::uint32_t process, std::uint64_t bytes) noexcept
+        : context_(context), process_(process), bytes_(bytes) {}
+
+    LookResult look() override {
+        if (std::exchange(is_announced_, false)) context_.prepare_sleep();
+        // Asked again after it has said so: what is reserved stays.
+        if (found_.outcome == RoomWait::timeout) found_ = find();
+        return found_.outcome == RoomWait::timeout ? LookResult::nothing : LookResult::all;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        const memory::Command told = told_of(context_, process_);
+        entry.tell(node::AwaitedCall::wait_buffer_pm, since_ns, &told);
+    }
+
+    [[nodiscard]] RoomFound found() const noexcept { return found_; }
+
+private:
+    [[nodiscard]] RoomFound find() {
+        char* const room = context_.reserve(process_, bytes_);
+        if (room != nullptr) return {RoomWait::room, room};
+        if (!context_.why_no_room(process_).is_ok()) return {RoomWait::never, nullptr};
+        const bool has_news = context_.has_message() || context_.has_new_deaths();
+        return {has_news ? RoomWait::message : RoomWait::timeout, nullptr};
+    }
+
+    Context& context_;
+    std::uint32_t process_;
+    std::uint64_t bytes_;
+    bool is_announced_ = false;
+    RoomFound found_;
+};
+
+}  // namespace
+
+bool wait_for_message(Context& context, std::int64_t timeout_ns) {
+    if (context.is_holding()) return true;
+    MessageCondition condition(context);
+    return context.gma().wait_until(condition, timeout_ns) == node::Outcome::ready;
+}
+
+RoomFound wait_for_room(Context& context,
+                        std::uint32_t process,
+                        std::uint64_t bytes,
+                        std::int64_t timeout_ns) {
+    RoomCondition condition(context, process, bytes);
+    const gma::Deadline deadline(timeout_ns);
+    for (std::int64_t pause_ns = far_look_first_ns;;
+         pause_ns = std::min(2 * pause_ns, far_look_last_ns)) {
+        const std::int64_t left_ns = deadline.left_ns();
+        const bool is_bounded = context.has_far() && (left_ns < 0 || left_ns > pause_ns);
+        const node::Outcome outcome =
+            context.gma().wait_until(condition, is_bounded ? pause_ns : left_ns);
+        if (outcome == node::Outcome::ready || !is_bounded) return condition.found();
+    }
+}
+
+bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns) {
+    const gma::Deadline deadline(timeout_ns);
+    while (!context.is_holding() && !context.has_message()) {
+        if (deadline.is_past()) return false;
+        context.look_on();
+    }
+    return true;
+}
+
+RoomFound wait_for_room(PerPeerContext& context,
+                        std::uint32_t process,
+                        std::uint64_t bytes,
+                        std::int64_t timeout_ns) {
+    const gma::Deadline deadline(timeout_ns);
+    for (;;) {
+        char* const room = context.reserve(process, bytes);
+        if (room != nullptr) return {RoomWait::room, room};
+        if (!context.why_no_room(process).is_ok()) return {RoomWait::never, nullptr};
+        if (!context.is_holding() && context.has_message()) return {RoomWait::message, nullptr};
+        if (deadline.is_past()) return {};
+        context.look_on();
+    }
+}
+
+}  // namespace acp::pm

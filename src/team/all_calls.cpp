@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moving on the calls of all teams of a process.
+#include "team/all_calls.hpp"
+
+#include <algorithm>
+
+#include "node/wait.hpp"
+
+namespace acp::team {
+
+void AllCalls::add(TeamEntry& entry) {
+    const std::scoped_lock lock(mutex_);
+    if (entry.is_listed) return;
+    entries_.push_back(&entry);
+    entry.is_listed = true;
+    teams_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
+}
+
+void AllCalls::remove(TeamEntry& entry) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (!entry.is_listed) return;
+    entries_.erase(std::find(entries_.begin(), entries_.end(), &entry));
+    entry.is_listed = false;
+    ++removals_;
+    teams_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
+}
+
+void AllCalls::go_on_with(TeamEntry& entry, bool is_thorough) noexcept {
+    if (!entry.calls.go_on(*entry.team, is_thorough)) return;
+    // Another thread of this process may sleep until a call ends that this one has moved on.
+    const local::Space& space = gma_.space();
+    node::ring_bell(space.segment().slot(space.slot_of(space.process())).door.waiter_bell);
+}
+
+// The next team of a pass, whose lock is the caller's now. nullptr: there is none. Teams that another thread is in a call on are passed
+// over, for that one moves their calls on. Others that look at a team just now do so for this thread too, unless it sleeps next: what
+// comes now may come after their look.
+TeamEntry* AllCalls::lock_next(Pass& pass, bool is_thorough) noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        if (pass.removals != removals_) pass = {0, removals_};
+        if (pass.place >= entries_.size()) return nullptr;
+        TeamEntry& entry = *entries_[pass.place];
+        const TeamLock::Use found = entry.lock.try_lock(TeamLock::Use::moment);
+        if (found != TeamLock::Use::moment || !is_thorough) ++pass.place;
+        if (found == TeamLock::Use::none) return &entry;
+        if (found == TeamLock::Use::call || !is_thorough) continue;
+        lock.unlock();
+        os::yield_cpu();
+        lock.lock();
+    }
+}
+
+void AllCalls::go_on_with_all(bool is_thorough) noexcept {
+    Pass pass;
+    while (TeamEntry* const entry = lock_next(pass, is_thorough)) {
+        go_on_with(*entry, is_thorough);
+        if (entry->calls.is_empty()) remove(*entry);
+        entry->lock.unlock();
+    }
+}
+
+void AllCalls::announce(node::AwaitedEntry& told, std::uint64_t since_ns) {
+    const std::scoped_lock lock(mutex_);
+    for (TeamEntry* const entry : entries_) {
+        if (entry->lock.try_lock(TeamLock::Use::moment) != TeamLock::Use::none) continue;
+        entry->team->announce_stopped(told, since_ns);
+        entry->lock.unlock();
+    }
+}
+
+void AllCalls::end_epoch() noexcept {
+    while (!entries_.empty()) {
+        TeamEntry& entry = *entries_.back();
+        entry.team->end_epoch();
+        (void)entry.calls.go_on(*entry.team, false);
+        remove(entry);
+    }
+}
+
+}  // namespace acp::team

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The teams of a process that have non-blocking calls under way. Every thread that waits in a call on a team, or for a request, moves on the
+// calls of all of them. One for each epoch. Any thread.
+// Tests: tests/conformance/team_request_test.cpp.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "node/awaited.hpp"
+#include "team/team_entry.hpp"
+
+namespace acp::team {
+
+class AllCalls final : public CallsUnderWay {
+public:
+    //   gma  outlives this
+    explicit AllCalls(gma::Gma& gma) noexcept : gma_(gma) {}
+
+    // A team that has calls now. Throws std::bad_alloc.
+    void add(TeamEntry& entry);
+
+    // A team that has none any more.
+    void remove(TeamEntry& entry) noexcept;
+
+    // Goes on with the calls on one team, whose lock the caller holds.
+    void go_on_with(TeamEntry& entry, bool is_thorough) noexcept;
+
+    // Tells people what the calls wait for.
+    void announce(node::AwaitedEntry& told, std::uint64_t since_ns);
+
+    // Ends all calls. No thread is in a call, and none begins another one.
+    void end_epoch() noexcept;
+
+private:
+    // How far a thread has come with looking at all.
+    struct Pass {
+        std::size_t place = 0;
+        std::uint64_t removals = 0;  // when it began: places have changed since where this differs
+    };
+
+    void go_on_with_all(bool is_thorough) noexcept override;
+    [[nodiscard]] TeamEntry* lock_next(Pass& pass, bool is_thorough) noexcept;
+
+    gma::Gma& gma_;
+    std::mutex mutex_;  // whoever holds it waits for no TeamLock
+    std::vector<TeamEntry*> entries_;
+    std::uint64_t removals_ = 0;
+};
+
+}  // namespace acp::team

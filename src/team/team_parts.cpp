@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allocating and freeing what members have together.
+#include "team/team_parts.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "team/collectives.hpp"
+
+namespace acp::team {
+
+using base::Code;
+using base::Status;
+
+namespace {
+
+constexpr std::uint64_t part_alignment = 64;
+
+// What a member tells the others of its part.
+struct Part {
+    GlobalAddress address = 0;
+    std::uint64_t code = 0;  // why it has none
+};
+
+}  // namespace
+
+Status allocate_parts(TeamTools& tools,
+                      TeamEntry& entry,
+                      std::uint64_t bytes,
+                      GlobalAddress& made) {
+    Team& team = *entry.team;
+    const std::uint32_t members = team.members().size();
+    const std::uint64_t number = entry.allocations++;
+    TeamMemory::Allocations fresh;
+    std::vector<Part> all(members);
+    Part own;
+    Status status;
+    try {
+        TeamAllocation allocation{number, bytes, std::vector<GlobalAddress>(members)};
+        auto part = tools.allocator.allocate(tools.gma.space().process(), bytes, part_alignment);
+        if (part.is_ok()) {
+            own.address = part.value();
+            fresh.try_emplace(own.address, std::move(allocation));
+        } else {
+            status = std::move(part).failure();
+        }
+    } catch (const std::bad_alloc&) {
+        status = Status::bare(Code::memory);
+    }
+    own.code = static_cast<std::uint64_t>(status.code());
+    // Where the team breaks in this, other members may have the addresses, so the part stays until the epoch ends.
+    if (!all_gather(team, reinterpret_cast<const char*>(&own), reinterpret_cast<char*>(all.data()),
+                    sizeof own))
+        return team.failure();
+    const auto refused =
+        std::find_if(all.begin(), all.end(), [](const Part& part) { return part.code != 0; });
+    if (refused == all.end()) {
+        TeamAllocation& allocation = fresh.begin()->second;
+        std::transform(all.begin(), all.end(), allocation.parts.begin(),
+                       [](const Part& part) { return part.address; });
+        entry.memory.add(fresh);
+        made = own.address;
+        return {};
+    }
+    if (own.address != 0) (void)tools.allocator.free(own.address);
+    if (!status.is_ok()) return status;
+    return {static_cast<Code>(refused->code), "member " + std::to_string(refused - all.begin()) +
+                                                  " has no memory for its part of " +
+                                                  std::to_string(bytes) + " bytes"};
+}
+
+Status free_all_parts(TeamTools& tools, TeamEntry& entry) {
+    Status status;
+    for (const auto& [own, allocation] : entry.memory.take_all()) {
+        Status freed = tools.allocator.free(own);
+        if (status.is_ok()) status = std::move(freed);
+    }
+    return status;
+}
+
+}  // namespace acp::team

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Beginning non-blocking calls, and waiting for them.
+#include "team/team_requests.hpp"
+
+#include <new>
+#include <utility>
+
+#include "base/fence.hpp"
+#include "gma/condition.hpp"
+#include "os/membarrier.hpp"
+
+namespace acp::team {
+
+using base::Code;
+using base::Result;
+using base::Status;
+
+namespace {
+
+// That a request has ended. Looks move on the calls of all teams.
+class RequestCondition final : public gma::Condition {
+public:
+    RequestCondition(AllCalls& calls, const TeamRequest& request) noexcept
+        : calls_(calls), request_(request) {}
+
+    gma::LookResult look() override {
+        const bool is_thorough = std::exchange(is_announced_, false);
+        // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
+        if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
+        if (!is_done()) calls_.go_on(is_thorough);
+        return is_done() ? gma::LookResult::all : gma::LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        calls_.announce(entry, since_ns);
+    }
+
+private:
+    // seq_cst: how it has ended is visible, and the look is not before the announcement; partner: CallQueue::go_on()
+    [[nodiscard]] bool is_done() const noexcept {
+        return request_.is_done.load(std::memory_order_seq_cst);
+    }
+
+    AllCalls& calls_;
+    const TeamRequest& request_;
+    bool is_announced_ = false;
+};
+
+// That no call is under way on a team, which is locked by the caller.
+class CallsCondition final : public gma::Condition {
+public:
+    CallsCondition(AllCalls& calls, TeamEntry& entry) noexcept : calls_(calls), entry_(entry) {}
+
+    gma::LookResult look() override {
+        const bool is_thorough = std::exchange(is_announced_, false);
+        // As in RequestCondition.
+        if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
+        calls_.go_on_with(entry_, is_thorough);
+        if (entry_.calls.is_empty()) return gma::LookResult::all;
+        calls_.go_on(is_thorough);
+        return gma::LookResult::nothing;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        entry_.team->announce_stopped(entry, since_ns);
+    }
+
+private:
+    AllCalls& calls_;
+    TeamEntry& entry_;
+    bool is_announced_ = false;
+};
+
+}  // namespace
+
+Result<RequestHandle> TeamRequests::begin(TeamEntry& entry,
+                                          std::function<Status(Team&)> make_call) {
+    TeamRequest* const request = requests_.take();
+    if (request == nullptr) return Status(Code::limit, "this process has too many requests");
+    request->is_done.store(false, std::memory_order_relaxed);
+    request->end = {};
+    request->make_call = std::move(make_call);
+    Status status;
+    try {
+        calls_.add(entry);
+        status = entry.calls.add(*request);
+    } catch (const std::bad_alloc&) {
+        status = Status::bare(Code::memory);
+    }
+    if (!status.is_ok()) {
+        request->make_call = nullptr;
+        requests_.give_back(*request);
+        return status;
+    }
+    const RequestHandle shown = requests_.show(*request);
+    calls_.go_on_with(entry, false);
+    return shown;
+}
+
+Status TeamRequests::end_calls(TeamEntry& entry, gma::Deadline deadline) {
+    CallsCondition ended(calls_, entry);
+    if (deadline.left_ns() < 0) {
+        (void)gma_.wait_until(ended, deadline.left_ns());
+        return {};
+    }
+    if (ended.look() == gma::LookResult::all) return {};
+    return {Code::state,
+            "requests are under way on the team; a barrier behind them is acp_nbsync_team"};
+}
+
+Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
+    const auto no_such_request = [] {
+        return Status(Code::stale,
+                      "there is no such request: it has ended, or was never made by this rank");
+    };
+    TeamRequest* const request = requests_.find(handle);
+    if (request == nullptr) return no_such_request();
+    RequestCondition ended(calls_, *request);
+    if (ended.look() != gma::LookResult::all && timeout_ns != 0)
+        (void)gma_.wait_until(ended, timeout_ns);
+    const std::scoped_lock lock(mutex_);
+    if (!requests_.is_still(*request, handle)) return no_such_request();
+    if (!request->is_done.load(std::memory_order_acquire)) {
+        return Status(Code::timeout, "the request has not ended in time; it goes on");
+    }
+    Status end = std::move(request->end);
+    requests_.give_back(*request);
+    return end;
+}
+
+}  // namespace acp::team

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team is used by one thread at a time: one that is in a call is told to others, one that uses it for a moment is waited for.
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+#include "team/team_entry.hpp"
+
+namespace acp::team {
+namespace {
+
+using Use = TeamLock::Use;
+
+TEST(TeamLock, says_how_another_thread_holds_it) {
+    TeamLock lock;
+    EXPECT_EQ(lock.try_lock(Use::call), Use::none);
+    EXPECT_EQ(lock.try_lock(Use::moment), Use::call);
+    EXPECT_FALSE(lock.lock(Use::call));
+    EXPECT_FALSE(lock.lock(Use::moment));
+    lock.unlock();
+    EXPECT_EQ(lock.try_lock(Use::moment), Use::none);
+    EXPECT_EQ(lock.try_lock(Use::call), Use::moment);
+    lock.unlock();
+    EXPECT_TRUE(lock.lock(Use::call));
+}
+
+TEST(TeamLock, threads_that_use_it_for_a_moment_wait_for_each_other) {
+    TeamLock lock;
+    std::uint64_t count = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 2000; ++i) {
+                if (!lock.lock(Use::moment)) continue;
+                ++count;
+                lock.unlock();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(count, 6000U);
+}
+
+}  // namespace
+}  // namespace acp::team
