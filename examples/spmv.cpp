@@ -20,7 +20,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <acp.h>
@@ -241,12 +240,19 @@ struct Arguments {
 
 Arguments read_arguments(int argc, char** argv) {
     Arguments arguments;
-    for (int option = 0; (option = getopt(argc, argv, "t:p")) != -1;) {
-        if (option == '?') return {};
-        if (option == 't') arguments.times = std::atoi(optarg);
-        if (option == 'p') arguments.prints = true;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "-p") {
+            arguments.prints = true;
+        } else if (word == "-t" && i + 1 < argc) {
+            arguments.times = std::atoi(argv[++i]);
+        } else if (word.starts_with('-') || !arguments.path.empty()) {
+            return {};
+        } else {
+            arguments.path = word;
+        }
     }
-    if (optind + 1 == argc && arguments.times > 0) arguments.path = argv[optind];
+    if (arguments.times < 1) return {};
     return arguments;
 }
 

@@ -170,7 +170,7 @@ Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
 
 //   order_of  makes the order of the messages
 template <typename OrderOf>
-Plans::Preparation Plans::prepare(const Pattern& pattern, const OrderOf& order_of) noexcept {
+Plans::Preparation Plans::prepare(const Pattern& pattern, const OrderOf& order_of) {
     Preparation made;
     try {
         made.plan = plans_.take();

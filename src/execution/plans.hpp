@@ -144,7 +144,7 @@ private:
     static base::Status busy(const char* what);
     struct Preparation;
     template <typename OrderOf>
-    Preparation prepare(const Pattern& pattern, const OrderOf& order_of) noexcept;
+    Preparation prepare(const Pattern& pattern, const OrderOf& order_of);
     base::Result<PlanHandle> compile_in(const PatternEntry& entry, Preparation own);
     base::Status release(PlanEntry& plan);
 

@@ -130,10 +130,11 @@ std::string halo_plan_section(const std::vector<Row>& rows) {
         const HaloInstance instance{drawn.pattern, drawn_grid_size, false};
         std::vector<DrawnScheduler> schedulers(std::begin(drawn_schedulers),
                                                std::end(drawn_schedulers));
-        if (!drawn.has_library)
+        if (!drawn.has_library) {
             std::erase_if(schedulers, [](const DrawnScheduler& one) {
                 return one.name == std::string_view("orig");
             });
+        }
         html += std::string("<h3>") + drawn.title + "</h3>\n<div class=\"pair\">" +
                 plans_html(instance, schedulers) + to_figure(curves_of(its, instance, schedulers)) +
                 "</div>\n";
