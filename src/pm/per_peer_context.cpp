@@ -2,6 +2,7 @@
 // Three remote writes for each message.
 #include "pm/per_peer_context.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -24,6 +25,7 @@ PerPeerContext::PerPeerContext(gma::Gma& gma,
       memory_(host_.pointer_to(host_.process(), block)),
       procs_(gma.space().segment().shape().procs),
       peers_(procs_) {
+    busy_.reserve(procs_);
     for (std::uint32_t i = 0; i < procs_; ++i) new (&place(i)) PeerPlace{};
 }
 
@@ -58,7 +60,7 @@ bool PerPeerContext::find(std::uint32_t process) {
 }
 
 char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
-    take_ends();
+    go_on_with_all();
     PeerEnd& to = peers_[process];
     if (reserved_ != nullptr || host_.is_gone(process)) return nullptr;
     if (to.block == 0 && !find(process)) return nullptr;
@@ -73,29 +75,56 @@ char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
     return mine.to_send.data() + (to.sent + skipped_bytes_) % buffer_bytes + word_bytes;
 }
 
-gma::Handle PerPeerContext::push(memory::GlobalAddress target,
-                                 const void* source,
-                                 std::uint64_t bytes,
-                                 gma::Handle order) {
-    under_way_.push_back(gma::handle_null);
-    const gma::Handle handle = host_.gma().copy(target, own(source), bytes, order);
-    if (handle % 2 == 0) {
-        under_way_.back() = handle;
-    } else {
-        under_way_.pop_back();  // it ran at once
+// Waits for the one under way, if there is one. What failed, failed because the process is gone.
+void PerPeerContext::end_step(PeerEnd& to) noexcept {
+    if (to.step == gma::handle_null) return;
+    if (!host_.gma().wait_for_one(std::exchange(to.step, gma::handle_null)).is_ok())
+        to.steps.clear();
+}
+
+// Makes steps until one is under way.
+void PerPeerContext::go_on(PeerEnd& to) noexcept {
+    gma::Gma& gma = host_.gma();
+    for (;;) {
+        if (to.step != gma::handle_null && !gma.has_ended(to.step)) return;
+        end_step(to);
+        if (to.steps.empty()) return;
+        const PeerCopy step = to.steps.front();
+        to.steps.erase(to.steps.begin());
+        const gma::Handle handle =
+            gma.copy(step.target, own(step.source), step.bytes, gma::handle_null);
+        if (handle % 2 == 0) to.step = handle;  // else it ran at once
     }
-    return handle;
+}
+
+void PerPeerContext::go_on_with_all() noexcept {
+    const auto has_ended = [this](std::uint32_t process) {
+        go_on(peers_[process]);
+        return peers_[process].step == gma::handle_null;
+    };
+    busy_.erase(std::remove_if(busy_.begin(), busy_.end(), has_ended), busy_.end());
+}
+
+// Makes the steps of a message or a release, for which there is room in the list.
+void PerPeerContext::begin_steps(PeerEnd& to, std::initializer_list<PeerCopy> steps) noexcept {
+    const auto process = static_cast<std::uint32_t>(&to - peers_.data());
+    to.steps.insert(to.steps.end(), steps);
+    go_on(to);
+    if (to.step != gma::handle_null &&
+        std::find(busy_.begin(), busy_.end(), process) == busy_.end())
+        busy_.push_back(process);
 }
 
 void PerPeerContext::send() {
     PeerEnd& to = *reserved_;
+    to.steps.reserve(to.steps.size() + 3);
     const auto process = static_cast<std::uint32_t>(&to - peers_.data());
     char* const buffer = place(process).to_send.data();
     const memory::GlobalAddress there = to.block + offsetof(PeerPlace, to_receive);
     if (skipped_bytes_ != 0) {
         const std::uint64_t at = to.sent % buffer_bytes;
         std::memcpy(buffer + at, &skip, word_bytes);
-        (void)push(there + at, buffer + at, word_bytes, gma::handle_null);
+        begin_steps(to, {{there + at, buffer + at, word_bytes}});
         to.sent += std::exchange(skipped_bytes_, 0);
     }
     const std::uint64_t at = to.sent % buffer_bytes;
@@ -105,12 +134,12 @@ void PerPeerContext::send() {
     to.sent += bytes;
     std::memcpy(pointer, &to.sent, word_bytes);
     reserved_ = nullptr;
-    const gma::Handle payload = push(there + at, buffer + at, bytes - word_bytes, gma::handle_null);
-    (void)push(to.block + offsetof(PeerPlace, received), pointer, word_bytes, payload);
+    begin_steps(to, {{there + at, buffer + at, bytes - word_bytes},
+                     {to.block + offsetof(PeerPlace, received), pointer, word_bytes}});
 }
 
 PerPeerContext::PerPeerMessage PerPeerContext::receive() {
-    take_ends();
+    go_on_with_all();
     for (std::uint32_t i = 0; i < procs_; ++i, next_ = (next_ + 1) % procs_) {
         PeerEnd& from = peers_[next_];
         PeerPlace& mine = place(next_);
@@ -140,6 +169,7 @@ bool PerPeerContext::has_message() const noexcept {
 
 void PerPeerContext::release() {
     PeerEnd& from = *held_;
+    from.steps.reserve(from.steps.size() + 1);
     const auto process = static_cast<std::uint32_t>(&from - peers_.data());
     from.used += bytes_of(held_bytes_);
     held_ = nullptr;
@@ -147,23 +177,13 @@ void PerPeerContext::release() {
     Pointer& used = place(process).used;
     used.store(from.used, std::memory_order_release);
     if (from.block == 0 && !find(process)) return;  // it is gone, or has closed its context
-    // In order: an older pointer must not come after a newer one.
-    from.last_release =
-        push(from.block + offsetof(PeerPlace, released), &used, word_bytes, from.last_release);
+    begin_steps(from, {{from.block + offsetof(PeerPlace, released), &used, word_bytes}});
 }
 
 bool PerPeerContext::is_sent() {
-    take_ends();
-    if (!under_way_.empty()) look_on();
-    return under_way_.empty();
-}
-
-// What failed, failed because somebody is gone.
-void PerPeerContext::take_ends() noexcept {
-    while (!under_way_.empty() && host_.gma().has_ended(under_way_.front())) {
-        (void)host_.gma().wait_for_one(under_way_.front());
-        under_way_.pop_front();
-    }
+    go_on_with_all();
+    if (!busy_.empty()) look_on();
+    return busy_.empty();
 }
 
 Status PerPeerContext::why_no_room(std::uint32_t process) const {
@@ -184,12 +204,13 @@ Status PerPeerContext::why_no_room(std::uint32_t process) const {
 void PerPeerContext::look_on() noexcept {
     constexpr std::uint32_t looks_per_yield = 16;
     (void)host_.gma().help();
+    go_on_with_all();
     if (++looks_ % looks_per_yield == 0) os::yield_cpu();
 }
 
 void PerPeerContext::settle() noexcept {
-    for (; !under_way_.empty(); under_way_.pop_front())
-        (void)host_.gma().wait_for_one(under_way_.front());
+    for (; !busy_.empty(); go_on_with_all())
+        for (const std::uint32_t process : busy_) end_step(peers_[process]);
 }
 
 }  // namespace acp::pm

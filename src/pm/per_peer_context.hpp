@@ -8,7 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,11 +90,21 @@ private:
     static constexpr std::uint64_t skip =
         ~std::uint64_t{0};  // in place of a length: go on at the start
 
+    // A copy from memory of this process.
+    struct PeerCopy {
+        memory::GlobalAddress target;
+        const void* source;
+        std::uint64_t bytes;
+    };
+
+    // Copies to one process are made one after the other, each when the one before has ended: a pointer must not overtake its payload, nor
+    // an older one come after a newer. An order of commands would do it too, but their order takes in those to others, of which one may be dead.
     struct PeerEnd {
         memory::GlobalAddress block = 0;  // where this process has its place there; 0: not known
         std::uint64_t sent = 0;
         std::uint64_t used = 0;
-        gma::Handle last_release = gma::handle_null;
+        std::vector<PeerCopy> steps;          // still to be made
+        gma::Handle step = gma::handle_null;  // under way
     };
 
     [[nodiscard]] static constexpr std::uint64_t bytes_of(std::uint64_t payload_bytes) noexcept {
@@ -110,18 +120,17 @@ private:
     }
 
     [[nodiscard]] bool find(std::uint32_t process);
-    gma::Handle push(memory::GlobalAddress target,
-                     const void* source,
-                     std::uint64_t bytes,
-                     gma::Handle order);
-    void take_ends() noexcept;
+    void end_step(PeerEnd& to) noexcept;
+    void go_on(PeerEnd& to) noexcept;
+    void go_on_with_all() noexcept;
+    void begin_steps(PeerEnd& to, std::initializer_list<PeerCopy> steps) noexcept;
 
     NodeHost host_;
     memory::GlobalAddress address_;
     char* memory_;
     std::uint32_t procs_;
     std::vector<PeerEnd> peers_;
-    std::deque<gma::Handle> under_way_;
+    std::vector<std::uint32_t> busy_;  // to whom steps are under way
     PeerEnd* reserved_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;
     std::uint64_t skipped_bytes_ = 0;  // before the reserved message

@@ -13,9 +13,8 @@ inline constexpr int pm_ranks = 4;
 struct PmNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
-    std::atomic<std::int64_t>
-        told_at_ns;     // when acp_receive_pm told of the victim; of support/clock.hpp
-    char message[480];  // of the first thing that was wrong
+    std::atomic<std::int64_t> told_at_ns;  // when a call told of the victim; of support/clock.hpp
+    char message[480];                     // of the first thing that was wrong
 };
 
 struct PmBoard {
@@ -24,6 +23,7 @@ struct PmBoard {
     }
 
     std::atomic<std::int32_t> victim;  // a rank; set before the ranks begin
+    std::atomic<std::int32_t> scheme;  // as of acp_open_pm_scheme; likewise
     PmNote ranks[pm_ranks];
 };
 

@@ -3,20 +3,26 @@
 // driver: the ranks are pm_victim.
 #include <gtest/gtest.h>
 
+#include <acp.h>
+
 #include "pm/kill_board.hpp"
 #include "support/kill_driver.hpp"
 
 namespace acp::test {
 namespace {
 
-using PmKillTest = KillDriver<PmBoard>;
+class PmKillTest : public KillDriver<PmBoard> {
+protected:
+    void expect_others_are_told_in_time(int scheme);
+};
 
-TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on) {
+void PmKillTest::expect_others_are_told_in_time(int scheme) {
     strike_all(
         std::string(ACP_TEST_PROGRAM_DIR) + "/pm_victim", 10 * millisecond_ns,
-        [](PmBoard& board, Random& random, int /*nodes*/) {
+        [scheme](PmBoard& board, Random& random, int /*nodes*/) {
             const auto victim = static_cast<int>(random.below(pm_ranks));
             board.victim.store(victim, std::memory_order_relaxed);
+            board.scheme.store(scheme, std::memory_order_relaxed);
             return victim;
         },
         [](PmBoard& /*board*/) {},
@@ -32,6 +38,14 @@ TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on) {
                 EXPECT_LT(took_ns, (trial.nodes == 1 ? 1 : 2) * second_ns) << "rank " << rank;
             }
         });
+}
+
+TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on) {
+    expect_others_are_told_in_time(ACP_PM_POOL);
+}
+
+TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on_by_the_scheme_of_the_paper) {
+    expect_others_are_told_in_time(ACP_PM_PER_PEER);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks send numbered PM messages to each other without end, until one of them is killed. Each other one is then told so, and
 // exchanges some more with those that are left.
-#include <cstdio>
 #include <cstring>
 #include <poll.h>
 #include <string>
@@ -10,27 +9,28 @@
 #include <acp.h>
 
 #include "pm/kill_board.hpp"
-#include "support/board.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
-#include "support/watchdog.hpp"
+#include "support/victim_rank.hpp"
 
 namespace acp::test {
 namespace {
 
 constexpr std::uint64_t count_after = 500;  // messages to each that is left
 
-class Exchanger {
+class Exchanger : VictimRank<PmNote> {
 public:
-    Exchanger(PmBoard& board, acp_pm_t pm)
-        : note_(board.ranks[acp_rank()]),
+    explicit Exchanger(PmBoard& board)
+        : VictimRank(board.ranks[acp_rank()]),
           victim_(board.victim.load(std::memory_order_relaxed)),
-          pm_(pm) {}
+          scheme_(board.scheme.load(std::memory_order_relaxed)) {}
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
+        pm_ = acp_open_pm_scheme(0, scheme_);
+        must(pm_ != ACP_PM_NULL, "acp_open_pm_scheme");
         Random random(static_cast<std::uint64_t>(acp_rank()) + 1);
-        for (std::uint64_t turn = 0; !is_told_; ++turn) {
+        for (std::uint64_t turn = 0; !is_told_ && is_all_right(); ++turn) {
             if (turn == 2000) note_.is_at_work.store(1, std::memory_order_release);
             const int to = static_cast<int>(random.below(pm_ranks));
             wait_for_room_ns_ = random.chance(3) ? wait_ns(turn) : 0;
@@ -38,6 +38,7 @@ public:
             wait_for_room_ns_ = 0;
             (void)receive();
             // Some wait for what comes, as programs do.
+            if (scheme_ != ACP_PM_POOL) continue;
             if (random.chance(1)) must(acp_wait_pm(pm_, wait_ns(turn)) >= 0, "acp_wait_pm");
             if (random.chance(1)) sleep_in_poll(wait_ns(turn));
         }
@@ -50,7 +51,7 @@ public:
              "the message does not name the victim");
         must(acp_close_pm(pm_) == 0, "acp_close_pm");
         acp_finalize();
-        return note_.message[0] == '\0' ? 0 : 5;
+        return exit_status();
     }
 
 private:
@@ -70,24 +71,25 @@ private:
         must(acp_after_select_pm(pm_) == 0, "acp_after_select_pm");
     }
 
-    void must(bool is_so, const std::string& what) {
-        if (is_so || note_.message[0] != '\0') return;
-        std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
-                      acp_error_message());
-    }
-
     bool send(int to, std::uint64_t& number, std::size_t size, bool is_last = false) {
         void* buffer = nullptr;
         const int has_room = wait_for_room_ns_ != 0
                                  ? acp_wait_buffer_pm(pm_, to, size, &buffer, wait_for_room_ns_)
                                  : acp_get_buffer_pm(pm_, to, size, &buffer);
         must(has_room >= 0 || (to == victim_ && acp_errno() == ACP_ERR_PEER), "acp_get_buffer_pm");
+        // By the scheme of the paper nobody else tells of it.
+        if (has_room < 0 && scheme_ == ACP_PM_PER_PEER) be_told();
         if (has_room != 1) return false;
         const Content content{number, is_last ? 1U : 0U};
         std::memcpy(buffer, &content, sizeof content);
         must(acp_send_pm(pm_) == 0, "acp_send_pm");
         ++number;
         return true;
+    }
+
+    void be_told() {
+        if (!is_told_) note_.told_at_ns.store(now_ns(), std::memory_order_relaxed);
+        is_told_ = true;
     }
 
     bool receive() {
@@ -103,8 +105,7 @@ private:
                 must(last_seen_ > 0, "a rank is told to be gone before the victim");
                 return false;
             }
-            is_told_ = true;
-            note_.told_at_ns.store(now_ns(), std::memory_order_relaxed);
+            be_told();
             return false;
         }
         if (has_come != 1) return false;
@@ -125,7 +126,7 @@ private:
             all_left += left[to];
         }
         while ((all_left > 0 || last_seen_ < pm_ranks - 1 || acp_test_sent_pm(pm_) == 0) &&
-               note_.message[0] == '\0') {
+               is_all_right()) {
             for (int to = 0; to < pm_ranks; ++to) {
                 if (left[to] == 0 || !send(to, number_[to], 64, left[to] == 1)) continue;
                 --left[to];
@@ -136,9 +137,9 @@ private:
         }
     }
 
-    PmNote& note_;
     int victim_;
-    acp_pm_t pm_;
+    int scheme_;
+    acp_pm_t pm_ = ACP_PM_NULL;
     std::int64_t wait_for_room_ns_ = 0;
     bool is_told_ = false;
     bool has_gone_[pm_ranks] = {};
@@ -151,16 +152,5 @@ private:
 }  // namespace acp::test
 
 int main(int argc, char** argv) {
-    acp::test::arm_watchdog(120, "a rank of pm_victim");
-    const auto board = acp::test::Board<acp::test::PmBoard>::open();
-    if (acp_init(&argc, &argv) != 0) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 3;
-    }
-    const acp_pm_t pm = acp_open_pm(0);
-    if (pm == ACP_PM_NULL) {
-        std::fprintf(stderr, "%s\n", acp_error_message());
-        return 4;
-    }
-    return acp::test::Exchanger(*board, pm).run();
+    return acp::test::run_victim<acp::test::PmBoard, acp::test::Exchanger>(argc, argv, "pm_victim");
 }

@@ -25,7 +25,7 @@ TEST_F(ForwarderMemoryTest, names_both_addresses_while_an_access_lasts) {
         EXPECT_EQ(line.source.load(), mine);
     }
     EXPECT_EQ(line.target.load(), 0U);
-    accesses.end_turn();
+    accesses.end_poll();
     const ForwarderMemory::Naming naming(accesses, mine, mine);
     EXPECT_EQ(line.target.load(), mine);
 }
