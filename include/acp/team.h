@@ -264,8 +264,8 @@ ACP_API int acp_test_team(acp_team_request_t request);
 
 /* `size` bytes of the heap of each member, aligned to 64 bytes, as acp_malloc gives them; their content is unspecified. Returns the address of the
  * caller's part. An offset means the same in all parts: acp_query_team_ga turns an address in one's own part into that of the same place in the
- * part of another member, without asking anybody. Collective; size agrees. Where a member's heap has no room, or it has no memory for its
- * records, all get ACP_GA_NULL with ACP_ERR_MEMORY, no part is left, and the team is whole.
+ * part of another member, without asking anybody. Collective; size agrees. Where a member's heap has no room all get ACP_GA_NULL with
+ * ACP_ERR_MEMORY, no part is left, and the team is whole; where a member has no memory for its records the team is broken.
  * Any rank may use the memory, by copies, atomics and, on the node, pointers (acp_query_address), until it is freed. */
 ACP_API acp_ga_t acp_malloc_team(acp_team_t team, size_t size);
 

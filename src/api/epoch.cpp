@@ -176,7 +176,7 @@ base::Status open_epoch(Library& instance) {
                                                        instance.contexts_opened);
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
-        instance.config.is_check_on || is_debug_build);
+        instance.config.is_check_on || is_debug_build, instance.team_handles_made);
     instance.plans = std::make_unique<execution::Plans>(
         *instance.gma, *instance.allocator, *instance.teams, instance.plan_handles_made);
     instance.link.join(*instance.member, *instance.gma);
@@ -189,6 +189,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();
     instance.plans.reset();
+    if (instance.teams != nullptr) instance.team_handles_made = instance.teams->handles_made();
     instance.teams.reset();
     if (instance.segbufs != nullptr) {
         instance.segbuf_handles_made = instance.segbufs->handles_made();
@@ -311,7 +312,6 @@ private:
 void finish_commands(Library& instance, const char* call) {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
-    instance.teams->end_requests();
     instance.plans->settle_sent();
     instance.teams->settle_sent();
     instance.contexts->settle_sent();
@@ -325,6 +325,12 @@ void finish_commands(Library& instance, const char* call) {
                      call, instance.member->rank(),
                      static_cast<unsigned long long>(unreported.count));
     }
+}
+
+// After this no call on a team is under way. Not before it is sure that the epoch ends.
+void end_team_requests(Library& instance) {
+    instance.teams->end_requests();
+    instance.teams->settle_sent();
 }
 
 base::Status join_node(Library& instance, bool is_again) {
@@ -385,6 +391,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         instance.link.carry_meetings(member);  // all have been told: the epoch goes on
         return in_call("acp_reset", std::move(status));
     }
+    end_team_requests(instance);
     resetting.begin_anew();
     auto status = member.synchronize();  // every row is closed
     if (status.is_ok()) {
@@ -412,6 +419,7 @@ base::Status leave(Library& instance) {
                     std::string(instance.life.reason().data())};
     }
     const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
+    end_team_requests(instance);
     finish_commands(instance, "acp_finalize");
     if (instance.config.is_report_on) {
         print_report(*instance.member, *instance.gma);

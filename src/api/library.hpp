@@ -54,6 +54,7 @@ struct Library {
     std::uint64_t channel_handles_made = 0;  // in the epochs before
     std::unique_ptr<message::Segbufs> segbufs;
     std::uint64_t segbuf_handles_made = 0;   // likewise
+    std::uint64_t team_handles_made = 0;     // likewise
     std::unique_ptr<pm::Contexts> contexts;  // of PM messages
     std::uint64_t contexts_opened = 0;       // in the epochs before
     std::unique_ptr<team::Teams> teams;

@@ -3,6 +3,7 @@
 #include "os/fiber.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -16,7 +17,6 @@
 #endif
 
 #include "base/assert.hpp"
-#include "os/limits.hpp"
 #include "os/mapping.hpp"
 #include "os/system_error.hpp"
 
@@ -61,6 +61,8 @@ struct Fiber::State {
     bool is_under_way = false;
 
     void enter() noexcept {
+        // The function goes on with the signal mask of the thread that resumes it, which may be another one's than before.
+        (void)pthread_sigmask(SIG_BLOCK, nullptr, &fiber.context.uc_sigmask);
 #if defined(__SANITIZE_THREAD__)
         resumer.fiber = __tsan_get_current_fiber();
 #endif
@@ -87,14 +89,13 @@ struct Fiber::State {
 };
 
 base::Result<std::unique_ptr<Fiber>> Fiber::make() {
-    const std::uint64_t page = page_bytes();
-    auto mapped = Mapping::map_anonymous(page + fiber_stack_bytes);
+    auto mapped = Mapping::map_anonymous(fiber_guard_bytes + fiber_stack_bytes);
     if (!mapped.is_ok()) return std::move(mapped).failure();
     auto state = std::make_unique<State>();
     state->memory = std::move(mapped).value();
-    char* const bottom = state->memory.data() + page;
-    if (mprotect(state->memory.data(), page, PROT_NONE) != 0)
-        return system_failure("mprotect", errno, "the page below the stack of a fiber");
+    char* const bottom = state->memory.data() + fiber_guard_bytes;
+    if (mprotect(state->memory.data(), fiber_guard_bytes, PROT_NONE) != 0)
+        return system_failure("mprotect", errno, "the memory below the stack of a fiber");
     ucontext_t& context = state->fiber.context;
     if (getcontext(&context) != 0)
         return system_failure("getcontext", errno, "the stack of a fiber");

@@ -72,7 +72,7 @@ void AllCalls::announce(node::AwaitedEntry& told, std::uint64_t since_ns) {
 void AllCalls::end_epoch() noexcept {
     while (!entries_.empty()) {
         TeamEntry& entry = *entries_.back();
-        entry.team->end_epoch();
+        if (!entry.calls.is_empty()) entry.team->end_epoch();
         (void)entry.calls.go_on(*entry.team, false);
         remove(entry);
     }

@@ -20,8 +20,8 @@ namespace {
 // That a request has ended. Looks move on the calls of all teams.
 class RequestCondition final : public gma::Condition {
 public:
-    RequestCondition(AllCalls& calls, const TeamRequest& request) noexcept
-        : calls_(calls), request_(request) {}
+    RequestCondition(AllCalls& calls, const TeamRequest& request, RequestHandle handle) noexcept
+        : calls_(calls), request_(request), handle_(handle) {}
 
     gma::LookResult look() override {
         const bool is_thorough = std::exchange(is_announced_, false);
@@ -37,13 +37,16 @@ public:
     }
 
 private:
-    // seq_cst: how it has ended is visible, and the look is not before the announcement; partner: CallQueue::go_on()
+    // Or that another thread has taken its end. seq_cst: how it has ended is visible, and the look is not before the announcement;
+    // partner: CallQueue::go_on()
     [[nodiscard]] bool is_done() const noexcept {
-        return request_.is_done.load(std::memory_order_seq_cst);
+        return request_.is_done.load(std::memory_order_seq_cst) ||
+               !message::Slots<TeamRequest>::is_still(request_, handle_);
     }
 
     AllCalls& calls_;
     const TeamRequest& request_;
+    RequestHandle handle_;
     bool is_announced_ = false;
 };
 
@@ -96,6 +99,7 @@ Result<RequestHandle> TeamRequests::begin(TeamEntry& entry,
     }
     const RequestHandle shown = requests_.show(*request);
     calls_.go_on_with(entry, false);
+    if (entry.calls.is_empty()) calls_.remove(entry);
     return shown;
 }
 
@@ -103,11 +107,19 @@ Status TeamRequests::end_calls(TeamEntry& entry, gma::Deadline deadline) {
     CallsCondition ended(calls_, entry);
     if (deadline.left_ns() < 0) {
         (void)gma_.wait_until(ended, deadline.left_ns());
-        return {};
+    } else if (ended.look() != gma::LookResult::all) {
+        return {Code::state,
+                "requests are under way on the team; a barrier behind them is acp_nbsync_team"};
     }
-    if (ended.look() == gma::LookResult::all) return {};
-    return {Code::state,
-            "requests are under way on the team; a barrier behind them is acp_nbsync_team"};
+    calls_.remove(entry);
+    return {};
+}
+
+// Whoever asks again and again sleeps nowhere, so what a thread does before it sleeps is done here; and others need the CPU.
+void TeamRequests::look_in_vain() noexcept {
+    calls_.go_on(true);
+    if (looks_in_vain_.fetch_add(1, std::memory_order_relaxed) % looks_per_yield == 0)
+        os::yield_cpu();
 }
 
 Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
@@ -117,9 +129,14 @@ Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
     };
     TeamRequest* const request = requests_.find(handle);
     if (request == nullptr) return no_such_request();
-    RequestCondition ended(calls_, *request);
-    if (ended.look() != gma::LookResult::all && timeout_ns != 0)
-        (void)gma_.wait_until(ended, timeout_ns);
+    RequestCondition ended(calls_, *request, handle);
+    if (ended.look() != gma::LookResult::all) {
+        if (timeout_ns != 0) {
+            (void)gma_.wait_until(ended, timeout_ns);
+        } else {
+            look_in_vain();
+        }
+    }
     const std::scoped_lock lock(mutex_);
     if (!requests_.is_still(*request, handle)) return no_such_request();
     if (!request->is_done.load(std::memory_order_acquire)) {

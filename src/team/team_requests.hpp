@@ -4,6 +4,7 @@
 // Tests: tests/conformance/team_request_test.cpp, tests/conformance/team_request_life_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -22,7 +23,9 @@ using RequestHandle = message::SlotHandle;
 class TeamRequests {
 public:
     //   both outlive this
-    TeamRequests(gma::Gma& gma, AllCalls& calls) noexcept : gma_(gma), calls_(calls) {}
+    //   handles_made  handles_made() of the epoch before this one
+    TeamRequests(gma::Gma& gma, AllCalls& calls, std::uint64_t handles_made) noexcept
+        : gma_(gma), calls_(calls), requests_(handles_made) {}
 
     // Begins a call on a team, whose lock the caller holds for a moment.
     //   make_call  returns how it has ended
@@ -39,11 +42,18 @@ public:
     // Errors: state (a call is under way).
     base::Status end_calls(TeamEntry& entry, gma::Deadline deadline);
 
+    [[nodiscard]] std::uint64_t handles_made() { return requests_.handles_made(); }
+
 private:
+    static constexpr std::uint32_t looks_per_yield = 16;
+
+    void look_in_vain() noexcept;
+
     gma::Gma& gma_;
     AllCalls& calls_;
     message::Slots<TeamRequest> requests_;
     std::mutex mutex_;  // of requests whose end is taken
+    std::atomic<std::uint32_t> looks_in_vain_{0};
 };
 
 }  // namespace acp::team

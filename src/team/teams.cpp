@@ -45,13 +45,15 @@ Teams::Teams(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
              const message::ChannelSettings& settings,
-             bool is_checking)
+             bool is_checking,
+             std::uint64_t handles_made)
     : pairing_(gma, hashed),
       telling_(gma),
       all_calls_(gma),
-      requests_(gma, all_calls_),
+      requests_(gma, all_calls_, handles_made),
       tools_{gma,        allocator,   {gma, allocator, pairing_, settings}, telling_,
-             all_calls_, is_checking, looks_of(gma.space().segment())} {}
+             all_calls_, is_checking, looks_of(gma.space().segment())},
+      entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return;
@@ -250,6 +252,7 @@ Status Teams::free(TeamHandle handle) {
         }
     }
     Entry& entry = use.entry();
+    all_calls_.remove(entry);
     use.let_go();
     forget(entry);
     return status;

@@ -39,7 +39,8 @@ public:
           data::Hashed& hashed,
           data::Allocator& allocator,
           const message::ChannelSettings& settings,
-          bool is_checking);
+          bool is_checking,
+          std::uint64_t handles_made);
 
     ~Teams() { end_requests(); }
 
@@ -115,6 +116,11 @@ public:
     // Waits for what was sent to other nodes and told to members of broken teams, and takes its failures, which are nobody's to be told. While no
     // other thread is in a call on a team.
     void settle_sent() noexcept;
+
+    // What the next epoch is told, so that no handle of this one means anything there.
+    [[nodiscard]] std::uint64_t handles_made() {
+        return std::max(entries_.handles_made(), requests_.handles_made());
+    }
 
     // Calls body(members) at any time. Errors: stale.
     template <typename Body>
