@@ -20,6 +20,9 @@ namespace {
 using base::Code;
 using base::Status;
 
+// A thread that cannot be woken, since the program has closed all descriptors, sees by itself that it shall end.
+constexpr std::int64_t look_ns = 2'000'000'000;
+
 // Memory is registered for faults of write protection, of which there are none as no page is protected: so no fault waits for anybody.
 constexpr std::uint64_t features =
     UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_PAGEFAULT_FLAG_WP;
@@ -86,8 +89,9 @@ void UnmapWatch::wait_for_reader() const noexcept {
 
 void UnmapWatch::run() noexcept {
     // acquire: partner is the destructor
-    while (!is_ending_.load(std::memory_order_acquire)) {
-        if (wait_readable(descriptor_.get(), end_.fd(), -1)) read_events();
+    while (!is_ending_.load(std::memory_order_acquire) &&
+           !is_lost_.load(std::memory_order_relaxed)) {
+        if (wait_readable(descriptor_.get(), end_.fd(), look_ns)) read_events();
     }
 }
 
@@ -95,11 +99,16 @@ void UnmapWatch::read_events() noexcept {
     // seq_cst: comes before the events are taken from the kernel; partner: is_reading()
     reads_.fetch_add(1, std::memory_order_seq_cst);
     uffd_msg event{};
-    while (read(descriptor_.get(), &event, sizeof event) == static_cast<ssize_t>(sizeof event)) {
+    ssize_t got = 0;
+    while ((got = read(descriptor_.get(), &event, sizeof event)) ==
+           static_cast<ssize_t>(sizeof event)) {
         if (event.event == UFFD_EVENT_UNMAP) note({event.arg.remove.start, event.arg.remove.end});
         if (event.event == UFFD_EVENT_REMAP)
             note({event.arg.remap.from, event.arg.remap.from + event.arg.remap.len});
     }
+    // The program has closed the descriptor, or what has its number now is another one.
+    if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+        is_lost_.store(true, std::memory_order_release);
     // release: partner is wait_for_reader()
     reads_.fetch_add(1, std::memory_order_release);
 }

@@ -41,20 +41,22 @@ public:
     void unwatch(MemoryRange pages) noexcept;
 
     // Calls see(MemoryRange) with what was unmapped since the last call, in order: all that was unmapped before the call began. false: there was more
-    // than untold_max, and the rest, of whatever memory, is not told.
+    // than untold_max, or the program has closed the descriptor, and the rest, of whatever memory, is not told.
     template <typename See>
     [[nodiscard]] bool take(const See& see) noexcept {
         if (is_reading()) wait_for_reader();
         // acquire: partner is note(); what was unmapped is there
         const std::uint64_t noted = noted_.load(std::memory_order_acquire);
         if (noted == taken_.load(std::memory_order_relaxed) &&
-            !is_overrun_.load(std::memory_order_acquire)) [[likely]]
+            !is_overrun_.load(std::memory_order_acquire) &&
+            !is_lost_.load(std::memory_order_acquire)) [[likely]]
             return true;
         for (std::uint64_t at = taken_.load(std::memory_order_relaxed); at != noted; ++at)
             see(ranges_[at % untold_max]);
         // release: partner is note(), which writes over what was taken
         taken_.store(noted, std::memory_order_release);
-        return !is_overrun_.exchange(false, std::memory_order_acq_rel);
+        const bool is_overrun = is_overrun_.exchange(false, std::memory_order_acq_rel);
+        return !is_overrun && !is_lost_.load(std::memory_order_acquire);
     }
 
 private:
@@ -81,6 +83,7 @@ private:
     std::atomic<std::uint64_t> taken_{0};  // of them; writer: take()
     std::atomic<bool> is_overrun_{
         false};  // some were not noted; writers: the thread (true), take() (false)
+    std::atomic<bool> is_lost_{false};  // nothing is told any more; writer: the thread
     Thread thread_;
 };
 

@@ -51,6 +51,7 @@ void Context::close() noexcept {
     // Before the leases end: whoever finds none sees why.
     host_.pool_word(host_.process()).store(address_ | pool_closed, std::memory_order_release);
     pool_.close();
+    host_.ring_all();  // some may wait for room here in vain
 }
 
 // --- Destinations ---

@@ -64,6 +64,7 @@ char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
     PeerEnd& to = peers_[process];
     if (reserved_ != nullptr || host_.is_gone(process)) return nullptr;
     if (to.block == 0 && !find(process)) return nullptr;
+    if (is_closed(process)) return nullptr;
     PeerPlace& mine = place(process);
     const std::uint64_t at = to.sent % buffer_bytes;
     skipped_bytes_ = at + bytes_of(bytes) > buffer_bytes ? buffer_bytes - at : 0;
@@ -73,6 +74,12 @@ char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
     reserved_ = &to;
     reserved_bytes_ = bytes;
     return mine.to_send.data() + (to.sent + skipped_bytes_) % buffer_bytes + word_bytes;
+}
+
+// Of a process of another node nobody knows.
+bool PerPeerContext::is_closed(std::uint32_t process) const noexcept {
+    return host_.is_near(process) &&
+           (host_.pool_word(process).load(std::memory_order_relaxed) & pool_closed) != 0;
 }
 
 // Waits for the one under way, if there is one. What failed, failed because the process is gone.
@@ -194,10 +201,7 @@ Status PerPeerContext::why_no_room(std::uint32_t process) const {
                                           : node::fate_of_process(space.segment(), process);
         });
     }
-    const bool is_closed =
-        host_.is_near(process) &&
-        (host_.pool_word(process).load(std::memory_order_relaxed) & pool_closed) != 0;
-    if (is_closed) return {Code::stale, "the destination has closed its context"};
+    if (is_closed(process)) return {Code::stale, "the destination has closed its context"};
     return {};
 }
 

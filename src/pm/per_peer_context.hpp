@@ -120,6 +120,7 @@ private:
     }
 
     [[nodiscard]] bool find(std::uint32_t process);
+    [[nodiscard]] bool is_closed(std::uint32_t process) const noexcept;
     void end_step(PeerEnd& to) noexcept;
     void go_on(PeerEnd& to) noexcept;
     void go_on_with_all() noexcept;

@@ -25,6 +25,12 @@ bool overlap(os::MemoryRange one, os::MemoryRange other) noexcept {
 
 }  // namespace
 
+// A forked child may have a copy of the descriptor, and whoever unmaps watched memory waits for its reader.
+Registrations::~Registrations() {
+    for (const LockedMemory& locked : all_)
+        if (locked.is_kept) watch_->unwatch(locked.pages);
+}
+
 Result<memory::GlobalAddress> Registrations::lock(void* address, std::uint64_t bytes) {
     const auto first = reinterpret_cast<std::uint64_t>(address);
     const std::uint64_t page = os::page_bytes();

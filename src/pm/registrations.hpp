@@ -26,7 +26,7 @@ public:
 
     Registrations(const Registrations&) = delete;
     Registrations& operator=(const Registrations&) = delete;
-    ~Registrations() = default;
+    ~Registrations();
 
     // Gives all pages of some memory global addresses, until as many calls of unlock(). Returns that of the first byte.
     // Errors: argument (no such memory, or 0 bytes), limit. Throws std::bad_alloc.

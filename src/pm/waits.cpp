@@ -33,7 +33,8 @@ public:
 
     LookResult look() override {
         if (std::exchange(is_announced_, false)) context_.prepare_sleep();
-        const bool has_come = context_.has_message() || context_.has_new_deaths();
+        const bool has_come =
+            context_.has_message() || (!context_.is_holding() && context_.has_new_deaths());
         return has_come ? LookResult::all : LookResult::nothing;
     }
 
