@@ -66,13 +66,13 @@ bool ServiceSleep::sleep_on_link(const std::function<bool()>& is_idle,
                                  std::int64_t timeout_ns,
                                  bool is_polled_now) {
     const bool is_trusting = is_trusted(is_polled_now);
-    is_trusting_.store(is_trusting, std::memory_order_relaxed);
-    // Announce the sleep first: a thread that leaves the library, or stores work for us, then sees it. seq_cst: this store comes
-    // before the looks below; partners: wake(), leave()
-    is_asleep_.store(true, std::memory_order_seq_cst);
-    // Announce a sleep without an end before asking the link for its deadline: a thread that makes the deadline earlier meanwhile
-    // finds it before ~0 and wakes us. seq_cst: as above; partner: wake_in_time()
+    // Announce a sleep without an end before anything else: a thread that moves the end earlier, since it enters and stands in for this one (enter())
+    // or makes the deadline earlier (wake_in_time()), must not have its end wiped. seq_cst: as below
     until_ns_.exchange(~0ULL, std::memory_order_seq_cst);
+    is_trusting_.store(is_trusting, std::memory_order_relaxed);
+    // Announce the sleep before the looks: a thread that leaves the library, or stores work for us, then sees it. seq_cst: this store comes
+    // before the looks below, also that at the link's deadline; partners: wake(), leave()
+    is_asleep_.store(true, std::memory_order_seq_cst);
     nap_ns_ = is_trusting ? std::min(2 * nap_ns_, nap_max_ns_) : nap_min_ns / 2;
     (void)move_end(is_trusting ? after(nap_ns_) : link_->deadline_ns());
     if (timeout_ns >= 0) (void)move_end(after(timeout_ns));
