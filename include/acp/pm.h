@@ -131,13 +131,12 @@ ACP_API int acp_before_select_pm(acp_pm_t pm, int* descriptor);
 ACP_API int acp_after_select_pm(acp_pm_t pm);
 
 /* Gives memory of the program, and the rest of its pages, global addresses for acp_write_pm and acp_read_pm (and acp_copy), until as many calls of
- * acp_unlock_pm. Nothing is pinned. What was unlocked stays known for a while, so that locking the same memory again takes no system call; the kernel
- * tells when it was unmapped, and then it is not used again, whether there is other memory at the same place or not. Memory of files, and all memory
- * where the kernel has no userfaultfd(2) for the process, is forgotten at once.
+ * acp_unlock_pm. Nothing is pinned. Memory that is locked several times is registered once; after the last acp_unlock_pm nobody else touches it any
+ * more, and a copy to or from its old addresses fails.
  *   address, size  mapped memory that may be read and written, size >= 1
  *   first          gets the global address of its first byte; those of the others follow
  * Returns 0 or -1. ACP_ERR_ARGUMENT: there is no such memory; ACP_ERR_LIMIT: there is no room for so much memory. Memory is not unmapped while it is
- * locked, and its protection is not changed. While it is known it cannot be given to another userfaultfd. Any thread. Does not block. */
+ * locked, and its protection is not changed. Any thread. Does not block. */
 ACP_API int acp_lock_pm(acp_pm_t pm, void* address, size_t size, acp_ga_t* first);
 
 /* Ends one acp_lock_pm. From the last one on no address of the memory may be used any more.

@@ -170,7 +170,31 @@ TEST_F(PmMemoryTest, that_is_gone_cannot_be_locked) {
     expect_refused(acp_lock_pm(pm_, place, page(), &first), ACP_ERR_ARGUMENT, "not mapped");
 }
 
-// More than are kept.
+// Whoever still has its address is refused, whether other memory lies there or none.
+TEST_F(PmMemoryTest, that_was_unlocked_is_not_touched) {
+    const std::size_t bytes = page();
+    char content[8] = "written";
+    char* const place = map_at(nullptr, bytes);
+    const acp_ga_t mine = lock(content, sizeof content);
+    for (const bool is_unmapped : {false, true}) {
+        const acp_ga_t inbox = lock(place, bytes);
+        const acp_ga_t target = exchange(inbox)[static_cast<std::size_t>(next_)];
+        sync_ranks();
+        unlock(inbox);
+        std::memset(place, 0, bytes);
+        if (is_unmapped) {
+            EXPECT_EQ(munmap(place, bytes), 0);
+        }
+        sync_ranks();
+        expect_failure(acp_write_pm(pm_, target, mine, sizeof content), ACP_ERR_STALE);
+        sync_ranks();
+        if (!is_unmapped) {
+            EXPECT_EQ(place[0], 0);
+        }
+    }
+    unlock(mine);
+}
+
 TEST_F(PmMemoryTest, of_many_places_comes_and_goes) {
     constexpr std::size_t places = 300;
     char* const place = map_at(nullptr, 2 * places * page());
