@@ -246,7 +246,7 @@ Arguments read_arguments(int argc, char** argv) {
             arguments.prints = true;
         } else if (word == "-t" && i + 1 < argc) {
             arguments.times = std::atoi(argv[++i]);
-        } else if (word.starts_with('-') || !arguments.path.empty()) {
+        } else if (word[0] == '-' || !arguments.path.empty()) {
             return {};
         } else {
             arguments.path = word;

@@ -90,6 +90,12 @@ Result<std::vector<NeighbourPiece>> pieces_of(const char* name, const acp_neighb
             base::Code::argument,
             std::string(name) + ", or one of its lists, is NULL, or its count is negative");
     }
+    if (list->count > ACP_PATTERN_MESSAGES_MAX) {
+        return Status(base::Code::limit, std::string(name) + " has " + std::to_string(list->count) +
+                                             " pieces; a pattern has at most " +
+                                             std::to_string(ACP_PATTERN_MESSAGES_MAX) +
+                                             " messages");
+    }
     std::vector<NeighbourPiece> pieces;
     pieces.reserve(static_cast<std::size_t>(list->count));
     for (int i = 0; i < list->count; ++i)

@@ -120,6 +120,9 @@ TEST_F(AlltoallvTest, wrong_lists_are_refused_and_nothing_is_added) {
     expect(&fit, &negative, target.data(), "count is negative");
     expect(&holey, &fit, target.data(), "to, or one of its lists");
     expect(&fit, &fit, nullptr, "target is NULL");
+    const acp_neighbours_t huge{ACP_PATTERN_MESSAGES_MAX + 1, fit.shifts, fit.sizes, fit.offsets};
+    expect_refused(acp_add_alltoallv_pattern(pattern_, source.data(), &huge, target.data(), &fit),
+                   ACP_ERR_LIMIT, "1048577 pieces");
     // Had one of them left a message, the numbers of sends and receives would differ.
     ASSERT_EQ(acp_add_alltoallv_pattern(pattern_, source.data(), &fit, target.data(), &fit), 0)
         << acp_error_message();
