@@ -95,6 +95,7 @@ Result<RequestHandle> TeamRequests::begin(TeamEntry& entry,
     if (!status.is_ok()) {
         request->make_call = nullptr;
         requests_.give_back(*request);
+        if (entry.calls.is_empty()) calls_.remove(entry);
         return status;
     }
     const RequestHandle shown = requests_.show(*request);

@@ -157,6 +157,38 @@ TEST_F(TeamRequestLifeTest, acp_free_team_and_acp_reset_end_what_is_under_way) {
     EXPECT_EQ(number, procs_);
 }
 
+// The epoch goes on, and so do teams, those with calls under way too.
+TEST_F(TeamRequestLifeTest, a_reset_that_is_refused_breaks_no_team) {
+    if (procs_ == 1) return;
+    const acp_team_t team = acp_split_team(world_, 0, rank_);
+    std::int64_t number = 1;
+    const acp_team_request_t request =
+        acp_nballreduce_team(team, &number, &number, 1, ACP_INT64, ACP_SUM);
+    ASSERT_NE(request, ACP_TEAM_REQUEST_NULL) << acp_error_message();
+    EXPECT_EQ(acp_reset(0), -1) << "all ranks want to be rank 0";
+    EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+    expect_well(request);
+    EXPECT_EQ(number, procs_);
+    EXPECT_EQ(acp_sync_team(team), 0) << acp_error_message();
+    EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+    free_team(team);
+}
+
+// Also when as many requests were begun since.
+TEST_F(TeamRequestLifeTest, handles_from_before_a_reset_name_nothing_after_it) {
+    std::int64_t number = 1;
+    const acp_team_request_t before =
+        acp_nballreduce_team(world_, &number, &number, 1, ACP_INT64, ACP_SUM);
+    ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
+    world_ = acp_world_team();
+    number = 1;
+    const acp_team_request_t now =
+        acp_nballreduce_team(world_, &number, &number, 1, ACP_INT64, ACP_SUM);
+    expect_refused(acp_wait_team(before), ACP_ERR_STALE, "no such request");
+    expect_well(now);
+    EXPECT_EQ(number, procs_);
+}
+
 // One member begins calls while its requests for memory are refused: none is begun, or all are told.
 TEST_F(TeamRequestLifeTest, members_are_told_when_one_has_no_memory_for_a_call) {
     bool is_over = false;
