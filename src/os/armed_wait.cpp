@@ -16,6 +16,10 @@ constexpr std::uint64_t of_event = 0;
 constexpr std::uint64_t of_fds = 1;
 constexpr std::uint64_t of_timer = 2;
 
+// A program that closes descriptors which are not its own leaves a sleeper that nothing wakes. So no sleep is longer than this, which
+// is long enough not to set the processor's timer.
+constexpr std::uint64_t longest_sleep_ns = 1'000'000'000;
+
 }  // namespace
 
 Result<ArmedWait> ArmedWait::create(std::span<const int> fds) {
@@ -63,7 +67,7 @@ void ArmedWait::watch() noexcept {
 
 ArmedWait::End ArmedWait::wait() noexcept {
     std::array<PollEvent, 3> events{};
-    const std::size_t count = all_.wait(events, poll_forever);
+    const std::size_t count = all_.wait(events, longest_sleep_ns);
     bool has_fired = false;
     bool is_signalled = false;
     for (const PollEvent& event : std::span(events).first(count)) {

@@ -45,6 +45,7 @@ public:
     void wake_by(std::uint64_t at_ns) noexcept { timer_.fire_by(at_ns); }
 
     // Sleeps until a signal, until an armed descriptor is readable, or until the timer fires, which is then not set any more. Blocks.
+    // After a second it returns as if signalled, for the program may have closed what it sleeps on.
     // Afterwards the caller may look at times that other threads have wished for before they called wake_by(): those calls
     // either set the timer again, or this thread sees their times (both sides are seq_cst).
     End wait() noexcept;

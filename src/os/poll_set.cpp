@@ -22,6 +22,7 @@ namespace acp::os {
 namespace {
 
 constexpr std::size_t batch_max = 64;
+constexpr std::uint64_t nap_without_set_ns = 1'000'000;
 
 int milliseconds(std::uint64_t timeout_ns) noexcept {
     if (timeout_ns == poll_forever) return -1;
@@ -128,6 +129,10 @@ std::size_t PollSet::wait(std::span<PollEvent> events, std::uint64_t timeout_ns)
     std::array<epoll_event, batch_max> ready{};
     const auto room = static_cast<int>(std::min(events.size(), ready.size()));
     const int count = wait_exactly(descriptor_.get(), ready.data(), room, timeout_ns);
+    if (count < 0 && errno != EINTR) {
+        const std::uint64_t nap_ns = std::min(timeout_ns, nap_without_set_ns);
+        (void)wait_readable({}, static_cast<std::int64_t>(nap_ns));  // there is no set to wait on
+    }
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = ready[static_cast<std::size_t>(i)];
         events[static_cast<std::size_t>(i)] = {event.data.u64,

@@ -58,7 +58,8 @@ public:
 
     // Waits until a descriptor is ready or the timeout has passed, and writes up to events.size() events.
     //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds before Linux 5.11
-    // Returns how many were written; 0 after the timeout or a signal. Blocks.
+    // Returns how many were written; 0 after the timeout or a signal. Where the program has closed this set's own descriptor it
+    // returns 0 after 1 ms, so that who calls it again and again does not keep a processor busy. Blocks.
     std::size_t wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept;
 
     // Readable while wait() would find an event, so that another poll can watch this set.

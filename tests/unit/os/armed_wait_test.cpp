@@ -4,8 +4,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <thread>
+#include <unistd.h>
 
 #include "os/clock.hpp"
 
@@ -75,6 +78,25 @@ TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
         sleeper.join();
         EXPECT_TRUE(is_heard);
     }
+}
+
+// A program that closes every descriptor: the sleeper comes back, also from later sleeps, and does not spin.
+TEST(ArmedWaitClosed, who_sleeps_comes_back_though_the_program_closed_its_descriptors) {
+    const auto close_and_wait = [] {
+        ArmedWait wait = std::move(ArmedWait::create({})).value();
+        std::thread sleeper([&] {
+            EXPECT_EQ(wait.wait(), End::signal);
+            const std::uint64_t begin_ns = now_ns();
+            for (int call = 0; call < 10; ++call) EXPECT_EQ(wait.wait(), End::signal);
+            EXPECT_GE(now_ns() - begin_ns, 10'000'000U);
+        });
+        // The sleeper sleeps by now, or else finds its descriptors closed.
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // lint: sleep is the subject
+        for (int fd = 3; fd < 256; ++fd) (void)close(fd);
+        sleeper.join();
+        std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(close_and_wait(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(ArmedWaitTest, hears_again_what_was_forgotten_once_it_is_armed) {
