@@ -26,8 +26,11 @@ void AllCalls::remove(TeamEntry& entry) noexcept {
 }
 
 void AllCalls::go_on_with(TeamEntry& entry, bool is_thorough) noexcept {
-    if (!entry.calls.go_on(*entry.team, is_thorough)) return;
     // Another thread of this process may sleep until a call ends that this one has moved on.
+    if (entry.calls.go_on(*entry.team, is_thorough)) wake_waiters();
+}
+
+void AllCalls::wake_waiters() noexcept {
     const local::Space& space = gma_.space();
     node::ring_bell(space.segment().slot(space.slot_of(space.process())).door.waiter_bell);
 }

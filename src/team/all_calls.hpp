@@ -27,6 +27,10 @@ public:
     // Goes on with the calls on one team, whose lock the caller holds.
     void go_on_with(TeamEntry& entry, bool is_thorough) noexcept;
 
+    // Has the threads of this process that sleep look again. For one that has left a call on a team whose non-blocking calls go on: they
+    // may have passed that team over before they slept.
+    void wake_waiters() noexcept;
+
     // Tells people what the calls wait for.
     void announce(node::AwaitedEntry& told, std::uint64_t since_ns);
 

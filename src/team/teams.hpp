@@ -61,12 +61,15 @@ public:
                      const Signature& signature,
                      const Body& body,
                      gma::Deadline deadline = {}) {
-        const Use use(*this, handle);
+        Use use(*this, handle);
         if (!use.is_ok()) [[unlikely]]
             return use.why();
         if (!use.entry().calls.is_empty()) [[unlikely]] {
-            if (auto status = requests_.end_calls(use.entry(), deadline); !status.is_ok())
+            if (auto status = requests_.end_calls(use.entry(), deadline); !status.is_ok()) {
+                use.let_go();
+                all_calls_.wake_waiters();
                 return status;
+            }
         }
         return run_call(use.team(), signature, body, deadline);
     }

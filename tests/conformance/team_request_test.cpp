@@ -369,6 +369,31 @@ TEST_F(TeamRequestTest, nothing_ends_before_all_have_come) {
     }
 }
 
+// Who waits for a request passes over a team that another thread is in a call on just then, and must hear that this call was refused.
+TEST_F(TeamRequestTest, a_barrier_in_time_that_is_refused_leaves_nobody_asleep) {
+    constexpr int rounds = 100;
+    constexpr std::int64_t long_ns =
+        1'000'000'000;  // a thread that missed its wake-up looks again after 2 s
+    const acp_team_t team = acp_split_team(world_, 0, rank_);
+    for (int round = 0; round < rounds; ++round) {
+        const acp_team_request_t first = acp_nbsync_team(team);
+        // Rank 0's second call is under way all the time, so that a barrier in time is refused.
+        acp_team_request_t second = rank_ == 0 ? acp_nbsync_team(team) : ACP_TEAM_REQUEST_NULL;
+        std::atomic<bool> is_over{false};
+        std::thread beside([&] {
+            while (rank_ == 0 && procs_ > 1 && !is_over.load())
+                EXPECT_EQ(acp_sync_team_timeout(team, 0), ACP_ERR_STATE);
+        });
+        EXPECT_EQ(acp_wait_team_timeout(first, long_ns), 0) << round << acp_error_message();
+        is_over = true;
+        beside.join();
+        EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+        if (rank_ != 0) second = acp_nbsync_team(team);
+        expect_well(second);
+    }
+    free_team(team);
+}
+
 TEST_F(TeamRequestTest, several_threads_wait_for_requests_of_several_teams) {
     constexpr int threads_count = 3;
     std::array<acp_team_t, threads_count> teams{};
