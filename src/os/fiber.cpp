@@ -3,6 +3,7 @@
 #include "os/fiber.hpp"
 
 #include <cerrno>
+#include <cfenv>
 #include <csignal>
 #include <cstdlib>
 #include <sys/mman.h>
@@ -59,10 +60,14 @@ struct Fiber::State {
     Side fiber;
     std::function<void()> function;
     bool is_under_way = false;
+    femode_t
+        rounding{};  // how the thread that resumes rounds, and which floating-point errors trap there
 
+    // The function goes on with the signal mask and the floating-point modes of the thread that resumes it, which may be another one's
+    // than before.
     void enter() noexcept {
-        // The function goes on with the signal mask of the thread that resumes it, which may be another one's than before.
         (void)pthread_sigmask(SIG_BLOCK, nullptr, &fiber.context.uc_sigmask);
+        (void)fegetmode(&rounding);
 #if defined(__SANITIZE_THREAD__)
         resumer.fiber = __tsan_get_current_fiber();
 #endif
@@ -72,12 +77,18 @@ struct Fiber::State {
     // Runs on the fiber's stack: function after function, and is never left for good.
     [[noreturn]] void run() noexcept {
         arrive(fiber, resumer);
+        (void)fesetmode(&rounding);
         for (;;) {
             function();
             function = nullptr;
             is_under_way = false;
-            switch_to(fiber, resumer);
+            leave();
         }
+    }
+
+    void leave() noexcept {
+        switch_to(fiber, resumer);
+        (void)fesetmode(&rounding);
     }
 
     // makecontext passes numbers of 32 bits.
@@ -137,7 +148,7 @@ void Fiber::resume() {
 }
 
 void Fiber::stop() {
-    State::switch_to(state_->fiber, state_->resumer);
+    state_->leave();
 }
 
 bool Fiber::is_under_way() const noexcept {

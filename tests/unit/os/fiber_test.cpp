@@ -3,6 +3,7 @@
 #include "os/fiber.hpp"
 
 #include <array>
+#include <cfenv>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
@@ -54,6 +55,27 @@ TEST(Fiber, runs_one_function_after_another) {
         ASSERT_FALSE(fiber->is_under_way());
         ASSERT_EQ(runs, i + 1);
     }
+}
+
+TEST(Fiber, rounds_as_the_thread_that_resumes_it) {
+    const auto fiber = made();
+    std::vector<int> seen;
+    const auto note = [&] { seen.push_back(std::fegetround()); };
+    const auto function = [&] {
+        note();
+        fiber->stop();
+        note();
+    };
+    for (const int way : {FE_UPWARD, FE_DOWNWARD}) {
+        ASSERT_EQ(std::fesetround(way), 0);
+        fiber->start(function);
+        ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+        fiber->resume();
+        note();
+    }
+    const std::vector<int> expected{FE_UPWARD,   FE_TONEAREST, FE_TONEAREST,
+                                    FE_DOWNWARD, FE_TONEAREST, FE_TONEAREST};
+    EXPECT_EQ(seen, expected);
 }
 
 TEST(Fiber, drops_the_function_when_it_has_ended) {
