@@ -134,6 +134,9 @@ Status NodeProblem::add(const NetworkModel& torus, std::span<const OffsetMessage
 
 // What share() looks at, from what the problem is.
 void NodeProblem::finish() {
+    masks_.clear();
+    rates_max_.clear();
+    is_used_twice_ = false;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
         RouteClass& one = classes_[c];
         one.rate_max = std::min(node_.engine_rate, node_.injection_rate);
@@ -154,6 +157,15 @@ void NodeProblem::finish() {
 NodeProblem NodeProblem::with_messages(std::vector<ProblemMessage> messages) const {
     NodeProblem other = *this;
     other.messages_ = std::move(messages);
+    return other;
+}
+
+NodeProblem NodeProblem::with_rates(const NodeRates& node, double link_factor) const {
+    NodeProblem other = *this;
+    other.node_ = node;
+    other.node_.injection_rate = std::min(node.injection_rate, node.reception_rate);
+    for (double& rate : other.link_rates_) rate *= link_factor;
+    other.finish();
     return other;
 }
 

@@ -76,6 +76,9 @@ public:
     // The same network with other messages of the same classes.
     [[nodiscard]] NodeProblem with_messages(std::vector<ProblemMessage> messages) const;
 
+    // The same messages with other rates of nodes, and links whose rates are these times a factor.
+    [[nodiscard]] NodeProblem with_rates(const NodeRates& node, double link_factor) const;
+
     // The same network with messages along single dimensions.   ways  at least one; links of this problem
     [[nodiscard]] NodeProblem along(const std::vector<OneWay>& ways) const;
 

@@ -17,6 +17,7 @@ int run_incast(const Options& options);
 int run_share(const Options& options);
 int run_chains(const Options& options);
 int run_plan(const Options& options);
+int run_calibrate(const Options& options);
 
 // From now on a crash of this thread names the seed. `replay` outlives the thread's runs.
 void name_crash(std::uint64_t seed, const std::string& scale) noexcept;

@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
     if (options.command == "share") return run_share(options);
     if (options.command == "chains") return run_chains(options);
     if (options.command == "plan") return run_plan(options);
+    if (options.command == "calibrate") return run_calibrate(options);
     return run_incast(options);
 }
 

@@ -126,6 +126,18 @@ void add_plan(cli::App& app, Options& options) {
         "the best packing of whole messages, by CP-SAT of OR-tools (pip install ortools)");
 }
 
+void add_calibrate(cli::App& app, Options& options) {
+    cli::App* calibrate = app.add_subcommand(
+        "calibrate", "fit the rates and costs of a network to exchanges that were measured");
+    calibrate->add_option("timings", options.timings, "file with exchanges and how long they took")
+        ->required();
+    calibrate
+        ->add_option("network", options.network, "file with the network as it is thought to be")
+        ->required();
+    calibrate->add_option("--output", options.output, "write the fitted network to this file")
+        ->type_name("FILE");
+}
+
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
@@ -140,6 +152,7 @@ Options parse_options(int argc, char** argv) {
     add_others(app, options);
     add_experiments(app, options);
     add_plan(app, options);
+    add_calibrate(app, options);
     try {
         app.parse(argc, argv);
     } catch (const cli::ParseError& failure) {

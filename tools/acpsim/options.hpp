@@ -8,7 +8,7 @@
 namespace acp::sim_tool {
 
 struct Options {
-    std::string command;  // run, replay, soak, incast, share, chains, plan
+    std::string command;  // run, replay, soak, incast, share, chains, plan, calibrate
     std::string scale = "small";
     std::uint64_t seed = 0;        // replay; soak and incast too
     std::uint64_t first_seed = 0;  // run
@@ -29,10 +29,12 @@ struct Options {
     std::uint32_t chains = 200;             // chains
     std::string control = "delay";          // share
     std::string pattern;                    // plan, a file
-    std::string network;                    // plan, a file
+    std::string network;                    // plan and calibrate, a file
     std::string scheduler = "standard";     // plan
     std::string svg;                        // plan; "": no drawing
     bool is_exact = false;                  // plan
+    std::string timings;                    // calibrate, a file
+    std::string output;                     // calibrate; "": standard output
 };
 
 // Parses and, for --help, --version and mistakes, prints and ends the process.

@@ -6,18 +6,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <random>
 
 #include "base/format.hpp"
 #include "exchange/drawing.hpp"
 #include "exchange/lower_bounds.hpp"
-#include "exchange/network_text.hpp"
 #include "exchange/pattern_text.hpp"
 #include "exchange/scheduler_table.hpp"
 
 #include "commands.hpp"
+#include "files.hpp"
 
 namespace acp::sim_tool {
 
@@ -26,54 +25,25 @@ namespace {
 constexpr int exit_no_solver = 3;
 constexpr std::size_t exact_messages_max = 200;
 
-std::optional<std::string> content_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file && text.empty()) return std::nullopt;
-    return text;
-}
-
-// Says what is wrong with a file.
-void complain(const std::string& path, std::string_view complaint) {
-    std::fprintf(stderr, "acpsim: %s: %s\n", path.c_str(), std::string(complaint).c_str());
-}
-
 // Nothing after a failure, which is said.
 std::optional<exchange::NodeProblem> problem_of(const Options& options) {
-    const auto network_text = content_of(options.network);
-    const auto pattern_text = content_of(options.pattern);
-    for (const auto* path : {&options.network, &options.pattern}) {
-        if (!(path == &options.network ? network_text : pattern_text)) {
-            complain(*path, "cannot be read");
-            return std::nullopt;
-        }
-    }
-    const auto network = exchange::network_from_text(*network_text);
-    if (!network.is_ok()) {
-        complain(options.network, network.failure().message());
-        return std::nullopt;
-    }
-    const auto messages = exchange::pattern_from_text(*pattern_text, network.value().torus.size());
-    if (!network.value().torus.empty() && !messages.is_ok()) {
+    const auto network = network_in(options.network);
+    const auto text = content_of(options.pattern);
+    if (!network || !text) return std::nullopt;
+    const auto messages = exchange::pattern_from_text(*text, network->torus.size());
+    if (!network->torus.empty() && !messages.is_ok()) {
         complain(options.pattern, messages.failure().message());
         return std::nullopt;
     }
     // Of a network that is no torus this says so.
     auto problem = exchange::NodeProblem::symmetric(
-        network.value(),
-        messages.is_ok() ? messages.value() : std::vector<exchange::OffsetMessage>());
+        *network, messages.is_ok() ? messages.value() : std::vector<exchange::OffsetMessage>());
     if (!problem.is_ok()) {
-        complain(network.value().torus.empty() ? options.network : options.pattern,
+        complain(network->torus.empty() ? options.network : options.pattern,
                  problem.failure().message());
         return std::nullopt;
     }
     return std::move(problem).value();
-}
-
-std::string decimal(double value, int digits) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
 }
 
 // What exact.py reads.
