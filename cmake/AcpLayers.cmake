@@ -67,6 +67,8 @@ function(acp_add_layers)
                 CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
             # Thread-local data of the library sits in the program's initial block: no call on fast paths.
             target_compile_options(acp_${layer} PRIVATE -ftls-model=initial-exec)
+            # A section for each function, so that the linker can put some of them together (start_functions.py).
+            target_compile_options(acp_${layer} PRIVATE -ffunction-sections)
             acp_precompile(layers acp_${layer})
             list(APPEND with_objects ${layer})
         else()

@@ -3,6 +3,8 @@
 # only libc and libstdc++, and the same as a static archive (target acp_static), for programs that shall need nothing
 # and for link-time optimisation across the boundary.
 
+include(CheckLinkerFlag)
+
 function(acp_add_library)
     set(objects "")
     foreach(layer IN LISTS ACP_OBJECT_LAYERS)
@@ -32,6 +34,13 @@ function(acp_add_library)
     set_target_properties(acp PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
     target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}")
+    # What every program runs lies together, where the linker can do that (start_functions.py).
+    set(start_functions "${PROJECT_SOURCE_DIR}/cmake/start_functions.ld")
+    check_linker_flag(CXX "-Wl,-T,${start_functions}" ACP_LINKER_PLACES_FUNCTIONS)
+    if(ACP_LINKER_PLACES_FUNCTIONS)
+        target_link_options(acp PRIVATE "-Wl,-T,${start_functions}")
+        set_property(TARGET acp APPEND PROPERTY LINK_DEPENDS "${start_functions}")
+    endif()
     target_link_options(acp_static INTERFACE -pthread)
     target_link_libraries(acp_static INTERFACE ${CMAKE_DL_LIBS})
     set_target_properties(acp_static PROPERTIES OUTPUT_NAME acp)

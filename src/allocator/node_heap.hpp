@@ -28,7 +28,8 @@ namespace acp::allocator {
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
 
-// Who owns a block. A program that frees a container's block by its address is refused.
+// Who owns a block: the program; or a container or a team, for its memory. A program that frees one of these by its address is
+// refused.
 enum class BlockOwner : std::uint32_t { program, container };
 
 class NodeHeap {

@@ -100,7 +100,9 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
             return {Code::address, place + ": it is no address that acp_malloc gave"};
         case heap::Freed::of_container:
             return {Code::address,
-                    place + ": it is a part of a container, which the container's calls free"};
+                    place +
+                        ": it is a part of a container or memory of a team, which their calls "
+                        "free"};
         case heap::Freed::smashed:
             break;
     }

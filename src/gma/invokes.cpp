@@ -2,11 +2,18 @@
 // Keeping calls, running what was kept, and failures in words.
 #include "gma/invokes.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string_view>
 
 namespace acp::gma {
+
+namespace {
+
+constexpr local::OperationTable no_operations;
+
+}  // namespace
 
 Invokes::Invokes(const CommandQueue& queue,
                  const local::Space& space,
@@ -15,7 +22,7 @@ Invokes::Invokes(const CommandQueue& queue,
     : queue_(queue),
       space_(space),
       hazards_(hazards),
-      table_(table != nullptr ? *table : local::OperationTable()) {}
+      table_(table != nullptr ? *table : no_operations) {}
 
 Command Invokes::command_of(const Invocation& call) const noexcept {
     Command command;
@@ -28,20 +35,20 @@ Command Invokes::command_of(const Invocation& call) const noexcept {
 
 // Calls whose commands have ended are free: nobody need tell of that, whichever way they ended.
 Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
-    if (arguments_ == nullptr) {
-        arguments_.reset(new (std::nothrow)
-                             std::byte[std::size_t{kept_max} * memory::invoke_bytes_max]);
-        if (arguments_ == nullptr) return Kept::no_memory;
+    if (calls_ == nullptr) {
+        calls_.reset(new (std::nothrow) Call[kept_max]);
+        if (calls_ == nullptr) return Kept::no_memory;
     }
     for (std::uint32_t i = 0; i < kept_max; ++i) {
         const std::uint32_t index = (next_ + i) % kept_max;
-        if (queue_.is_outstanding(calls_[index].number)) continue;
-        calls_[index] = {0, call.result.data(), call.result_bytes,
-                         static_cast<std::uint32_t>(call.result.size()),
-                         static_cast<std::uint32_t>(call.arguments.size())};
-        if (!call.arguments.empty()) {
-            std::memcpy(arguments_at(index), call.arguments.data(), call.arguments.size());
-        }
+        Call& kept = calls_[index];
+        if (queue_.is_outstanding(kept.number)) continue;
+        kept.number = 0;
+        kept.result = call.result.data();
+        kept.result_bytes = call.result_bytes;
+        kept.result_room = static_cast<std::uint32_t>(call.result.size());
+        kept.argument_bytes = static_cast<std::uint32_t>(call.arguments.size());
+        std::copy(call.arguments.begin(), call.arguments.end(), kept.arguments.begin());
         command.expected = index;
         next_ = (index + 1) % kept_max;
         return Kept::yes;

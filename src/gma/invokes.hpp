@@ -132,29 +132,27 @@ private:
                                           std::span<const std::byte> arguments,
                                           base::Code code) const;
 
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): keep() writes the arguments
     struct Call {
         std::uint64_t number = 0;  // 0: none. It is kept as long as this is outstanding.
         std::byte* result = nullptr;
         std::uint32_t* result_bytes = nullptr;
         std::uint32_t result_room = 0;
         std::uint32_t argument_bytes = 0;
+        std::array<std::byte, memory::invoke_bytes_max> arguments;
     };
 
-    [[nodiscard]] std::byte* arguments_at(std::uint64_t index) const noexcept {
-        return arguments_.get() + index * memory::invoke_bytes_max;
-    }
-
     [[nodiscard]] std::span<const std::byte> arguments_of(const Command& command) const noexcept {
-        return {arguments_at(command.expected), calls_[command.expected].argument_bytes};
+        const Call& call = calls_[command.expected];
+        return std::span(call.arguments).first(call.argument_bytes);
     }
 
     const CommandQueue& queue_;
     const local::Space& space_;
     const local::Hazards& hazards_;
-    const local::OperationTable table_;
-    std::array<Call, kept_max> calls_{};
-    std::uint32_t next_ = 0;                  // where the search for a free one begins
-    std::unique_ptr<std::byte[]> arguments_;  // made with the first call that is kept
+    const local::OperationTable& table_;
+    std::unique_ptr<Call[]> calls_;  // kept_max of them, made with the first call that is kept
+    std::uint32_t next_ = 0;         // where the search for a free one begins
 };
 
 }  // namespace acp::gma

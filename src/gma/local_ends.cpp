@@ -112,13 +112,17 @@ base::Result<local::Key> LocalEnds::register_end(const End& end) {
     return registry_.add(end.memory, end.bytes, 0, rights);
 }
 
-// A free place in the list, marked so that it is nobody else's; `none` where all have commands.
+// A free place in the list, marked so that it is nobody else's; `none` where all have commands. Throws std::bad_alloc.
 std::uint32_t LocalEnds::take_place() {
     do {
         const std::scoped_lock lock(mutex_);
         if (const std::uint32_t index = find(State::free); index != none) {
             registered_[index].state = State::ending;
             return index;
+        }
+        if (registered_.size() < registered_max) {
+            registered_.push_back({{}, 0, State::ending});
+            return static_cast<std::uint32_t>(registered_.size() - 1);
         }
     } while (end_one_kept(0));
     return none;

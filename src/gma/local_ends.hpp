@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "base/status.hpp"
 #include "local/registry.hpp"
@@ -116,9 +117,9 @@ private:
     local::Registry& registry_;
     std::atomic<std::uint64_t> free_small_{~0ULL};
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
-    std::array<End, block_count> ends_{};  // of lent blocks; written by who lends
-    std::mutex mutex_;                     // guards registered_; not held over a call that blocks
-    std::array<Registered, registered_max> registered_{};
+    std::array<End, block_count> ends_;   // of lent blocks; written by who lends
+    std::mutex mutex_;                    // guards registered_; not held over a call that blocks
+    std::vector<Registered> registered_;  // grows when none is free, up to registered_max
 };
 
 static_assert(LocalEnds::small_count == 64, "a bit for each small block");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool of equal records named by index, and queues that link the records themselves: taking a record and queueing it allocate
-// no memory, only make_room() and grow() do. Knows nothing of what a record means. One thread at a time.
+// no memory, only make_room() and grow() do. Memory of records that were never taken is not touched. Knows nothing of what a
+// record means. One thread at a time.
 // Tests: tests/unit/local/linked_pool_test.cpp.
 #pragma once
 
@@ -38,38 +39,39 @@ public:
 
     // Tries to have at least `wanted` free records. Returns how many are free; fewer if memory allocation fails.
     std::uint32_t make_room(std::uint32_t wanted) noexcept {
-        if (free_count_ >= wanted) [[likely]] {
-            return free_count_;
+        if (free_count() < wanted) [[unlikely]] {
+            (void)grow(std::max(wanted - free_count(), room_));
         }
-        (void)grow(std::max(wanted - free_count_, size()));
-        return free_count_;
+        return free_count();
     }
 
     // Adds `count` free records. False: memory allocation failed, and nothing changed.
     bool grow(std::uint32_t count) noexcept {
-        const std::uint32_t before = size();
         try {
-            items_.resize(before + count);
+            if (room_ + count > items_.capacity()) {
+                items_.reserve(std::max<std::size_t>(room_ + count, 2 * items_.capacity()));
+            }
         } catch (const std::bad_alloc&) {
             return false;
         }
-        for (std::uint32_t index = size(); index-- > before;) {
-            give(index);
-        }
+        room_ += count;
         return true;
     }
 
     // Takes a free record, with the content its last user left. There must be one: call make_room() before.
     std::uint32_t take() noexcept {
-        const std::uint32_t index = pop(free_);
-        --free_count_;
-        return index;
+        static_assert(std::is_nothrow_default_constructible_v<T>);
+        ++used_;
+        if (!free_.is_empty()) [[likely]]
+            return pop(free_);
+        items_.emplace_back();  // cannot allocate: grow() reserved the place
+        return static_cast<std::uint32_t>(items_.size() - 1);
     }
 
     // Frees a record, which must be in no queue.
     void give(std::uint32_t index) noexcept {
         push_front(free_, index);
-        ++free_count_;
+        --used_;
     }
 
     void push(Chain& chain, std::uint32_t index) noexcept {
@@ -104,17 +106,21 @@ public:
 
     [[nodiscard]] const T& operator[](std::uint32_t index) const noexcept { return items_[index]; }
 
-    // The number of all records, free or not.
+    // The number of records that were ever taken: every index is below it.
     [[nodiscard]] std::uint32_t size() const noexcept {
         return static_cast<std::uint32_t>(items_.size());
     }
 
-    [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+    [[nodiscard]] std::uint32_t free_count() const noexcept { return room_ - used_; }
+
+    // The number of records that were taken and not given back.
+    [[nodiscard]] std::uint32_t used_count() const noexcept { return used_; }
 
 private:
     std::vector<T> items_;
-    Chain free_;
-    std::uint32_t free_count_ = 0;
+    Chain free_;              // those that were given back
+    std::uint32_t room_ = 0;  // records that there is memory for
+    std::uint32_t used_ = 0;
 };
 
 }  // namespace acp::local

@@ -64,7 +64,7 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
       buffer_(sizeof(PacketHead) + datagram_bytes_) {
     all_ways_.push_back(std::move(first));
     to_answer_.reserve(peers_.size());
-    while (kept_.size() < reserved_ + kept_at_once) {
+    while (kept_.free_count() < reserved_ + kept_at_once) {
         if (!grow()) throw std::bad_alloc();
     }
     publish_port();

@@ -18,11 +18,7 @@ constexpr std::uint32_t no_room = memory::granules_per_process;
 }  // namespace
 
 Registry::Registry(Space& space, Hazards& hazards)
-    : space_(space),
-      hazards_(hazards),
-      states_(memory::granules_per_process),
-      first_own_(space.shared_granules()),
-      cursor_(first_own_) {}
+    : space_(space), hazards_(hazards), first_own_(space.shared_granules()), cursor_(first_own_) {}
 
 std::uint32_t Registry::find_room(std::uint64_t count) const {
     const std::uint32_t all = memory::granules_per_process;
@@ -33,7 +29,7 @@ std::uint32_t Registry::find_room(std::uint64_t count) const {
             at = first_own_;
             run = 0;
         }
-        run = states_[at] == State::free ? run + 1 : 0;
+        run = state_of(at) == State::free ? run + 1 : 0;
         if (run == count) {
             return at + 1 - run;
         }
@@ -118,9 +114,10 @@ base::Result<Key> Registry::add(void* address,
     }
     const GlobalAddress start =
         space_.layout().segment_start(space_.process(), first, next_generation(first, count));
+    const auto next = static_cast<std::uint32_t>(first + count);
+    if (next > states_.size()) states_.resize(next);
     std::fill_n(states_.begin() + first, count, State::live);
     publish(first, count, address, bytes, start);
-    const auto next = static_cast<std::uint32_t>(first + count);
     cursor_ = next == memory::granules_per_process ? first_own_ : next;
     ++live_;
     return space_.layout().colored(start, color);
@@ -135,7 +132,7 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
         return base::Status(base::Code::argument, "not a key of this rank: " + base::hex(key));
     }
     const GlobalAddress last = space_.shared_row()[granule].start.load(std::memory_order_relaxed);
-    if (states_[granule] == State::live && last == start) {
+    if (state_of(granule) == State::live && last == start) {
         return granule;
     }
     // The granule was never used, or the address lies inside a registration that began before it. A key of an earlier use of
@@ -154,7 +151,7 @@ std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
     const memory::TableEntry* row = space_.shared_row();
     const std::uint64_t start = row[first].start.load(std::memory_order_relaxed);
     std::uint32_t end = first + 1;
-    while (end < memory::granules_per_process && states_[end] == State::live &&
+    while (end < memory::granules_per_process && state_of(end) == State::live &&
            row[end].start.load(std::memory_order_relaxed) == start) {
         ++end;
     }

@@ -50,6 +50,10 @@ public:
 private:
     enum class State : std::uint8_t { free, live, dying };
 
+    [[nodiscard]] State state_of(std::uint32_t granule) const noexcept {
+        return granule < states_.size() ? states_[granule] : State::free;
+    }
+
     [[nodiscard]] std::uint32_t count_of(std::uint32_t first) const noexcept;
     void kill(std::uint32_t first, std::uint32_t count) noexcept;
 
@@ -67,7 +71,8 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    // states of the granules; their generations are in the row of the table, which outlives epochs
+    // States of the granules up to the last one that was given out: those behind are free, and have no memory here. Their
+    // generations are in the row of the table, which outlives epochs.
     std::vector<State> states_;
     std::uint32_t first_own_;  // first granule behind those of the shared segments
     std::uint32_t cursor_;

@@ -51,7 +51,13 @@ struct alignas(64) View {
                                                        std::uint64_t bytes,
                                                        char*& place) const noexcept {
         const std::uint64_t index = index_of(address);
-        return index < index_count && place_in(table[index], address, bytes, place);
+        std::uint64_t found = 0;
+        if (index >= index_count ||
+            !find_in(table[index], address & colorless_mask, bytes, found)) {
+            return false;
+        }
+        place = base + found;
+        return true;
     }
 
     // The places of the two ends of a copy.
@@ -60,16 +66,25 @@ struct alignas(64) View {
         char* source;
     };
 
-    // find_direct() of both ends. Both entries are known before the first is read, so that the processor reads them side by side.
+    // find_direct() of both ends. Both entries are known before the first is read, so that the processor reads them side by side;
+    // and what the view has is read before them, so that the compiler needs no more registers than a function may change.
     [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress target,
                                                        GlobalAddress source,
                                                        std::uint64_t bytes,
                                                        DirectEnds& ends) const noexcept {
-        const std::uint64_t target_index = index_of(target);
-        const std::uint64_t source_index = index_of(source);
-        return target_index < index_count && source_index < index_count &&
-               place_in(table[target_index], target, bytes, ends.target) &&
-               place_in(table[source_index], source, bytes, ends.source);
+        const GlobalAddress target_here = target & colorless_mask;
+        const GlobalAddress source_here = source & colorless_mask;
+        const std::uint64_t target_index = index_of(target_here);
+        const std::uint64_t source_index = index_of(source_here);
+        std::uint64_t to = 0;
+        std::uint64_t from = 0;
+        if (target_index >= index_count || source_index >= index_count ||
+            !find_in(table[target_index], target_here, bytes, to) ||
+            !find_in(table[source_index], source_here, bytes, from)) [[unlikely]] {
+            return false;
+        }
+        ends = {base + to, base + from};
+        return true;
     }
 
 private:
@@ -78,18 +93,19 @@ private:
         return ((address & index_mask) >> offset_bits) - first_index;
     }
 
-    [[nodiscard, gnu::always_inline]] bool place_in(const memory::TableEntry& found,
-                                                    GlobalAddress address,
-                                                    std::uint64_t bytes,
-                                                    char*& place) const noexcept {
+    //   colorless  an address without its colour
+    //   place      behind `base`
+    [[nodiscard, gnu::always_inline]] static bool find_in(const memory::TableEntry& found,
+                                                          GlobalAddress colorless,
+                                                          std::uint64_t bytes,
+                                                          std::uint64_t& place) noexcept {
         // acquire: pairs with the owner's release of the publication word
         const std::uint64_t size = found.direct_bytes.load(std::memory_order_acquire);
-        const std::uint64_t offset =
-            (address & colorless_mask) - found.start.load(std::memory_order_relaxed);
+        const std::uint64_t offset = colorless - found.start.load(std::memory_order_relaxed);
         if (!memory::is_within(offset, size, bytes)) [[unlikely]] {
             return false;
         }
-        place = base + found.base.load(std::memory_order_relaxed) + offset;
+        place = found.base.load(std::memory_order_relaxed) + offset;
         return true;
     }
 };

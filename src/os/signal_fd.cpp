@@ -16,10 +16,11 @@ namespace acp::os {
 
 namespace {
 
+// Characters in place of pointers: these would have to be set by the loader, in memory that each process then has for itself.
 struct Name {
     int number;
-    const char* abbreviation;
-    const char* words;
+    char abbreviation[12];
+    char words[32];
 };
 
 // The signals that end a process unless it handles them, and those that a launcher passes on.

@@ -40,7 +40,8 @@ Status allocate_parts(TeamTools& tools,
     Status status;
     try {
         TeamAllocation allocation{number, bytes, std::vector<GlobalAddress>(members)};
-        auto part = tools.allocator.allocate(tools.gma.space().process(), bytes, part_alignment);
+        auto part = tools.allocator.allocate(tools.gma.space().process(), bytes, part_alignment,
+                                             allocator::BlockOwner::container);
         if (part.is_ok()) {
             own.address = part.value();
             fresh.try_emplace(own.address, std::move(allocation));
@@ -65,17 +66,21 @@ Status allocate_parts(TeamTools& tools,
         made = own.address;
         return {};
     }
-    if (own.address != 0) (void)tools.allocator.free(own.address);
+    if (own.address != 0) (void)free_part(tools, own.address);
     if (!status.is_ok()) return status;
     return {static_cast<Code>(refused->code), "member " + std::to_string(refused - all.begin()) +
                                                   " has no memory for its part of " +
                                                   std::to_string(bytes) + " bytes"};
 }
 
+Status free_part(TeamTools& tools, GlobalAddress own) {
+    return tools.allocator.free(own, allocator::BlockOwner::container);
+}
+
 Status free_all_parts(TeamTools& tools, TeamEntry& entry) {
     Status status;
     for (const auto& [own, allocation] : entry.memory.take_all()) {
-        Status freed = tools.allocator.free(own);
+        Status freed = free_part(tools, own);
         if (status.is_ok()) status = std::move(freed);
     }
     return status;

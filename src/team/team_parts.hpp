@@ -19,6 +19,9 @@ base::Status allocate_parts(TeamTools& tools,
                             std::uint64_t bytes,
                             GlobalAddress& made);
 
+// Frees a part of the caller's.
+base::Status free_part(TeamTools& tools, GlobalAddress own);
+
 // Frees the caller's parts of all that the team has allocated, after all members have left it. The first error.
 base::Status free_all_parts(TeamTools& tools, TeamEntry& entry);
 

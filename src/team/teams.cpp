@@ -295,7 +295,7 @@ Status Teams::free_memory(TeamHandle handle, GlobalAddress own) {
     auto ran = run(handle, Signature(CollectiveCall::free_memory, *number), [&](Team& team) {
         if (!synchronize(team)) return false;
         entry->memory.remove(own);
-        status = tools_.allocator.free(own);
+        status = free_part(tools_, own);
         return true;
     });
     return ran.is_ok() ? std::move(status) : std::move(ran);

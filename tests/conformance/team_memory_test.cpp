@@ -57,6 +57,26 @@ TEST_F(TeamMemoryTest, an_offset_means_the_same_in_the_parts_of_all_members) {
     free_team(backwards);
 }
 
+TEST_F(TeamMemoryTest, is_not_freed_block_by_block) {
+    const acp_team_t team = used_team();
+    const acp_ga_t own = acp_malloc_team(team, 1000);
+    ASSERT_NE(own, ACP_GA_NULL) << acp_error_message();
+    for (int member = 0; member < procs_; ++member) {
+        const acp_ga_t part = acp_query_team_ga(team, own, member);
+        EXPECT_EQ(acp_free(part), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS) << acp_error_message();
+        EXPECT_NE(std::string(acp_error_message()).find("memory of a team"), std::string::npos)
+            << acp_error_message();
+        EXPECT_EQ(acp_realloc(part, 100'000), ACP_GA_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS) << acp_error_message();
+    }
+    EXPECT_EQ(acp_free_team_memory(team, own), 0) << acp_error_message();
+    // Whoever gets the block next frees it.
+    const acp_ga_t block = acp_malloc(1000, rank_);
+    EXPECT_EQ(acp_free(block), 0) << acp_error_message();
+    free_team(team);
+}
+
 TEST_F(TeamMemoryTest, every_byte_is_given_back) {
     const auto bytes = [this] {
         acp_heap_stat_t stat{};

@@ -67,7 +67,7 @@ case $way in
         export PKG_CONFIG_PATH
         PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name acp.pc)")
         read -ra flags < <(pkg-config --cflags --libs acp)
-        cc "$consumer/consumer.c" "${flags[@]}" "-Wl,-rpath,$(pkg-config --variable=libdir acp)" -o "$work/by_pkg_config"
+        cc "$consumer/consumer.c" "${flags[@]}" -o "$work/by_pkg_config"
         run_consumer "$work/by_pkg_config"
         [[ $(pkg-config --modversion acp) == 4.* ]] || fail "version of acp.pc"
         ;;

@@ -46,9 +46,25 @@ TEST(LinkedPool, holds_what_queues_hold) {
             pool.give(index);
         }
         ASSERT_EQ(chains[which].is_empty(), models[which].empty());
-        ASSERT_EQ(pool.size() - pool.free_count(),
-                  models[0].size() + models[1].size() + models[2].size());
+        ASSERT_EQ(pool.used_count(), models[0].size() + models[1].size() + models[2].size());
+        ASSERT_GE(pool.size(), pool.used_count());
     }
+}
+
+// A record of which one sees that it was made.
+struct Counted {
+    inline static int made = 0;
+    std::uint32_t next = (++made, Chain::nobody);
+};
+
+TEST(LinkedPool, makes_no_record_before_it_is_taken) {
+    LinkedPool<Counted> pool(64);
+    EXPECT_EQ(Counted::made, 0);
+    EXPECT_EQ(pool.take(), 0U);
+    EXPECT_EQ(pool.take(), 1U);
+    pool.give(0);
+    EXPECT_EQ(pool.take(), 0U);  // given back records first
+    EXPECT_EQ(Counted::made, 2);
 }
 
 TEST(LinkedPool, gives_what_it_has_when_there_is_no_memory_and_more_when_there_is) {

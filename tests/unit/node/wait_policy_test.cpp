@@ -39,6 +39,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{{3, 2, 1}, LookCost::dear, WaitCase::crowded_dear},
                     Expected{{2, 4, 2}, LookCost::dear, WaitCase::own_cpu_dear}));
 
+// Two threads that yield to each other are parted by a nap of one of them, where there may be an idle CPU. That one must be the program's
+// thread, for its peer's service thread does not nap.
+TEST(WaitCases, a_programs_thread_naps_wherever_a_service_thread_may_yield_to_it) {
+    for (std::uint32_t cpus = 1; cpus <= 8; ++cpus) {
+        for (std::uint32_t ranks = 1; ranks <= cpus; ++ranks) {
+            const auto policy_of = [&](std::uint32_t threads_per_rank) {
+                const WaitLoad load{ranks, cpus, threads_per_rank};
+                return wait_policy(wait_case_of(load, LookCost::dear), load);
+            };
+            const WaitPolicy program = policy_of(1);
+            const WaitPolicy service = policy_of(2);
+            EXPECT_EQ(program.is_yielding, service.is_yielding) << ranks << " on " << cpus;
+            EXPECT_EQ(program.is_napping, program.is_yielding) << ranks << " on " << cpus;
+        }
+    }
+}
+
 TEST(ServiceNap, takes_the_same_share_of_a_cpu_however_many_ranks_share_it) {
     const std::int64_t alone_ns = service_nap_max_ns({2, 2, 1});
     EXPECT_GE(alone_ns, 1'000'000);
