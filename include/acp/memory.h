@@ -35,7 +35,7 @@ ACP_API size_t acp_starter_size(void);
  *   address  readable and writable memory of any kind (heap, static, stack, shared); it stays the
  *            caller's and must stay mapped and accessible until acp_unregister_memory
  *   size     1 .. the room the address layout has (acpinfo), in bytes
- *   color    0 .. acp_colors()-1: kept in addresses made from this key; in this version all are alike
+ *   color    0 .. acp_colors()-1: kept in addresses made from this key; chooses the network that their bytes take between nodes
  * Overlapping and repeated registrations are legal; each has its own key. At least 4096 may be live.
  * Returns a key, or ACP_ATKEY_NULL with ACP_ERR_ARGUMENT (zero size, colour, not mapped read-write),
  * or ACP_ERR_LIMIT (no room in the address layout). Does not block. */
@@ -81,7 +81,7 @@ ACP_API int acp_query_rank(acp_ga_t ga);
 /* The colour of ga, or -1 as acp_query_rank. Starter memory has colour 0. Does not block. */
 ACP_API int acp_query_color(acp_ga_t ga);
 
-/* The number of colours, >= 1, or -1 with ACP_ERR_STATE. Does not block. */
+/* The number of colours, at least that of the networks between nodes and >= 1, or -1 with ACP_ERR_STATE. Does not block. */
 ACP_API int acp_colors(void);
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ using api::run;
 base::Status check_address(const char* call, acp_ga_t address) {
     const local::Space& space = library().gma->space();
     const memory::GaLayout& layout = space.layout();
-    const std::uint32_t colors = library().config.colors;
+    const std::uint32_t colors = base::color_count(library().config);
     if (layout.generation(address) == 0 || layout.process(address) >= library().member->procs()) {
         return {base::Code::address, std::string(call) + ": " + space.explain(address, 1)};
     }
@@ -64,10 +64,10 @@ base::Result<local::Key> api::add_registration(const char* call,
         return std::move(why).within(registration_phrase(call, address, size));
     };
     if (size == 0) return refused({base::Code::argument, "the size is 0 bytes"});
-    if (color < 0 || static_cast<std::uint32_t>(color) >= library().config.colors) {
-        return refused({base::Code::argument, "colour " + std::to_string(color) +
-                                                  " is not one of 0 to " +
-                                                  std::to_string(library().config.colors - 1)});
+    if (color < 0 || static_cast<std::uint32_t>(color) >= base::color_count(library().config)) {
+        return refused(
+            {base::Code::argument, "colour " + std::to_string(color) + " is not one of 0 to " +
+                                       std::to_string(base::color_count(library().config) - 1)});
     }
     auto key = library().gma->register_memory(address, size, static_cast<std::uint32_t>(color));
     if (!key.is_ok()) return refused(std::move(key).failure());
@@ -170,7 +170,7 @@ int acp_query_color(acp_ga_t ga) {
 }
 
 int acp_colors(void) {
-    return run<Gravity::misuse_ends>("acp_colors", -1,
-                                     [] { return static_cast<int>(library().config.colors); });
+    return run<Gravity::misuse_ends>(
+        "acp_colors", -1, [] { return static_cast<int>(base::color_count(library().config)); });
 }
 }

@@ -4,6 +4,7 @@
 // base. Call from one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,7 +44,7 @@ struct Config {
     std::uint64_t channel_bytes = 16'384;
     std::uint64_t eager_bytes = 16'384;
     std::uint32_t channel_requests = 1024;
-    std::uint32_t colors = 1;                        // ACP_COLORS=1..4
+    std::uint32_t colors = 1;                        // ACP_COLORS=1..4; color_count()
     std::uint64_t hang_timeout_ns = 60'000'000'000;  // ACP_HANG_TIMEOUT=seconds; 0 = never
     std::string trace;  // ACP_TRACE=PREFIX; "" = off; writes PREFIX.RANK
     bool is_check_on =
@@ -58,8 +59,14 @@ struct Config {
     GatewayPlace gateway = GatewayPlace::automatic;           // ACP_GATEWAY: who carries commands
     std::uint64_t peer_timeout_ns = 10'000'000'000;           // ACP_PEER_TIMEOUT=seconds; 0 = never
     std::uint32_t socket_bytes = 8'388'608;  // ACP_SOCKET_BUFFER=64K..1G: wanted receive buffer
+    std::uint32_t rails = 1;                 // ACP_RAILS=1..4: networks that lead from node to node
     std::string fault;  // ACP_FAULT=list: faults to inject; base/fault_plan.hpp
 };
+
+// The number of colours: at least one for each rail.
+[[nodiscard]] inline std::uint32_t color_count(const Config& config) noexcept {
+    return std::max(config.colors, config.rails);
+}
 
 // One variable as `acpinfo -c` lists it.
 struct VariableState {

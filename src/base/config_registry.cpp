@@ -131,10 +131,11 @@ bool parse_channel_requests(std::string_view text, Config& config) {
     return true;
 }
 
-bool parse_colors(std::string_view text, Config& config) {
+template <std::uint32_t Config::*field>
+bool parse_color_count(std::string_view text, Config& config) {
     const std::optional<std::uint64_t> value = parse_unsigned(text);
     if (!value || *value < 1 || *value > colors_limit) return false;
-    config.colors = static_cast<std::uint32_t>(*value);
+    config.*field = static_cast<std::uint32_t>(*value);
     return true;
 }
 
@@ -244,7 +245,8 @@ const std::vector<Variable>& variables() {
         {"ACP_CHANNEL_DEPTH", "1..1000000", "sends or receives under way on one channel",
          parse_channel_requests,
          [](const Config& config) { return std::to_string(config.channel_requests); }},
-        {"ACP_COLORS", "1..4", "number of colours a registration can choose from", parse_colors,
+        {"ACP_COLORS", "1..4", "number of colours a registration can choose from",
+         parse_color_count<&Config::colors>,
          [](const Config& config) { return std::to_string(config.colors); }},
         {"ACP_HANG_TIMEOUT", "seconds, 0 never",
          "a wait this long makes acprun say what all ranks do",
@@ -283,6 +285,9 @@ const std::vector<Variable>& variables() {
          parse_duration<&Config::peer_timeout_ns>, show_duration<&Config::peer_timeout_ns>},
         {"ACP_SOCKET_BUFFER", "size 64K..1G", "receive buffer a gateway wishes for each socket",
          parse_socket_bytes, show_bytes<&Config::socket_bytes>},
+        {"ACP_RAILS", "1..4", "networks between nodes, chosen by colour (acprun's option wins)",
+         parse_color_count<&Config::rails>,
+         [](const Config& config) { return std::to_string(config.rails); }},
         {"ACP_FAULT", fault_plan_type, "faults to inject between nodes, for tests", parse_fault,
          [](const Config& config) { return config.fault; }, fault_plan_terms},
     };
@@ -311,10 +316,10 @@ const std::vector<LauncherVariable>& launcher_variables() {
 }
 
 bool is_of_job(std::string_view name) {
-    constexpr std::array<std::string_view, 12> names{
-        "ACP_STARTER_SIZE", "ACP_HEAP_SIZE",    "ACP_MAILBOX",       "ACP_INTRANODE",
-        "ACP_DATAGRAM",     "ACP_SECURITY",     "ACP_CONGESTION",    "ACP_CIPHER",
-        "ACP_GATEWAY",      "ACP_PEER_TIMEOUT", "ACP_SOCKET_BUFFER", "ACP_FAULT"};
+    constexpr std::array<std::string_view, 13> names{
+        "ACP_STARTER_SIZE",  "ACP_HEAP_SIZE",  "ACP_MAILBOX", "ACP_INTRANODE", "ACP_DATAGRAM",
+        "ACP_SECURITY",      "ACP_CONGESTION", "ACP_CIPHER",  "ACP_GATEWAY",   "ACP_PEER_TIMEOUT",
+        "ACP_SOCKET_BUFFER", "ACP_FAULT",      "ACP_RAILS"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

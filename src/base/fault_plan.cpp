@@ -74,9 +74,13 @@ bool parse_blackhole(std::string_view text, FaultPlan& plan) {
     return true;
 }
 
+bool parse_rail(std::string_view text, FaultPlan& plan) {
+    return parse_count(text, 0, fault_rail_max, plan.rail.emplace());
+}
+
 using Take = bool (*)(std::string_view text, FaultPlan& plan);
 
-constexpr std::array<std::pair<std::string_view, Take>, 8> words{
+constexpr std::array<std::pair<std::string_view, Take>, 9> words{
     {{"loss", [](std::string_view text, FaultPlan& plan) { return parse_share(text, plan.loss); }},
      {"dup",
       [](std::string_view text, FaultPlan& plan) { return parse_share(text, plan.duplicate); }},
@@ -91,6 +95,7 @@ constexpr std::array<std::pair<std::string_view, Take>, 8> words{
      {"delay",
       [](std::string_view text, FaultPlan& plan) { return parse_time(text, plan.delay_ns); }},
      {"seed", parse_seed},
+     {"rail", parse_rail},
      {"blackhole", parse_blackhole}}};
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace acp::base {
 inline constexpr std::uint32_t fault_reorder_max = 256;  // most datagrams that may overtake one
 inline constexpr std::uint32_t fault_burst_max = 10'000;
 inline constexpr std::size_t fault_blackholes_max = 8;
+inline constexpr std::uint32_t fault_rail_max = 3;
 
 struct FaultPlan {
     // A time in which no datagram leaves. Nanoseconds since the gateway's first datagram; end > begin.
@@ -31,6 +32,12 @@ struct FaultPlan {
     std::uint64_t delay_ns = 0;  // added to every datagram
     std::uint64_t seed = 1;      // the same seed gives the n-th datagram the same fate
     std::vector<Blackhole> blackholes;
+    std::optional<std::uint32_t> rail;  // the only rail with these faults; nullopt: all have them
+
+    // The faults of one rail.
+    [[nodiscard]] FaultPlan of_rail(std::uint32_t number) const {
+        return rail && *rail != number ? FaultPlan{} : *this;
+    }
 
     [[nodiscard]] bool is_harmless() const noexcept {
         return loss == 0 && duplicate == 0 && corrupt == 0 && reorder == 0 && delay_ns == 0 &&
@@ -40,7 +47,7 @@ struct FaultPlan {
 
 inline constexpr std::string_view fault_plan_terms =
     "a list of loss=, dup=, corrupt= (each 0..1), burst=, reorder=, delay=TIME, "
-    "blackhole=TIME..TIME, seed=; a TIME ends in ns, us, ms or s";
+    "blackhole=TIME..TIME, seed=, rail=0..3; a TIME ends in ns, us, ms or s";
 // A shorter form of the same, for a table.
 inline constexpr std::string_view fault_plan_type = "loss=P,dup=P,...";
 

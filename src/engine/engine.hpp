@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine of a gateway: transport, endpoint, router and placement wired together, with one round of work and
-// its deadline. Its owner brings the node's memory, hands it commands and hears of their ends: the gateway of a
+// The engine of a gateway: rails (each a transport and an endpoint), router and placement wired together, with one round of
+// work and its deadline. Its owner brings the node's memory, hands it commands and hears of their ends: the gateway of a
 // node (gateway/node_gateway.cpp) takes commands from rings, OwnGateway from its own process. Knows no ring and no
-// segment word. Reads the clock. One thread, but transport().wake() from any.
+// segment word. Reads the clock. One thread, but wake() from any.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@
 #include "router/router.hpp"
 
 #include "engine/node_map.hpp"
-#include "engine/peer_book.hpp"
+#include "engine/rail.hpp"
 #include "engine/settings.hpp"
 #include "placement/local_placement.hpp"
-#include "transport/transport.hpp"
 
 namespace acp::engine {
 
-class Engine final : private datagram::EndpointHandler {
+class Engine final : private RailOwner {
 public:
     // Opens sockets and makes everything else. Says aloud what weakens the job's safety.
     //   parts, completions  must outlive the engine
@@ -35,9 +34,7 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    base::Status set_peers(const std::vector<std::vector<Address>>& peers) {
-        return book_.fill(peers, nodes_);
-    }
+    base::Status set_peers(const std::vector<std::vector<Address>>& peers);
 
     // Takes what has arrived. true when something had.
     bool receive(Time now);
@@ -59,15 +56,33 @@ public:
 
     [[nodiscard]] placement::LocalPlacement& placement() noexcept { return placement_; }
 
-    [[nodiscard]] transport::Transport& transport() noexcept { return *transport_; }
+    [[nodiscard]] std::span<const std::unique_ptr<Rail>> rails() const noexcept { return rails_; }
 
-    [[nodiscard]] const datagram::Endpoint& endpoint() const noexcept { return *endpoint_; }
+    // Where it listens, ports filled in; of several rails an address each.
+    [[nodiscard]] std::span<const Address> addresses() const noexcept { return addresses_; }
+
+    // Sleeps until something arrives, wake(), or the time is over.   timeout_ns  < 0: no limit
+    void wait(std::int64_t timeout_ns) noexcept { (void)os::wait_readable(wait_fds_, timeout_ns); }
+
+    // As transport::Transport says.
+    [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
+
+    [[nodiscard]] int event_fd() const noexcept { return first_->transport().event_fd(); }
+
+    void drain() noexcept { first_->transport().drain(); }
+
+    void wake() noexcept { first_->transport().wake(); }
+
+    [[nodiscard]] bool is_closed_by_others() const noexcept;
+
+    // Datagrams whose frames were given to the router.
+    [[nodiscard]] std::uint64_t delivered() const noexcept;
 
     [[nodiscard]] const NodeMap& map() const noexcept { return map_; }
 
     // Nothing comes from this node any more: somebody else knows it is gone. Its commands end with the next work().
     void sever(NodeId node, datagram::SeverReason reason = datagram::SeverReason::told) {
-        endpoint_->sever(node, reason);
+        for (const auto& rail : rails_) rail->endpoint().sever(node, reason);
     }
 
     // Who is asked before a node is given up for its silence (EndpointHandler::may_be_waited_for). Nobody at first.
@@ -91,26 +106,26 @@ private:
     base::Status open_all(const GatewaySettings& settings);
     void say_what_weakens(const GatewaySettings& settings, const base::FaultPlan& faults) const;
 
-    void on_frames(NodeId from, datagram::Bytes frames) override;
-    void on_room(NodeId node) override;
-    void on_severed(NodeId node, datagram::SeverReason reason) override;
+    void note_peer(NodeId node) override;
+    void note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason reason) override;
 
-    bool may_be_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
+    bool is_waited_for(NodeId node) override { return may_wait_ && may_wait_(node); }
 
-    void take(Time now, const Address& from, std::span<std::byte> datagram);
-    void note_peer(NodeId node);
+    void sever_torn(Time now);
+    [[nodiscard]] bool is_quiet() const noexcept;
 
     const NodeId node_;
     const NodeId nodes_;
     const base::Security security_;
     NodeMap map_;
-    PeerBook book_;
     placement::LocalPlacement placement_;
     std::unique_ptr<router::Router> router_;
     std::unique_ptr<datagram::CipherSuite> suite_;
     crypto::SystemEntropy entropy_;
-    std::unique_ptr<transport::Transport> transport_;
-    std::unique_ptr<datagram::Endpoint> endpoint_;
+    std::vector<std::unique_ptr<Rail>> rails_;  // 1 .. router::rails_max
+    Rail* first_ = nullptr;                     // rail 0, whose event wakes the gateway
+    std::vector<Address> addresses_;
+    std::vector<int> wait_fds_;  // of that event, then of the sockets of all rails
 
     std::function<bool(NodeId)> may_wait_;
 
@@ -120,9 +135,9 @@ private:
     };
 
     std::vector<Severed> severed_;  // here, first ones; only for messages
+    std::vector<Severed> torn_;     // on one of several rails, and not yet on the others
     std::vector<NodeId> recent_;    // ring of the peers met last
     std::size_t recent_next_ = 0;
-    NodeId latest_ = ~0U;
 };
 
 }  // namespace acp::engine

@@ -30,10 +30,11 @@ struct GatewaySettings {
     std::vector<std::uint32_t> first_process;
     std::array<std::byte, 32> job_key{};  // wiped here when open() has derived from it
     // Where to listen: each address becomes a socket, port 0 is any free one. Families may be mixed.
+    // Where there are several rails (config.rails): the address on each.
     std::vector<Address> bind;  // 1 .. sockets_max
     // The user named the network (--net): security off is allowed there.
     bool is_interface_named = false;
-    base::Config config;  // security, faults, attach, peer timeout, socket buffer
+    base::Config config;  // security, faults, attach, peer timeout, socket buffer, rails
     // UDP payload to start with, and longest to probe for. 0: 1200, and 8972, or what the interfaces carry.
     std::uint32_t datagram_bytes = 0;
     std::uint32_t datagram_bytes_max = 0;

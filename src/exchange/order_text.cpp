@@ -23,7 +23,8 @@ using base::Status;
 
 namespace {
 
-constexpr std::size_t order_words_max = 4;
+constexpr std::size_t order_words_max = 5;
+constexpr std::uint64_t engine_number_max = 1U << 16U;
 
 std::uint64_t digest_of(std::span<const SentMessage> messages) noexcept {
     std::uint64_t digest = 1;
@@ -70,15 +71,19 @@ std::optional<double> time_of(std::string_view word) {
 
 std::optional<SentPiece> piece_of(std::span<const std::string_view> words,
                                   std::span<const SentMessage> messages) {
-    if (words.size() != 4 || words[0] != "piece") return std::nullopt;
+    const bool has_engine = words.size() == 5;
+    if ((words.size() != 4 && !has_engine) || words[0] != "piece") return std::nullopt;
     const auto message = base::parse_unsigned(words[1]);
     const auto offset = base::parse_unsigned(words[2]);
     const auto bytes = base::parse_unsigned(words[3]);
+    const auto engine = has_engine ? base::parse_unsigned(words[4]) : std::uint64_t{0};
+    if (!engine || *engine >= engine_number_max) return std::nullopt;
     if (!message || !offset || !bytes || *message >= messages.size() || *bytes == 0)
         return std::nullopt;
     const std::uint64_t all = messages[*message].bytes;
     if (*offset >= all || *bytes > all - *offset) return std::nullopt;
-    return SentPiece{static_cast<std::uint32_t>(*message), *offset, *bytes};
+    return SentPiece{static_cast<std::uint32_t>(*message), *offset, *bytes,
+                     static_cast<std::uint32_t>(*engine)};
 }
 
 // Whether the pieces are all messages, each byte once.
@@ -107,10 +112,11 @@ std::string text_of(const SendOrder& order, const OrderOwner& owner) {
     std::snprintf(line, sizeof line, "predicted %.17g %.17g\n", order.predicted_us, order.bound_us);
     text += line;
     for (const SentPiece& piece : order.pieces) {
-        std::snprintf(line, sizeof line, "piece %u %llu %llu\n", piece.message,
+        std::snprintf(line, sizeof line, "piece %u %llu %llu", piece.message,
                       static_cast<unsigned long long>(piece.offset_bytes),
                       static_cast<unsigned long long>(piece.bytes));
         text += line;
+        text += piece.engine == 0 ? "\n" : " " + std::to_string(piece.engine) + "\n";
     }
     return text + "end\n";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Merging the queues of engines into one. Any thread.
+// Merging the queues of engines into one order. Any thread.
 #include "exchange/send_order.hpp"
 
 #include <algorithm>
@@ -17,27 +17,29 @@ using base::Status;
 namespace {
 
 // The pieces of all engines, each after those of other engines that have fewer bytes before them.
-std::vector<PlannedCommand> merged(const ExchangePlan& plan) {
+std::vector<SentPiece> merged(const ExchangePlan& plan) {
     struct Waiting {
         std::uint64_t bytes_before = 0;
-        PlannedCommand command;
+        SentPiece piece;
     };
 
     std::vector<Waiting> all;
-    for (const auto& queue : plan.engines) {
+    for (std::size_t engine = 0; engine < plan.engines.size(); ++engine) {
         std::uint64_t before = 0;
-        for (const PlannedCommand& command : queue) {
-            all.push_back({before, command});
+        for (const PlannedCommand& command : plan.engines[engine]) {
+            all.push_back({before,
+                           {command.message, command.offset_bytes, command.bytes,
+                            static_cast<std::uint32_t>(engine)}});
             before += command.bytes;
         }
     }
     std::stable_sort(all.begin(), all.end(), [](const Waiting& first, const Waiting& second) {
         return first.bytes_before < second.bytes_before;
     });
-    std::vector<PlannedCommand> commands;
-    commands.reserve(all.size());
-    for (const Waiting& one : all) commands.push_back(one.command);
-    return commands;
+    std::vector<SentPiece> pieces;
+    pieces.reserve(all.size());
+    for (const Waiting& one : all) pieces.push_back(one.piece);
+    return pieces;
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ SendOrder longest_first(std::span<const SentMessage> messages) {
     SendOrder made;
     for (const std::uint32_t message : order) {
         if (messages[message].bytes != 0)
-            made.pieces.push_back({message, 0, messages[message].bytes});
+            made.pieces.push_back({message, 0, messages[message].bytes, 0});
     }
     return made;
 }
@@ -77,7 +79,7 @@ Result<SendOrder> planned_order(const NetworkModel& torus,
         for (std::size_t d = 0; d < torus.torus.size(); ++d)
             message.offset[d] = steps_between(here[d], there[d], torus.torus[d]);
         if (messages[i].to == own) {
-            made.pieces.push_back({i, 0, messages[i].bytes});
+            made.pieces.push_back({i, 0, messages[i].bytes, 0});
         } else {
             planned.push_back(message);
             numbers.push_back(i);
@@ -89,8 +91,10 @@ Result<SendOrder> planned_order(const NetworkModel& torus,
     ExchangePlanner planner;
     planner.plan(problem.value(), PlanEffort::standard);
     const ExchangePlan plan = planner.made();
-    for (const PlannedCommand& command : merged(plan))
-        made.pieces.push_back({numbers[command.message], command.offset_bytes, command.bytes});
+    for (const SentPiece& piece : merged(plan)) {
+        made.pieces.push_back(piece);
+        made.pieces.back().message = numbers[piece.message];
+    }
     made.predicted_us = plan.predicted_us;
     made.bound_us = plan.bounds.most_us();
     return made;

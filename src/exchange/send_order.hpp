@@ -24,6 +24,7 @@ struct SentPiece {
     std::uint32_t message = 0;  // its index
     std::uint64_t offset_bytes = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t engine = 0;  // of the node, by which it is sent
 
     friend bool operator==(const SentPiece&, const SentPiece&) = default;
 };

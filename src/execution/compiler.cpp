@@ -417,8 +417,10 @@ void Compiler::finish_parcels() {
             parcel.memory[parity] = shared_pointer(space, space.process(), parcel.from[parity]);
             parcel.arrived[parity] =
                 line.arrived + laid.word * sizeof(ByParity<RoundWord>) + parity * sizeof(RoundWord);
-            parcel.to[parity] = line.landing + parity * in_lines(receiver.landing_bytes) +
-                                message.landing_offset + laid.offset;
+            const GlobalAddress to = line.landing + parity * in_lines(receiver.landing_bytes) +
+                                     message.landing_offset + laid.offset;
+            // An engine of the plan is a rail, which the colour chooses.
+            parcel.to[parity] = space.layout().colored(to, laid.engine % memory::colors_max);
         }
         routes_.parcels.push_back(parcel);
     }

@@ -108,8 +108,9 @@ private:
             const LaidMessage& message = layout_.messages[piece.message];
             if (message.is_near) continue;
             const std::uint32_t receiver = receiver_of_[piece.message];
-            LaidParcel parcel{receiver, layout_.receivers[receiver].parcels, piece.message,
-                              piece.offset_bytes, piece.bytes};
+            LaidParcel parcel{receiver,      layout_.receivers[receiver].parcels,
+                              piece.message, piece.offset_bytes,
+                              piece.bytes,   piece.engine};
             if (is_short(message)) {
                 std::size_t& next = gone[receiver];
                 if (next == open_[receiver].size() ||

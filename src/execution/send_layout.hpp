@@ -47,6 +47,7 @@ struct LaidParcel {
     std::uint32_t message = 0;   // the first one in it, and where in that it begins
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+    std::uint32_t engine = 0;  // of the plan
 };
 
 struct SendLayout {

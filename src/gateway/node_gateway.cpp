@@ -73,19 +73,19 @@ public:
         stats_.emplace(std::move(stats).value());
         duties_.emplace(segment_, *core_, settings.config.peer_timeout_ns,
                         [this](std::uint32_t slot) { rings_.forget(slot); });
-        duties_->open(core_->transport().event_fd());
+        duties_->open(core_->event_fd());
         return {};
     }
 
     [[nodiscard]] std::span<const Address> addresses() const noexcept override {
-        return core_->transport().addresses();
+        return core_->addresses();
     }
 
     base::Status set_peers(std::vector<std::vector<Address>> peers) override {
         return core_->set_peers(peers);
     }
 
-    [[nodiscard]] int event_fd() const noexcept override { return core_->transport().event_fd(); }
+    [[nodiscard]] int event_fd() const noexcept override { return core_->event_fd(); }
 
     bool poll(Time now) override {
         now_ = now;
@@ -112,10 +112,9 @@ public:
         if (!has_work && until > now) {
             ++own_.sleeps;
             perch_.note_sleep();
-            core_->transport().wait(
-                until == datagram::never ? -1 : static_cast<std::int64_t>(until - now));
+            core_->wait(until == datagram::never ? -1 : static_cast<std::int64_t>(until - now));
         }
-        core_->transport().drain();
+        core_->drain();
         duties_->end_sleep();
     }
 
@@ -142,7 +141,7 @@ public:
         duties_->close();
     }
 
-    void wake() noexcept override { core_->transport().wake(); }
+    void wake() noexcept override { core_->wake(); }
 
     // What died is read from the segment, where node::mark_dead has put it.
     void on_local_death(std::uint32_t /*slot*/, std::uint32_t /*wait_status*/) noexcept override {

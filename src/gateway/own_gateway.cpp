@@ -77,7 +77,7 @@ public:
     }
 
     [[nodiscard]] std::span<const Address> addresses() const noexcept override {
-        return core_->transport().addresses();
+        return core_->addresses();
     }
 
     base::Status set_peers(std::vector<std::vector<Address>> peers) override {
@@ -126,7 +126,7 @@ public:
         const Time now = now_ = os::now_ns();
         ++own_.turns;
         DueWhenThrown due_when_thrown(deadline_);
-        const std::uint64_t delivered = core_->endpoint().counters().delivered;
+        const std::uint64_t delivered = core_->delivered();
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
         const bool has_lost = look_for_losses(now) || look_at_socket();
@@ -138,8 +138,8 @@ public:
             return due_when_thrown.finish(false);
         }
         // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
-        const bool has_content = core_->work(now) || !ended_.empty() ||
-                                 core_->endpoint().counters().delivered != delivered;
+        const bool has_content =
+            core_->work(now) || !ended_.empty() || core_->delivered() != delivered;
         release_met();
         has_moved = has_moved || has_content;
         hand_out(ended);
@@ -164,7 +164,7 @@ public:
         return {.is_polled_here = true,
                 .is_peer_served = true,
                 .look_cost = node::LookCost::dear,
-                .wait_fds = core_->transport().wait_fds()};
+                .wait_fds = core_->wait_fds()};
     }
 
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept override {
@@ -176,7 +176,7 @@ public:
 
     void publish_stats() noexcept override {
         stats_->ask();
-        core_->transport().wake();
+        core_->wake();
     }
 
     // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine. Not
@@ -264,7 +264,7 @@ private:
 
     void note_idle_poll() {
         if (++idle_polls_ < idle_polls_per_drain) return;
-        core_->transport().drain();
+        core_->drain();
         idle_polls_ = 0;
     }
 
@@ -290,7 +290,7 @@ private:
 
     // A program that closes all descriptors closes the socket too. Nobody else is to blame then, and no time tells more.
     bool look_at_socket() {
-        if (is_socket_lost_ || !core_->transport().is_closed_by_others()) [[likely]] {
+        if (is_socket_lost_ || !core_->is_closed_by_others()) [[likely]] {
             return false;
         }
         is_socket_lost_ = true;

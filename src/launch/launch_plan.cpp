@@ -93,8 +93,8 @@ Taken take(LaunchPlan& plan, std::string_view name, std::string_view value) {
     if (name == "tags") return take_flag(plan.has_tags, value);
     if (name == "bound") return take_flag(plan.is_bound_to_cores, value);
     if (name == "continue") return take_flag(plan.is_continue_on_failure, value);
-    if (name == "address") {
-        plan.address = value;
+    if (name == "addresses") {
+        plan.addresses = value;
     } else if (name == "networks") {
         plan.networks = value;
     } else if (name == "directory") {
@@ -172,7 +172,7 @@ std::string to_bytes(const LaunchPlan& plan) {
     append(bytes, "job", std::to_string(plan.job_id));
     append(bytes, "heap", std::to_string(plan.heap_bytes));
     append(bytes, "cipher", std::to_string(plan.cipher));
-    append(bytes, "address", plan.address);
+    append(bytes, "addresses", plan.addresses);
     append(bytes, "networks", plan.networks);
     append(bytes, "netns", flag(plan.is_netns));
     append(bytes, "directory", plan.directory);

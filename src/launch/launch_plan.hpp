@@ -13,7 +13,7 @@
 
 namespace acp::launch {
 
-inline constexpr std::uint32_t launch_plan_version = 4;   // launcher and agent must agree
+inline constexpr std::uint32_t launch_plan_version = 5;   // launcher and agent must agree
 inline constexpr std::size_t launch_programs_max = 1024;  // most programs of a job
 
 // A program, and the number of ranks that run it: those after the ranks of the program before it.
@@ -33,8 +33,8 @@ struct LaunchPlan {
     std::uint64_t job_id = 0;      // random, the same on all nodes
     std::uint64_t heap_bytes = 0;  // of each rank's heap at most, the same on all nodes
     std::uint32_t cipher = 0;      // between nodes, the same on all: a crypto::CipherWish, resolved
-    // address of this node's gateway; "" = those of the machine's interfaces
-    std::string address;
+    // addresses of this node's gateway, one per rail, a blank between; "" = those of the machine's interfaces
+    std::string addresses;
     std::string networks;                 // chooses the interfaces, in the form of NetworkChoice
     std::string directory;                // working directory of the ranks; "" = that of the agent
     std::vector<LaunchProgram> programs;  // programs of the job, in the order of the ranks

@@ -40,6 +40,19 @@ std::string addresses_text(std::span<const os::SocketAddress> addresses) {
     return text;
 }
 
+Result<std::vector<os::SocketAddress>> ips_from(std::string_view words) {
+    std::vector<os::SocketAddress> ips;
+    for (;;) {
+        const std::size_t blank = words.find(' ');
+        const std::string_view word = words.substr(0, blank);
+        const auto ip = os::parse_ip(word);
+        if (!ip) return Status(Code::argument, "\"" + std::string(word) + "\" is no address");
+        ips.push_back(*ip);
+        if (blank == std::string_view::npos) return ips;
+        words.remove_prefix(blank + 1);
+    }
+}
+
 std::vector<os::SocketAddress> addresses_from(std::string_view words) {
     std::vector<os::SocketAddress> addresses;
     for (;;) {

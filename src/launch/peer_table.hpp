@@ -20,6 +20,9 @@ inline constexpr std::size_t node_addresses_max = 8;  // most addresses of one n
 // "127.0.1.1:4711 [fe80::1]:4711"
 [[nodiscard]] std::string addresses_text(std::span<const os::SocketAddress> addresses);
 
+// "127.0.1.1 127.1.1.1": IP addresses between single blanks, at least one. Errors: argument.
+base::Result<std::vector<os::SocketAddress>> ips_from(std::string_view words);
+
 // 1 to node_addresses_max addresses between single blanks; empty when the text is anything else.
 [[nodiscard]] std::vector<os::SocketAddress> addresses_from(std::string_view words);
 

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string>
 #include <sys/socket.h>
+#include <vector>
 
 #include "os/netlink.hpp"
 #include "os/system_error.hpp"
@@ -19,7 +20,6 @@ namespace acp::os {
 
 namespace {
 
-constexpr const char* bridge = "acp-bridge";
 constexpr int loopback_index = 1;  // the first device of every network namespace
 
 Status status_of(int error, const std::string& what) {
@@ -56,17 +56,29 @@ Status start_device(NetlinkSocket& socket, int index, const std::string& name) {
     return status_of(socket.ask(request), "starting " + name);
 }
 
-Status make_bridge(NetlinkSocket& socket) {
+std::string bridge_name(std::size_t number) {
+    return "acp-bridge" + std::to_string(number);
+}
+
+std::string interface_name(std::size_t bridge) {
+    return "acp" + std::to_string(bridge);
+}
+
+Status make_bridge(NetlinkSocket& socket, const std::string& name) {
     NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
-    request.add_text(IFLA_IFNAME, bridge);
+    request.add_text(IFLA_IFNAME, name);
     const std::size_t information = request.open(IFLA_LINKINFO);
     request.add_text(IFLA_INFO_KIND, "bridge");
     request.close(information);
     return status_of(socket.ask(request), "making a bridge");
 }
 
-// Makes a pair of devices: one end on the bridge, in the socket's network, the other in the network of a descriptor.
-Status make_pair(NetlinkSocket& socket, const std::string& name, int bridge_index, int network) {
+// Makes a pair of devices: one end on a bridge, in the socket's network, the other in the network of a descriptor.
+Status make_pair(NetlinkSocket& socket,
+                 const std::string& name,
+                 int bridge_index,
+                 const std::string& inner_name,
+                 int network) {
     NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
     request.add_text(IFLA_IFNAME, name);
     request.add_value(IFLA_MASTER, bridge_index);
@@ -76,7 +88,7 @@ Status make_pair(NetlinkSocket& socket, const std::string& name, int bridge_inde
     const std::size_t peer = request.open(VETH_INFO_PEER);
     const ifinfomsg peer_head = link(0, false);
     request.append(std::as_bytes(std::span(&peer_head, 1)));
-    request.add_text(IFLA_IFNAME, private_interface);
+    request.add_text(IFLA_IFNAME, inner_name);
     request.add_value(IFLA_NET_NS_FD, network);
     request.close(peer);
     request.close(data);
@@ -100,49 +112,57 @@ Status set_address(NetlinkSocket& socket,
 }
 
 // The index of a device in the current network.
-base::Result<int> index_of(const char* name) {
-    const unsigned index = if_nametoindex(name);
+base::Result<int> index_of(const std::string& name) {
+    const unsigned index = if_nametoindex(name.c_str());
     if (index == 0) return system_failure("if_nametoindex", errno, name);
     return static_cast<int>(index);
 }
 
 }  // namespace
 
-Status make_private_network() {
+Status make_private_network(std::uint32_t bridges) {
     if (auto status = leave_network(); !status.is_ok()) return status;
     auto socket = NetlinkSocket::open();
     if (!socket.is_ok()) return std::move(socket).failure();
     if (auto status = start_device(socket.value(), loopback_index, "lo"); !status.is_ok())
         return status;
-    return make_bridge(socket.value());
+    for (std::uint32_t number = 0; number < bridges; ++number) {
+        if (auto status = make_bridge(socket.value(), bridge_name(number)); !status.is_ok())
+            return status;
+    }
+    return {};
 }
 
 Status join_private_network(std::uint32_t number,
-                            const SocketAddress& address,
+                            std::span<const SocketAddress> addresses,
                             std::uint32_t prefix_bits) {
     auto outer = NetlinkSocket::open();
     if (!outer.is_ok()) return std::move(outer).failure();
-    auto bridge_index = index_of(bridge);
-    if (!bridge_index.is_ok()) return std::move(bridge_index).failure();
+    std::vector<int> bridges;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        auto index = index_of(bridge_name(i));
+        if (!index.is_ok()) return std::move(index).failure();
+        bridges.push_back(index.value());
+    }
     if (auto status = leave_network(); !status.is_ok()) return status;
     const FileDescriptor network(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!network.is_open()) return system_failure("open", errno, "/proc/thread-self/ns/net");
     auto inner = NetlinkSocket::open();
     if (!inner.is_ok()) return std::move(inner).failure();
-    const std::string name = "node" + std::to_string(number);
-    if (auto status = make_pair(outer.value(), name, bridge_index.value(), network.get());
-        !status.is_ok()) {
-        return status;
-    }
-    auto index = index_of(private_interface);
-    if (!index.is_ok()) return std::move(index).failure();
-    if (auto status = set_address(inner.value(), index.value(), address, prefix_bits);
-        !status.is_ok()) {
-        return status;
-    }
     if (auto status = start_device(inner.value(), loopback_index, "lo"); !status.is_ok())
         return status;
-    return start_device(inner.value(), index.value(), private_interface);
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const std::string name = "node" + std::to_string(number) + "-" + std::to_string(i);
+        auto status = make_pair(outer.value(), name, bridges[i], interface_name(i), network.get());
+        if (!status.is_ok()) return status;
+        auto index = index_of(interface_name(i));
+        if (!index.is_ok()) return std::move(index).failure();
+        status = set_address(inner.value(), index.value(), addresses[i], prefix_bits);
+        if (!status.is_ok()) return status;
+        status = start_device(inner.value(), index.value(), interface_name(i));
+        if (!status.is_ok()) return status;
+    }
+    return {};
 }
 
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps flows of work by initiator and node, and lists of parked work by process.
+// Keeps flows of work by initiator and lane, and lists of parked work by process.
 #include "router/backlog.hpp"
 
 #include "base/assert.hpp"
@@ -29,18 +29,18 @@ Backlog::Backlog(Nodes& nodes,
 
 void Backlog::enqueue(std::uint32_t index, bool is_first) {
     OperationRecord& operation = operations_[index];
-    RouterPeer& to = nodes_.peer(operation.node);
+    RouterPeer& to = nodes_.lane(operation.lane);
     if (to.is_severed) {
         abandon(index);
         return;
     }
-    std::uint32_t found = flow_index_.find(operation.initiator, 2ULL * to.node);
+    std::uint32_t found = flow_index_.find(operation.initiator, 2ULL * to.lane);
     if (found == no_index) {
         found = flows_.take();
         ACP_ASSERT(found != no_index);  // there are never more flows than operations
         Flow& flow = flows_[found];
         // Index assumes even tokens.
-        flow.token = 2ULL * to.node;
+        flow.token = 2ULL * to.lane;
         flow.initiator = operation.initiator;
         flow.work = Queue{};
         flow_index_.insert(found);
@@ -66,7 +66,7 @@ void Backlog::abandon(std::uint32_t index) {
     if (!operation.is_cancelled && operation.work == Work::request) {
         ends_.fail(
             operation.initiator, operation.token,
-            {Code::peer, BlamedAddress::source, nodes_.named(nodes_.peer(operation.node).first)});
+            {Code::peer, BlamedAddress::source, nodes_.named(nodes_.lane(operation.lane).first)});
     } else if (!operation.is_cancelled && operation.work != Work::invoke) {
         ends_.fail(
             operation.initiator, operation.token,

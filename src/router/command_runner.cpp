@@ -99,7 +99,7 @@ StepOutcome CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) 
         return StepOutcome::done;
     }
     operation.work = Work::value;
-    operation.node = to.node;
+    operation.lane = nodes_.lane_to(to, operation.target, operation.source).lane;
     operation.operand = old;
     backlog_.enqueue(index);
     return StepOutcome::parked;

@@ -29,13 +29,15 @@ public:
     [[nodiscard]] bool begin(const Task& task) {
         const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
         if (!task.command.is_copy() || nodes_.is_mine(target)) return runner_.begin(task);
-        return pieces_.begin(task, nodes_.peer_of(target));
+        return pieces_.begin(
+            task, nodes_.lane_to(nodes_.peer_of(target), task.command.target, task.command.source));
     }
 
     // As PieceSender says.
     [[nodiscard]] bool send_after(const Outstanding& record) {
+        const auto target = static_cast<std::uint32_t>(nodes_.where(record.target));
         return pieces_.send_after(
-            record, nodes_.peer_of(static_cast<std::uint32_t>(nodes_.where(record.target))));
+            record, nodes_.lane_to(nodes_.peer_of(target), record.target, record.source));
     }
 
     // Sends the old value of an atomic to the target's node again. Returns false if there is no free record.

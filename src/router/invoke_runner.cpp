@@ -52,7 +52,7 @@ Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes 
     operation.initiator = frame.initiator;
     operation.target = frame.process;
     operation.source = frame.operation;
-    operation.node = from.node;
+    operation.lane = from.lane;
     backlog_.enqueue(index);
     return Fault::none;
 }

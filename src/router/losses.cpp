@@ -7,7 +7,7 @@ namespace acp::router {
 using base::Code;
 
 void Losses::sever(NodeId node, datagram::SeverReason reason) {
-    in_.nodes.endpoint().sever(node, reason);  // this may call on_severed() at once
+    in_.nodes.sever(node, reason);  // this may call on_severed() at once
     on_severed(node, true);
 }
 
@@ -27,8 +27,10 @@ void Losses::on_severed(NodeId node, bool is_news) {
     ++in_.activity.counters().news;
     in_.watch_list.forget(gone);
     in_.own.end_all_of(gone);
-    in_.outbox.drop_waiting(gone);
-    in_.backlog.abandon_all(gone);
+    in_.nodes.for_lanes_of(node, [this](RouterPeer& lane) {
+        in_.outbox.drop_waiting(lane);
+        in_.backlog.abandon_all(lane);
+    });
     in_.operations.cancel_of(gone);
     in_.placer.end_copies_of(gone);
     in_.completions.on_node_dead(node);

@@ -4,29 +4,48 @@
 
 #include <algorithm>
 
+#include "base/assert.hpp"
+
 namespace acp::router {
 
 Nodes::Nodes(const RouterSettings& settings, const memory::GaLayout& layout, const Map& map)
     : layout_(layout),
       map_(map),
       self_(settings.node),
+      nodes_(settings.nodes),
+      rails_(settings.rails),
       procs_(settings.procs),
       first_process_(map.first_process(settings.node)),
       local_count_(map.first_process(settings.node + 1) - first_process_),
-      peer_at_(settings.nodes, nullptr) {
-    peers_.reserve(settings.nodes);
+      peer_at_(std::size_t{settings.nodes} * settings.rails, nullptr) {
+    peers_.reserve(peer_at_.size());
     dead_.reserve(settings.procs);
     to_sever_.reserve(settings.nodes);
 }
 
-RouterPeer& Nodes::make_peer(NodeId node) {
+void Nodes::bind(std::span<datagram::Endpoint* const> endpoints) noexcept {
+    ACP_ASSERT(endpoints.size() == rails_);
+    std::copy(endpoints.begin(), endpoints.end(), endpoints_.begin());
+}
+
+RouterPeer& Nodes::make_peer(std::uint32_t number) {
+    const NodeId node = number % nodes_;
     RouterPeer& made = peers_.emplace_back();
     made.node = node;
+    made.lane = number;
+    made.endpoint = endpoints_[number / nodes_];
     made.first = map_.first_process(node);
     made.count = map_.first_process(node + 1) - made.first;
-    if (node != self_) made.frame_bytes = endpoint_->frame_bytes_max(node);
-    peer_at_[node] = &made;
+    if (node != self_) made.frame_bytes = made.endpoint->frame_bytes_max(node);
+    made.is_severed = number >= nodes_ && peer(node).is_severed;
+    peer_at_[number] = &made;
     return made;
+}
+
+void Nodes::sever(NodeId node, datagram::SeverReason reason) {
+    for (datagram::Endpoint* endpoint : std::span(endpoints_).first(rails_)) {
+        endpoint->sever(node, reason);
+    }
 }
 
 RouterPeer& Nodes::find_peer(std::uint32_t process) {
@@ -48,8 +67,10 @@ bool Nodes::note_dead(std::uint32_t process) {
 bool Nodes::note_severed(NodeId node) {
     RouterPeer& gone = peer(node);
     if (gone.is_severed) return false;
-    gone.is_severed = true;
-    gone.is_blocked = false;
+    for_lanes_of(node, [](RouterPeer& lane) {
+        lane.is_severed = true;
+        lane.is_blocked = false;
+    });
     is_any_lost_ = true;
     return true;
 }

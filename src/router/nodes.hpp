@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where everything is: the process that an address belongs to, the node of a process, a record of each node that was met, and
-// who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the endpoint,
+// Where everything is: the process that an address belongs to, the node of a process, a record of each node that was met on
+// each rail, and who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the endpoint,
 // but neither commands nor frames. One thread.
 // Tests: tests/unit/router/nodes_test.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,16 +22,20 @@ public:
     Nodes(const RouterSettings& settings, const memory::GaLayout& layout, const Map& map);
 
     // Must be called before anything else.
-    //   endpoint  must outlive this
-    void bind(datagram::Endpoint& endpoint) noexcept { endpoint_ = &endpoint; }
+    //   endpoints  one per rail; must outlive this
+    void bind(std::span<datagram::Endpoint* const> endpoints) noexcept;
 
-    [[nodiscard]] datagram::Endpoint& endpoint() noexcept { return *endpoint_; }
+    // The endpoint of rail 0, which watches nodes.
+    [[nodiscard]] datagram::Endpoint& endpoint() noexcept { return *endpoints_.front(); }
+
+    // Severs a node on all rails.
+    void sever(NodeId node, datagram::SeverReason reason);
 
     [[nodiscard]] NodeId self() const noexcept { return self_; }
 
-    [[nodiscard]] std::uint32_t nodes() const noexcept {
-        return static_cast<std::uint32_t>(peer_at_.size());
-    }
+    [[nodiscard]] std::uint32_t nodes() const noexcept { return nodes_; }
+
+    [[nodiscard]] std::uint32_t rails() const noexcept { return rails_; }
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return procs_; }
 
@@ -56,10 +61,27 @@ public:
         return process < procs_ ? static_cast<std::uint32_t>(process) : 0;
     }
 
-    // The record of a node, which is made on first use and never moves.
-    [[nodiscard]] RouterPeer& peer(NodeId node) {
-        RouterPeer* const known = peer_at_[node];
-        return known != nullptr ? *known : make_peer(node);
+    // The record of a lane, which is made on first use and never moves.
+    //   number  rail * nodes() + node
+    [[nodiscard]] RouterPeer& lane(std::uint32_t number) {
+        RouterPeer* const known = peer_at_[number];
+        return known != nullptr ? *known : make_peer(number);
+    }
+
+    // The record of a node: its lane of rail 0.
+    [[nodiscard]] RouterPeer& peer(NodeId node) { return lane(node); }
+
+    // The lane by which the frames of a command go to a node: that of the rail of its target's colour, or of its source's where
+    // the target has colour 0. An invoke, which has no addresses, goes by rail 0: colours are the upper bits of an address.
+    [[nodiscard]] RouterPeer& lane_to(RouterPeer& node,
+                                      GlobalAddress target,
+                                      GlobalAddress source) {
+        return rails_ == 1 ? node : lane(rail_of(target, source) * nodes_ + node.node);
+    }
+
+    [[nodiscard]] std::uint32_t rail_of(GlobalAddress target, GlobalAddress source) const noexcept {
+        const std::uint32_t color = layout_.color(target);
+        return (color != 0 ? color : layout_.color(source)) % rails_;
     }
 
     // The record of a process's node.
@@ -71,6 +93,14 @@ public:
 
     // All records made so far, in the order in which they were made.
     [[nodiscard]] std::span<RouterPeer> met() noexcept { return peers_; }
+
+    // Calls visit(lane) for each lane of a node that was made.
+    template <typename Visit>
+    void for_lanes_of(NodeId node, Visit visit) {
+        for (std::size_t number = node; number < peer_at_.size(); number += nodes_) {
+            if (peer_at_[number] != nullptr) visit(*peer_at_[number]);
+        }
+    }
 
     // Whether any node is severed or any process dead. While this is false the checks below can be skipped.
     [[nodiscard]] bool is_any_lost() const noexcept { return is_any_lost_; }
@@ -98,17 +128,19 @@ public:
     NodeId take_to_sever() noexcept;
 
 private:
-    RouterPeer& make_peer(NodeId node);
+    RouterPeer& make_peer(std::uint32_t number);
     RouterPeer& find_peer(std::uint32_t process);
 
     const memory::GaLayout& layout_;
     const Map& map_;
-    datagram::Endpoint* endpoint_ = nullptr;
+    std::array<datagram::Endpoint*, rails_max> endpoints_{};
     NodeId self_;
+    std::uint32_t nodes_;
+    std::uint32_t rails_;
     std::uint32_t procs_;
     std::uint32_t first_process_;
     std::uint32_t local_count_;
-    std::vector<RouterPeer*> peer_at_;  // one per node; nullptr: never met
+    std::vector<RouterPeer*> peer_at_;  // one per lane; nullptr: never met
     std::vector<RouterPeer> peers_;     // capacity for all, so that records never move
     RouterPeer* last_peer_ = nullptr;   // the last result of peer_of(), often the next one too
     std::vector<std::uint32_t> dead_;   // processes, sorted; capacity for all

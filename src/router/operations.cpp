@@ -41,7 +41,7 @@ std::uint32_t Operations::take(Share share, Work work) noexcept {
     return index;
 }
 
-std::uint32_t Operations::take_task(const Task& task, Work work, NodeId node) noexcept {
+std::uint32_t Operations::take_task(const Task& task, Work work, std::uint32_t lane) noexcept {
     const std::uint32_t index = take(task.share, work);
     if (index == no_index) return no_index;
     OperationRecord& operation = operations_[index];
@@ -56,7 +56,7 @@ std::uint32_t Operations::take_task(const Task& task, Work work, NodeId node) no
     operation.expected = task.command.expected;
     operation.operation = static_cast<std::uint8_t>(task.command.operation);
     operation.width = task.command.width;
-    operation.node = node;
+    operation.lane = lane;
     return index;
 }
 

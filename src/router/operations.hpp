@@ -30,8 +30,8 @@ public:
     [[nodiscard]] std::uint32_t take(Share share, Work work) noexcept;
 
     // Takes a record for a command.
-    //   node  for which it will wait
-    [[nodiscard]] std::uint32_t take_task(const Task& task, Work work, NodeId node) noexcept;
+    //   lane  on which it will wait
+    [[nodiscard]] std::uint32_t take_task(const Task& task, Work work, std::uint32_t lane) noexcept;
 
     // Takes a record for a staged piece, with a buffer to read it into.
     [[nodiscard]] std::uint32_t take_staged() noexcept;

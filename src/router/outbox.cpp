@@ -12,7 +12,7 @@ Outbox::Outbox(Nodes& nodes, Activity& activity, std::uint32_t notes_max)
 std::byte* Outbox::reserve(RouterPeer& to, std::uint64_t bytes) noexcept {
     std::byte* room = nullptr;
     try {
-        room = endpoint_->reserve(to.node, static_cast<std::uint32_t>(bytes));
+        room = to.endpoint->reserve(to.node, static_cast<std::uint32_t>(bytes));
         to.refused_at = datagram::never;
     } catch (const std::bad_alloc&) {
         note_no_memory(to);
@@ -24,7 +24,7 @@ std::byte* Outbox::reserve(RouterPeer& to, std::uint64_t bytes) noexcept {
 std::span<std::byte> Outbox::reserve_rest(RouterPeer& to, std::uint64_t bytes_min) noexcept {
     std::span<std::byte> room;
     try {
-        room = endpoint_->reserve_rest(to.node, static_cast<std::uint32_t>(bytes_min));
+        room = to.endpoint->reserve_rest(to.node, static_cast<std::uint32_t>(bytes_min));
         to.refused_at = datagram::never;
     } catch (const std::bad_alloc&) {
         note_no_memory(to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is sent to other nodes: room for a frame in the datagram being filled, short frames that wait for room, and the queue of
-// nodes to which something can be sent now. Knows the endpoint and frames, but no command: the work that waits in a node's
+// lanes by which something can be sent now. Knows the endpoints and frames, but no command: the work that waits in a lane's
 // flows belongs to backlog.hpp; this class only sees whether there is any. One thread.
 // Tests: tests/unit/router/outbox_test.cpp.
 #pragma once
@@ -19,10 +19,6 @@ public:
     // Throws std::bad_alloc; later calls allocate nothing.
     Outbox(Nodes& nodes, Activity& activity, std::uint32_t notes_max);
 
-    // Must be called before anything else.
-    //   endpoint  must outlive this
-    void bind(datagram::Endpoint& endpoint) noexcept { endpoint_ = &endpoint; }
-
     // Returns room for a frame of this length, which must be filled before anything else is reserved. Returns nullptr if there
     // is none until the endpoint calls on_room(), or if there is no memory for its record of the node; in that case on_room()
     // is not called, and the scan tries again (scanner.hpp).
@@ -34,19 +30,19 @@ public:
 
     // Commits the first `bytes` of what was reserved last: one frame or several.
     void commit(RouterPeer& to, std::uint64_t bytes) {
-        endpoint_->commit(to.node, static_cast<std::uint32_t>(bytes));
+        to.endpoint->commit(to.node, static_cast<std::uint32_t>(bytes));
         activity_.note_move();
     }
 
     // The same, followed by `tail`, which is read when the datagram is sealed, and again if it is retransmitted.
     void commit_with_tail(RouterPeer& to, std::uint64_t bytes, Bytes tail) {
-        endpoint_->commit_with_tail(to.node, static_cast<std::uint32_t>(bytes), tail);
+        to.endpoint->commit_with_tail(to.node, static_cast<std::uint32_t>(bytes), tail);
         activity_.note_move();
     }
 
     // Asks the endpoint for the longest frame again, which changes with the path; returns it.
     std::uint32_t update_frame_bytes(RouterPeer& to) const noexcept {
-        to.frame_bytes = endpoint_->frame_bytes_max(to.node);
+        to.frame_bytes = to.endpoint->frame_bytes_max(to.node);
         return to.frame_bytes;
     }
 
@@ -89,7 +85,6 @@ private:
 
     Nodes& nodes_;
     Activity& activity_;
-    datagram::Endpoint* endpoint_ = nullptr;
     Pool<Note> notes_;
     RouterPeer* ready_head_ = nullptr;
     RouterPeer* ready_tail_ = nullptr;

@@ -55,7 +55,7 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
         const SendResult sent = send(to, piece);
         if (sent == SendResult::sent || sent == SendResult::failed) return true;
     }
-    const std::uint32_t index = operations_.take_task(task, Work::pieces, to.node);
+    const std::uint32_t index = operations_.take_task(task, Work::pieces, to.lane);
     if (index == no_index) return false;
     backlog_.enqueue(index);
     return true;
@@ -96,7 +96,8 @@ bool PieceSender::begin_value(const Outstanding& command, std::uint64_t value) {
     operation.source = command.source;
     operation.operand = value;
     operation.width = command.width;
-    operation.node = nodes_.peer_of(static_cast<std::uint32_t>(nodes_.where(command.target))).node;
+    RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(nodes_.where(command.target)));
+    operation.lane = nodes_.lane_to(to, command.target, command.source).lane;
     backlog_.enqueue(index);
     return true;
 }
@@ -192,7 +193,7 @@ StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     piece.target = operation.target + operation.offset;
     piece.bytes = bytes;
     piece.total = operation.total;
-    piece.node = operation.node;
+    piece.lane = operation.lane;
     piece.parent = index;
     piece.parent_generation = operation.generation;
     const Settlement got =

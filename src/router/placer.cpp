@@ -18,7 +18,7 @@ void describe(OperationRecord& operation, const PutFrame& frame, NodeId from) no
     operation.target = frame.target;
     operation.bytes = frame.bytes;
     operation.total = frame.total;
-    operation.node = from;
+    operation.lane = from;
     operation.is_value = frame.is_value != 0;
 }
 

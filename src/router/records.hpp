@@ -94,7 +94,8 @@ struct OperationRecord {
     std::uint64_t expected = 0;
     std::byte* kept = nullptr;  // place: the bytes that had no room; owned
     std::uint32_t initiator = 0;
-    NodeId node = 0;  // node for which it waits; place: where it came from
+    // The lane on which it waits to be sent; place: the node where it came from.
+    std::uint32_t lane = 0;
     std::uint32_t next = 0;
     std::uint32_t generation = 1;  // number of this use of the record, part of its ticket
     std::uint32_t buffer = no_index;
@@ -112,10 +113,10 @@ struct OperationRecord {
     bool is_value_dropped = false;   // run: an atomic without a target; target is its word
 };
 
-// The work that waits to be sent from one initiator to one node; the flows of a node take turns. Exists only while there is
+// The work that waits to be sent from one initiator on one lane; the flows of a lane take turns. Exists only while there is
 // some.
 struct Flow {
-    std::uint64_t token = 0;  // 2 * node
+    std::uint64_t token = 0;  // 2 * lane
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;
@@ -157,11 +158,14 @@ struct
     std::byte bytes[invoke_bytes_max];
 };
 
-// A node that something was sent to or heard from. The comment before each group of fields names the class that writes it.
+// A node that something was sent to or heard from, on one rail: a lane. The lane of rail 0 stands for the node as a whole.
+// The comment before each group of fields names the class that writes it.
 struct RouterPeer {
     // Nodes.
     NodeId node = 0;
-    std::uint32_t first = 0;  // its first process
+    std::uint32_t lane = 0;                  // rail * nodes + node: on rail 0 the node's number
+    datagram::Endpoint* endpoint = nullptr;  // of the rail
+    std::uint32_t first = 0;                 // the node's first process
     std::uint32_t count = 0;
     bool is_severed = false;
     bool is_to_sever = false;  // passed to Nodes::sever_later()
@@ -177,7 +181,7 @@ struct RouterPeer {
     // Backlog.
     Queue flows;
 
-    // WatchList.
+    // WatchList, of the lane of rail 0.
     bool is_watched = false;
     std::uint32_t watch_scan = 0;  // the last scan that wants it watched
     std::uint32_t asked_scan = 0;  // the last scan that asked it to watch another node,

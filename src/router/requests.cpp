@@ -38,7 +38,7 @@ bool Requests::begin(RouterPeer& to,
     operation.source = record.source;
     operation.offset = offset;
     operation.bytes = bytes;
-    operation.node = to.node;
+    operation.lane = to.lane;
     backlog_.enqueue(index);
     return true;
 }
@@ -51,7 +51,7 @@ bool Requests::begin_here(const Outstanding& record) {
     operation.initiator = record.initiator;
     operation.target = record.target;
     operation.source = record.source;
-    operation.node = nodes_.self();
+    operation.lane = nodes_.self();
     backlog_.enqueue(index);
     return true;
 }

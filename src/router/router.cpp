@@ -75,9 +75,8 @@ Router::Router(const RouterSettings& settings,
 
 Router::~Router() = default;
 
-void Router::bind(datagram::Endpoint& endpoint) noexcept {
-    parts_->nodes.bind(endpoint);
-    parts_->outbox.bind(endpoint);
+void Router::bind(std::span<datagram::Endpoint* const> rails) noexcept {
+    parts_->nodes.bind(rails);
 }
 
 bool Router::submit(Time now, const Request& request) {
@@ -193,8 +192,9 @@ void Router::on_frames(NodeId from, datagram::Bytes frames) {
     parts_->receiver.on_frames(from, frames);
 }
 
-void Router::on_room(NodeId node) {
-    parts_->outbox.unblock(parts_->nodes.peer(node));
+void Router::on_room(NodeId node, std::uint32_t rail) {
+    Nodes& nodes = parts_->nodes;
+    parts_->outbox.unblock(nodes.lane(rail * nodes.nodes() + node));
     parts_->meetings.note_room();
 }
 

@@ -36,8 +36,13 @@ public:
     ~Router() override;
     Router(const Router&) = delete;
     Router& operator=(const Router&) = delete;
-    // The endpoint, which is made after the router because the router is its handler. Before any other call.
-    void bind(datagram::Endpoint& endpoint) noexcept;
+    // The endpoints, one per rail, which are made after the router because the router is their handler. Before any other call.
+    void bind(std::span<datagram::Endpoint* const> rails) noexcept;
+
+    void bind(datagram::Endpoint& only) noexcept {
+        datagram::Endpoint* const rails[] = {&only};
+        bind(rails);
+    }
 
     // Accepts a command, which is copied. Returns false if there is no room now: nothing was done, try again after a poll.
     //   request  its token is even, and no command or invoke of this initiator that has not ended has it
@@ -111,9 +116,12 @@ public:
     // Whether nothing is in progress here: no command of this node, no work for another, no meeting.
     [[nodiscard]] bool is_idle() const noexcept;
 
-    // As datagram::EndpointHandler says.
+    // As datagram::EndpointHandler says. It makes no difference by which rail frames come.
     void on_frames(NodeId from, datagram::Bytes frames) override;
-    void on_room(NodeId node) override;
+
+    void on_room(NodeId node) override { on_room(node, 0); }
+
+    void on_room(NodeId node, std::uint32_t rail);
     void on_severed(NodeId node, datagram::SeverReason reason) override;
 
 private:

@@ -3,6 +3,8 @@
 // step.
 #include "router/submitter.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "router/puts_writer.hpp"
 
@@ -90,20 +92,35 @@ void Submitter::fill_in(Outstanding& record,
 }
 
 // The fast path of the most frequent commands: puts of one piece each, written side by side into the datagrams being filled for
-// one node. Returns how many of the run began so; the next one must take the general path, or goes to another node.
+// one lane. Returns how many of the run began so; the next one must take the general path.
 std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
         const std::uint64_t target = nodes_.where(run[begun].command->target);
         if (target >= nodes_.procs() || nodes_.is_any_lost()) break;
-        RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(target));
-        // Work that waits for the node goes first.
+        RouterPeer& node = nodes_.peer_of(static_cast<std::uint32_t>(target));
+        const CommandRun rest = run.subspan(begun);
+        RouterPeer& to =
+            nodes_.lane_to(node, rest.front().command->target, rest.front().command->source);
+        // Work that waits for the lane goes first.
         if (!to.flows.is_empty() || to.is_blocked || to.node == nodes_.self()) break;
-        const std::size_t filled = fill_datagram(to, initiator, run.subspan(begun));
+        const std::size_t filled =
+            fill_datagram(to, initiator, nodes_.rails() == 1 ? rest : of_one_rail(rest));
         if (filled == 0) break;
         begun += filled;
     }
     return begun;
+}
+
+// The first commands of a run, as many as go by the rail of the first.
+Submitter::CommandRun Submitter::of_one_rail(CommandRun run) const noexcept {
+    const auto rail_of = [this](const memory::NumberedCommand& one) {
+        return nodes_.rail_of(one.command->target, one.command->source);
+    };
+    const auto other = std::find_if(run.begin(), run.end(), [&](const auto& one) {
+        return rail_of(one) != rail_of(run.front());
+    });
+    return run.first(static_cast<std::size_t>(other - run.begin()));
 }
 
 std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, CommandRun run) {
@@ -223,8 +240,9 @@ bool Submitter::begin_whole(std::uint32_t index) {
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
-    RouterPeer& to = nodes_.peer_of(static_cast<std::uint32_t>(source));
-    return requests_.begin(to, record, offset, bytes);
+    RouterPeer& node = nodes_.peer_of(static_cast<std::uint32_t>(source));
+    return requests_.begin(nodes_.lane_to(node, record.target, record.source), record, offset,
+                           bytes);
 }
 
 void Submitter::resend_due() {

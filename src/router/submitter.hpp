@@ -54,6 +54,7 @@ private:
     [[nodiscard]] std::size_t fill_datagram(RouterPeer& to,
                                             std::uint32_t initiator,
                                             CommandRun run);
+    [[nodiscard]] CommandRun of_one_rail(CommandRun run) const noexcept;
     void fill_in(Outstanding& record,
                  std::uint32_t initiator,
                  const memory::NumberedCommand& one) const noexcept;

@@ -10,12 +10,16 @@
 #include "base/status.hpp"
 #include "datagram/endpoint.hpp"
 #include "memory/command.hpp"
+#include "memory/ga_layout.hpp"
 #include "router/placement.hpp"
 
 namespace acp::router {
 
 using datagram::NodeId;
 using datagram::Time;
+
+// Each rail has a colour of its own.
+inline constexpr std::uint32_t rails_max = memory::colors_max;
 
 // Where processes are. The process indexes of a node are consecutive.
 class Map {
@@ -71,6 +75,7 @@ struct RouterSettings {
     NodeId node = 0;
     NodeId nodes = 1;
     std::uint32_t procs = 1;
+    std::uint32_t rails = 1;                  // 1 .. rails_max: endpoints that lead to each node
     std::uint32_t commands_max = 1U << 16;    // outstanding commands of this node's processes
     std::uint32_t executions_max = 1U << 14;  // commands of others in progress here
     // Bytes kept per process; others are REFUSED.

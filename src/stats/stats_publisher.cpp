@@ -19,12 +19,43 @@ namespace {
 
 constexpr int read_tries = 1000;
 
-// Counters are structures of 64-bit numbers: copied one after the other.
+// Counters are structures of 64-bit numbers, which are added one after the other.
 template <typename Counters, std::size_t room>
-void copy_counters(const Counters& from, std::array<std::uint64_t, room>& into) noexcept {
+void add_counters(const Counters& from, std::array<std::uint64_t, room>& into) noexcept {
     static_assert(sizeof(Counters) % sizeof(std::uint64_t) == 0 && sizeof(Counters) <= sizeof into);
     static_assert(std::is_trivially_copyable_v<Counters>);
-    std::memcpy(into.data(), &from, sizeof from);
+    std::array<std::uint64_t, sizeof(Counters) / sizeof(std::uint64_t)> numbers;
+    std::memcpy(numbers.data(), &from, sizeof from);
+    for (std::size_t i = 0; i < numbers.size(); ++i) into[i] += numbers[i];
+}
+
+// The shorter of two times, where 0 is one that was not measured.
+std::uint64_t shorter(std::uint64_t a, std::uint64_t b) noexcept {
+    return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// What all rails together have of a node; the times of the fastest. Returns false if the node was never met.
+bool sum_of(const engine::Engine& core, NodeId node, datagram::PeerStats& sum) noexcept {
+    bool is_any = false;
+    for (const auto& rail : core.rails()) {
+        datagram::PeerStats one;
+        if (!rail->endpoint().stats(node, one)) continue;
+        if (!std::exchange(is_any, true)) {
+            sum = one;
+            continue;
+        }
+        sum.is_severed = sum.is_severed || one.is_severed;
+        sum.smoothed_rtt_ns = shorter(sum.smoothed_rtt_ns, one.smoothed_rtt_ns);
+        sum.minimum_rtt_ns = shorter(sum.minimum_rtt_ns, one.minimum_rtt_ns);
+        sum.window_bytes += one.window_bytes;
+        sum.credit += one.credit;
+        sum.in_flight_bytes += one.in_flight_bytes;
+        sum.datagram_bytes = std::min(sum.datagram_bytes, one.datagram_bytes);
+        sum.retransmitted += one.retransmitted;
+        sum.bytes_sent += one.bytes_sent;
+        sum.bytes_received += one.bytes_received;
+    }
+    return is_any;
 }
 
 constexpr std::size_t value_words = sizeof(StatsValues) / sizeof(std::uint64_t);
@@ -85,14 +116,15 @@ void StatsPublisher::publish(Time now, engine::Engine& core, const Own& own) {
 }
 
 void StatsPublisher::fill(StatsValues& values, engine::Engine& core) const {
-    values.receive_drops = core.transport().receive_drops();
-    values.receive_bytes = core.transport().receive_bytes();
+    values.receive_drops = 0;
+    values.receive_bytes = core.rails().front()->transport().receive_bytes();
+    for (const auto& rail : core.rails()) values.receive_drops += rail->transport().receive_drops();
     values.outstanding = core.router().outstanding();
     fill_tables(values.tables, core);
     std::uint32_t count = 0;
     for (const NodeId node : core.recent_peers()) {
         datagram::PeerStats stats;
-        if (!core.endpoint().stats(node, stats)) continue;
+        if (!sum_of(core, node, stats)) continue;
         values.peers[count++] = {node,
                                  stats.is_severed ? 1U : 0U,
                                  stats.smoothed_rtt_ns,
@@ -113,13 +145,16 @@ void StatsPublisher::fill(StatsValues& values, engine::Engine& core) const {
 }
 
 void StatsPublisher::fill_tables(StatsTables& tables, engine::Engine& core) {
-    copy_counters(core.endpoint().counters(), tables.datagram);
-    copy_counters(core.router().counters(), tables.router);
-    copy_counters(core.transport().counters(), tables.transport);
-    if (const transport::FaultCounters* faults = core.transport().faults()) {
-        copy_counters(*faults, tables.faults);
+    tables = {};
+    for (const auto& rail : core.rails()) {
+        add_counters(rail->endpoint().counters(), tables.datagram);
+        add_counters(rail->transport().counters(), tables.transport);
+        if (const transport::FaultCounters* faults = rail->transport().faults()) {
+            add_counters(*faults, tables.faults);
+        }
     }
-    copy_counters(core.placement().counts(), tables.memory);
+    add_counters(core.router().counters(), tables.router);
+    add_counters(core.placement().counts(), tables.memory);
 }
 
 bool read_stats(const StatsBlock& block, StatsValues& into) noexcept {

@@ -46,7 +46,7 @@ public:
         }
         enter(Phase::joined);
         memory_.resize(memory_bytes);
-        key_ = acp_register_memory(memory_.data(), memory_.size(), 0);
+        key_ = acp_register_memory(memory_.data(), memory_.size(), acp_rank() % acp_colors());
         note().memory.store(acp_query_ga(key_, memory_.data()), std::memory_order_release);
         if (acp_sync() != 0) {
             fail("acp_sync");
@@ -291,7 +291,8 @@ private:
     void revoke() {
         acp_unregister_memory(key_);
         while (board_.may_end.load(std::memory_order_acquire) == 0 && !has_bad_memory_) {
-            const acp_atkey_t key = acp_register_memory(memory_.data(), memory_.size(), 0);
+            const acp_atkey_t key =
+                acp_register_memory(memory_.data(), memory_.size(), acp_rank() % acp_colors());
             note().memory.store(acp_query_ga(key, memory_.data()), std::memory_order_release);
             const std::int64_t until = now_ns() + millisecond_ns / 2;
             while (now_ns() < until) {

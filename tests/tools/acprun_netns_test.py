@@ -109,6 +109,14 @@ class Networks(ToolTest):
         self.assertEqual(lines[2][1], lines[3][1])
         self.assertNotEqual(lines[0][1], lines[2][1])
 
+    def test_each_rail_has_a_bridge_and_every_node_an_interface_on_it(self):
+        result = acprun("--nodes", "2", "--netns", "--rails", "3", "sh", "-c",
+                        "ls /sys/class/net; for i in 77 78 79; do grep -c 10.$i.1. /proc/net/fib_trie; done")
+        self.assertEqual(result.stdout.split().count(b"acp2"), 2, result.stderr)
+        self.assertNotIn(b"0", result.stdout.split())
+        result = acprun("--nodes", "3", "--netns", "--rails", "4", RANK, "init", "0:put=1", "sync", "finalize")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
     def test_bytes_pass_between_nodes(self):
         result = acprun("--nodes", "2", "--netns", sys.executable, "-c", TALK)
         self.assertEqual(sorted(result.stdout.splitlines()), [b"hello from 10.77.1.1", b"world from 10.77.1.2"], result.stderr)

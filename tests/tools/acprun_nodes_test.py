@@ -51,6 +51,21 @@ class Placement(ToolTest):
         self.assertEqual(listening, [["127.0.1.1"], ["127.0.1.2"], ["127.0.1.3"]])
         job.send(signal.SIGKILL)
 
+    def test_each_rail_of_a_node_has_an_address_of_its_own(self):
+        job = self.start("--nodes", "2", "--rails", "3", ACT, "print=ready", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        listening = [self.addresses_of(job.agent_of(rank)) for rank in range(2)]
+        self.assertEqual(listening, [["127.0.1.1", "127.1.1.1", "127.2.1.1"], ["127.0.1.2", "127.1.1.2", "127.2.1.2"]])
+        job.send(signal.SIGKILL)
+
+    def test_rails_are_told_to_all_ranks_and_are_few(self):
+        result = acprun("--nodes", "2", "--rails", "4", ACT, "variable=ACP_RAILS")
+        self.assertEqual(result.stdout, b"4\n4\n", result.stderr)
+        for wrong in ("0", "5", "two"):
+            result = acprun("--nodes", "2", "--rails", wrong, ACT, "print=x")
+            self.assertEqual((result.returncode, result.stdout), (64, b""))
+            self.assertIn(b"--rails wants a number of networks from 1 to 4", result.stderr)
+
     def addresses_of(self, pid):
         """Of the UDP sockets a process has."""
         inodes = set()

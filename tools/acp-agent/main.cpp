@@ -37,9 +37,9 @@ base::Status take_place(const launch::LaunchPlan& plan) {
     }
     if (!plan.is_netns) return {};
     constexpr std::uint32_t prefix_bits = 16;
-    const auto address = os::parse_ip(plan.address);
-    if (!address) return {base::Code::argument, "\"" + plan.address + "\" is no address"};
-    return os::join_private_network(plan.node, *address, prefix_bits);
+    auto addresses = launch::ips_from(plan.addresses);
+    if (!addresses.is_ok()) return std::move(addresses).failure();
+    return os::join_private_network(plan.node, addresses.value(), prefix_bits);
 }
 
 // The failure cannot be sent to acprun: acprun is gone, which needs no message, or the other side is not acprun.

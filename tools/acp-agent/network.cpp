@@ -33,12 +33,9 @@ std::string all_of(const std::vector<os::InterfaceAddress>& addresses) {
     return text.empty() ? "none" : text;
 }
 
-Result<std::vector<os::SocketAddress>> choose_addresses(const launch::LaunchPlan& plan) {
-    if (!plan.address.empty()) {
-        const auto given = os::parse_ip(plan.address);
-        if (!given) return Status(Code::argument, "\"" + plan.address + "\" is no address");
-        return std::vector<os::SocketAddress>{*given};
-    }
+Result<std::vector<os::SocketAddress>> choose_addresses(const launch::LaunchPlan& plan,
+                                                        std::uint32_t rails) {
+    if (!plan.addresses.empty()) return launch::ips_from(plan.addresses);
     auto choice = launch::NetworkChoice::from(plan.networks);
     if (!choice.is_ok()) return std::move(choice).failure().within("--net");
     auto present = os::list_interface_addresses();
@@ -48,6 +45,15 @@ Result<std::vector<os::SocketAddress>> choose_addresses(const launch::LaunchPlan
         return Status(Code::argument, "no address of this machine fits --net " + plan.networks +
                                           "; there are " + all_of(present.value()));
     }
+    if (rails == 1) return chosen;
+    if (chosen.size() < rails) {
+        return Status(Code::argument, std::to_string(rails) +
+                                          " rails (acprun --rails) take as many addresses; of " +
+                                          all_of(present.value()) + " fit " +
+                                          std::to_string(chosen.size()) +
+                                          (plan.networks.empty() ? "" : " --net " + plan.networks));
+    }
+    chosen.resize(rails);
     return chosen;
 }
 
@@ -73,7 +79,7 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
                                                const launch::LaunchPlan& plan,
                                                const base::Config& config,
                                                launch::JobKey key) {
-    auto chosen = choose_addresses(plan);
+    auto chosen = choose_addresses(plan, config.rails);
     if (!chosen.is_ok()) return std::move(chosen).failure();
     gateway::GatewaySettings settings = settings_of(plan, config);
     for (const os::SocketAddress& address : chosen.value()) {

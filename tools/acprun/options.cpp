@@ -43,6 +43,7 @@ constexpr const char* usage =
 struct Texts {
     std::string procs;
     std::string nodes;
+    std::string rails;
     std::string ssh_timeout;
     std::string timeout;
     std::string starter_size;
@@ -57,6 +58,9 @@ void declare_nodes(cli::App& app, Options& options, Texts& texts) {
         ->type_name("K");
     app.add_flag("--netns", options.is_netns,
                  "with --nodes: give each a network of its own (takes root)");
+    app.add_option("--rails", texts.rails,
+                   "R networks between nodes, which colours choose; default 1")
+        ->type_name("R");
     app.add_option("--hosts", options.hosts, "start the ranks on these machines by ssh")
         ->type_name("HOST[:SLOTS],...");
     app.add_option("--hostfile", options.hostfile,
@@ -169,6 +173,7 @@ void understand_nodes(const Texts& texts, Options& options) {
     if (const auto choice = launch::NetworkChoice::from(options.networks); !choice.is_ok()) {
         refuse("--net: " + std::string(choice.failure().message()));
     }
+    if (!texts.rails.empty()) options.rails = number("--rails", "networks", texts.rails, rails_max);
     if (!texts.ssh_timeout.empty()) {
         options.ssh_timeout_ns = seconds("--ssh-timeout", texts.ssh_timeout);
     }

@@ -11,6 +11,7 @@
 namespace acp::run {
 
 inline constexpr std::uint32_t ranks_max = 1U << 20U;  // of a job
+inline constexpr std::uint32_t rails_max = 4;
 
 // A program of the job, as the command line names it.
 struct ProgramPart {
@@ -25,11 +26,12 @@ struct Options {
     bool is_emulated = false;            // --nodes was given
     // a batch system has allocated several machines to this job
     bool is_allocated = false;
-    bool is_netns = false;  // each emulated node has a private network
-    std::string hosts;      // "a:4,b:4"; "" = this machine
-    std::string hostfile;   // "" = none
-    std::string networks;   // the interfaces between hosts; a valid text
-    std::string ssh;        // the command; "" = ACP_SSH or ssh
+    bool is_netns = false;               // each emulated node has a private network
+    std::optional<std::uint32_t> rails;  // networks between nodes, 1 .. rails_max
+    std::string hosts;                   // "a:4,b:4"; "" = this machine
+    std::string hostfile;                // "" = none
+    std::string networks;                // the interfaces between hosts; a valid text
+    std::string ssh;                     // the command; "" = ACP_SSH or ssh
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
     std::string agent_path;  // path of acp-agent on the hosts; "" = as on this machine
     bool may_oversubscribe = false;

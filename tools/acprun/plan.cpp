@@ -152,7 +152,9 @@ std::string describe_nodes(const PlannedJob& job) {
             (job.nodes[i].name.size() < 9 ? std::string(9 - job.nodes[i].name.size(), ' ') : "") +
             " ranks " + std::to_string(plan.first());
         if (last > plan.first()) text += "-" + std::to_string(last);
-        if (!plan.address.empty()) text += ", address " + plan.address;
+        if (!plan.addresses.empty()) {
+            text += (job.rails > 1 ? ", addresses " : ", address ") + plan.addresses;
+        }
         if (!job.nodes[i].host.empty()) text += ", by " + job.ssh.front();
     }
     return text;
@@ -211,6 +213,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         launch::set_variable(plan.variables, "ACP_STARTER_SIZE", *options.starter_size);
     if (options.heap_size)
         launch::set_variable(plan.variables, "ACP_HEAP_SIZE", *options.heap_size);
+    if (options.rails)
+        launch::set_variable(plan.variables, "ACP_RAILS", std::to_string(*options.rails));
 
     auto parsed = base::parse_config(future_environment(plan));
     if (!parsed.is_ok()) {
@@ -218,6 +222,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
                        "acpinfo -c lists the ACP_* variables"};
     }
     planned.warnings = std::move(parsed.value().warnings);
+    planned.rails = parsed.value().config.rails;
+    give_emulated_addresses(planned);
     if (const std::string& fault = parsed.value().config.fault;
         !fault.empty() && planned.nodes.size() == 1) {
         planned.warnings.push_back("ACP_FAULT=" + fault +
@@ -244,7 +250,7 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
 launch::LaunchPlan PlannedJob::plan_of(std::uint32_t node) const {
     launch::LaunchPlan plan = common;
     plan.node = node;
-    plan.address = nodes[node].address;
+    plan.addresses = nodes[node].addresses;
     if (nodes[node].host.empty()) plan.directory.clear();
     return plan;
 }

@@ -20,9 +20,9 @@ struct Refusal {
 
 // One node of the job.
 struct PlannedNode {
-    std::string host;     // reached by ssh; "" = this machine
-    std::string name;     // for messages: "node 1", or the host
-    std::string address;  // address of its gateway; "" = the agent finds it
+    std::string host;       // reached by ssh; "" = this machine
+    std::string name;       // for messages: "node 1", or the host
+    std::string addresses;  // of its gateway, one per rail; "" = the agent finds them
 };
 
 struct PlannedJob {
@@ -34,6 +34,7 @@ struct PlannedJob {
     std::uint64_t ssh_timeout_ns = 0;
     std::uint64_t hang_timeout_ns = 0;  // ACP_HANG_TIMEOUT; 0: never
     bool is_netns = false;
+    std::uint32_t rails = 1;
     std::vector<std::string> warnings;  // about the environment
     std::vector<std::string> notes;     // about defaults that were chosen
 

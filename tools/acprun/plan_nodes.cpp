@@ -22,10 +22,11 @@ namespace {
 constexpr std::uint32_t per_octet = 250;
 constexpr const char* together = "the -n of all programs count together";
 
-// 127.0.1.1 and on, or 10.77.1.1 and on if each node has a private network.
-std::string emulated_address(std::uint32_t node, bool is_netns) {
-    return (is_netns ? "10.77." : "127.0.") + std::to_string(1 + node / per_octet) + "." +
-           std::to_string(1 + node % per_octet);
+// 127.0.1.1 and on, or 10.77.1.1 and on if each node has a private network. Each rail is a network of its own, with the next
+// number.
+std::string emulated_address(std::uint32_t node, std::uint32_t rail, bool is_netns) {
+    return (is_netns ? "10." + std::to_string(77 + rail) : "127." + std::to_string(rail)) + "." +
+           std::to_string(1 + node / per_octet) + "." + std::to_string(1 + node % per_octet);
 }
 
 Refusal refuse(const base::Status& status, const char* hint = "") {
@@ -63,10 +64,7 @@ std::optional<Refusal> plan_emulated(const Options& options, PlannedJob& job) {
             options.programs.size() == 1 ? "-n " + std::to_string(nodes) : std::string(together)};
     }
     for (std::uint32_t node = 0; node < nodes; ++node) {
-        job.nodes.push_back({"", "node " + std::to_string(node),
-                             nodes > 1 || options.is_netns
-                                 ? emulated_address(node, options.is_netns)
-                                 : std::string()});
+        job.nodes.push_back({"", "node " + std::to_string(node), ""});
     }
     if (nodes > 1 && !options.is_netns) {
         if (auto status = os::check_loopback(); !status.is_ok()) {
@@ -147,6 +145,17 @@ std::optional<Refusal> plan_allocated(const Options& options,
 }
 
 }  // namespace
+
+void give_emulated_addresses(PlannedJob& job) {
+    const bool is_emulated = job.common.machine_procs != 0;
+    if (!is_emulated || (job.nodes.size() == 1 && !job.is_netns)) return;
+    for (std::uint32_t node = 0; node < job.nodes.size(); ++node) {
+        std::string& addresses = job.nodes[node].addresses;
+        for (std::uint32_t rail = 0; rail < job.rails; ++rail) {
+            addresses += (rail == 0 ? "" : " ") + emulated_address(node, rail, job.is_netns);
+        }
+    }
+}
 
 std::optional<Refusal> plan_nodes(const Options& options, PlannedJob& job) {
     if (!options.hosts.empty() || !options.hostfile.empty()) return plan_hosts(options, job);

@@ -32,7 +32,7 @@ Status Launcher::start() {
     if (auto status = prepare_events(); !status.is_ok()) return status;
     if (auto status = make_key(); !status.is_ok()) return status;
     if (job_.is_netns) {
-        if (auto status = os::make_private_network(); !status.is_ok()) {
+        if (auto status = os::make_private_network(job_.rails); !status.is_ok()) {
             return std::move(status).within("--netns");
         }
     }

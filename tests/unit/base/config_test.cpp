@@ -128,6 +128,7 @@ const std::map<std::string, Cases>& all_cases() {
         {"ACP_PEER_TIMEOUT", {"10", {{"0", "0"}, {"0.5", "0.5"}, {"60", "60"}}, {"10s", "-1"}}},
         {"ACP_SOCKET_BUFFER",
          {"8M", {{"64k", "64K"}, {"1G", "1G"}}, {"65535", "1025M", "0", "large"}}},
+        {"ACP_RAILS", {"1", {{"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}}, {"0", "5", "two"}}},
         {"ACP_FAULT",
          {"",
           {{"loss=0.01,seed=7", "loss=0.01,seed=7"}, {"delay=1ms", "delay=1ms"}},
@@ -219,6 +220,13 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_PEER_TIMEOUT=2.5"}).peer_timeout_ns, 2'500'000'000U);
     EXPECT_EQ(config_of({"ACP_SOCKET_BUFFER=1M"}).socket_bytes, 1U << 20);
     EXPECT_EQ(config_of({"ACP_FAULT=loss=0.1"}).fault, "loss=0.1");
+}
+
+TEST(Config, there_is_a_colour_for_each_rail) {
+    EXPECT_EQ(color_count(config_of({})), 1U);
+    EXPECT_EQ(color_count(config_of({"ACP_RAILS=3"})), 3U);
+    EXPECT_EQ(color_count(config_of({"ACP_RAILS=2", "ACP_COLORS=4"})), 4U);
+    EXPECT_EQ(config_of({"ACP_RAILS=3"}).rails, 3U);
 }
 
 TEST(Config, several_misfits_are_all_named_at_once) {

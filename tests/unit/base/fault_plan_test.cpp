@@ -32,6 +32,16 @@ TEST(FaultPlan, nothing_asked_is_nothing_done) {
     EXPECT_TRUE(parse_fault_plan("seed=9")->is_harmless());
 }
 
+TEST(FaultPlan, faults_may_be_those_of_one_rail) {
+    const auto plan = parse_fault_plan("loss=0.5,rail=2");
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_TRUE(plan->of_rail(0).is_harmless());
+    EXPECT_TRUE(plan->of_rail(3).is_harmless());
+    EXPECT_DOUBLE_EQ(plan->of_rail(2).loss, 0.5);
+    EXPECT_DOUBLE_EQ(parse_fault_plan("loss=0.5")->of_rail(3).loss, 0.5);
+    EXPECT_FALSE(parse_fault_plan("rail=4").has_value());
+}
+
 TEST(FaultPlan, times_have_units_and_are_seconds_without) {
     EXPECT_EQ(parse_fault_plan("delay=20us")->delay_ns, 20'000U);
     EXPECT_EQ(parse_fault_plan("delay=0.5ms")->delay_ns, 500'000U);

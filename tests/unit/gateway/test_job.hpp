@@ -283,7 +283,10 @@ private:
         for (std::size_t i = 0; i < settings.job_key.size(); ++i) {
             settings.job_key[i] = static_cast<std::byte>(i * 7 + 1);
         }
-        settings.bind = {transport::emulated_address(node)};
+        for (std::uint32_t rail = 0; rail < options_.config.rails; ++rail) {
+            settings.bind.push_back(transport::emulated_address(node));
+            settings.bind.back().ip[1] = static_cast<std::uint8_t>(rail);
+        }
         settings.config = options_.config;
         settings.config.intranode = options_.kind.intranode;
         settings.datagram_bytes_max = options_.datagram_bytes_max;

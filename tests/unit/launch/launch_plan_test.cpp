@@ -23,7 +23,7 @@ LaunchPlan full_plan() {
     plan.job_id = 0xfedcba9876543210ULL;
     plan.heap_bytes = 5ULL << 40U;
     plan.cipher = 2;
-    plan.address = "127.0.1.2";
+    plan.addresses = "127.0.1.2";
     plan.networks = "10.0.0.0/8,!eth0";
     plan.directory = "/work place";
     plan.is_netns = true;
@@ -52,7 +52,7 @@ TEST(LaunchPlanTest, arrives_as_it_was_sent) {
     EXPECT_EQ(plan.job_id, sent.job_id);
     EXPECT_EQ(plan.heap_bytes, sent.heap_bytes);
     EXPECT_EQ(plan.cipher, sent.cipher);
-    EXPECT_EQ(plan.address, sent.address);
+    EXPECT_EQ(plan.addresses, sent.addresses);
     EXPECT_EQ(plan.networks, sent.networks);
     EXPECT_EQ(plan.directory, sent.directory);
     EXPECT_TRUE(plan.is_netns && plan.is_quiet);

@@ -18,6 +18,17 @@ GatewayTable small_table() {
             {parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}};
 }
 
+TEST(PeerTableTest, addresses_without_ports_are_read) {
+    const auto ips = ips_from("127.0.1.1 127.1.1.1");
+    ASSERT_TRUE(ips.is_ok());
+    ASSERT_EQ(ips.value().size(), 2U);
+    EXPECT_EQ(os::ip_text(ips.value()[1]), "127.1.1.1");
+    EXPECT_EQ(ips_from("10.0.0.1").value().size(), 1U);
+    for (const char* wrong : {"", " ", "10.0.0.1 ", "10.0.0.1  10.0.0.2", "10.0.0", "a b"}) {
+        EXPECT_EQ(ips_from(wrong).failure().code(), base::Code::argument) << wrong;
+    }
+}
+
 TEST(PeerTableTest, a_node_names_one_to_eight_addresses) {
     EXPECT_EQ(addresses_from("127.0.1.1:1 127.0.1.2:2").size(), 2U);
     EXPECT_EQ(addresses_text(small_table()[1]), "[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256");

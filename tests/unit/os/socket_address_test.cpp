@@ -3,6 +3,7 @@
 #include "os/socket_address.hpp"
 
 #include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 #include <thread>
@@ -113,8 +114,8 @@ TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
     std::string why_not;
     std::vector<InterfaceAddress> seen;
     std::thread([&] {  // which alone moves
-        base::Status status = make_private_network();
-        if (status.is_ok()) status = join_private_network(1, ip("10.77.1.1"), 24);
+        base::Status status = make_private_network(1);
+        if (status.is_ok()) status = join_private_network(1, std::array{ip("10.77.1.1")}, 24);
         if (!status.is_ok()) {
             why_not = status.message();
             return;
@@ -124,9 +125,8 @@ TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
     })
         .join();
     if (!why_not.empty()) GTEST_SKIP() << why_not;
-    const auto found = std::find_if(seen.begin(), seen.end(), [](const auto& entry) {
-        return entry.interface == private_interface;
-    });
+    const auto found = std::find_if(seen.begin(), seen.end(),
+                                    [](const auto& entry) { return entry.interface == "acp0"; });
     ASSERT_NE(found, seen.end());
     EXPECT_EQ(found->mtu_bytes, 1500U);
 }

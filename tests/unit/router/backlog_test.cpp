@@ -15,7 +15,7 @@ std::uint32_t take_for(LowerParts& parts, std::uint32_t initiator, std::uint64_t
     OperationRecord& operation = parts.operations[index];
     operation.initiator = initiator;
     operation.token = token;
-    operation.node = 1;
+    operation.lane = 1;
     return index;
 }
 

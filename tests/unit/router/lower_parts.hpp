@@ -62,8 +62,8 @@ struct LowerParts {
           operations(settings),
           backlog(nodes, operations, outbox, ends, activity, settings.undelivered_bytes_max) {
         for (NodeId node = 0; node < 3; ++node) network.bind(node, logs[node]);
-        nodes.bind(network.endpoint(0));
-        outbox.bind(network.endpoint(0));
+        const std::vector<datagram::Endpoint*> endpoints(settings.rails, &network.endpoint(0));
+        nodes.bind(endpoints);
         activity.set_now(1'000'000);
     }
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening a rail's sockets, the settings and the key of its endpoint, and the exceptions of both.
+#include "engine/rail.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "os/interfaces.hpp"
+#include "os/limits.hpp"
+#include "os/secret_memory.hpp"
+
+namespace acp::engine {
+
+namespace {
+
+using base::Code;
+using base::Status;
+
+// What every path is taken to carry, tunnels inside tunnels too, and in one piece (RFC 8899, 5.1.2). Networks with an
+// MTU below Ethernet's are common, and one that carries less than this says so by its interface.
+constexpr std::uint32_t datagram_bytes_first = 1200;
+constexpr std::uint32_t datagram_bytes_least = 576;
+constexpr std::uint32_t datagram_bytes_probed = 8972;
+
+// The longest datagram the interfaces behind these addresses carry, at most as long as is probed for.
+std::uint32_t carried_bytes(std::span<const Address> bind) {
+    std::uint32_t least = datagram_bytes_probed;
+    auto interfaces = os::list_interface_addresses();
+    if (!interfaces.is_ok()) return least;
+    for (const os::InterfaceAddress& one : interfaces.value()) {
+        const bool is_bound = std::any_of(bind.begin(), bind.end(), [&one](Address address) {
+            address.port = 0;
+            return address == transport::as_address(one.address);
+        });
+        const std::uint32_t carried = os::datagram_bytes_max(one);
+        if (is_bound && carried != 0) least = std::min(least, carried);
+    }
+    return least;
+}
+
+// What every path carries, and what is probed for.
+void choose_lengths(const GatewaySettings& settings,
+                    std::span<const Address> bind,
+                    datagram::Settings& chosen) {
+    const std::uint32_t carried = carried_bytes(bind);
+    chosen.datagram_bytes = settings.datagram_bytes != 0
+                                ? settings.datagram_bytes
+                                : std::clamp(carried, datagram_bytes_least, datagram_bytes_first);
+    chosen.datagram_bytes_max =
+        settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max : carried;
+    chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
+}
+
+// A node that was never heard of is given the same time as one that fell silent: it may be stopped likewise.
+Time connect_timeout_of(const GatewaySettings& settings) noexcept {
+    if (settings.connect_timeout_ns != 0) return settings.connect_timeout_ns;
+    const Time silence = settings.config.peer_timeout_ns;
+    return silence != 0 ? silence : datagram::never;
+}
+
+// Rails have keys of their own, so that a datagram of one is a forgery on any other. Rail 0 has the job's.
+void derive_key(datagram::CipherSuite& suite, std::uint32_t rail, datagram::Settings& settings) {
+    if (rail == 0) return;
+    constexpr std::string_view purpose = "acp1 rail";
+    auto job_key = settings.job_key;
+    suite.derive(job_key, std::as_bytes(std::span(&rail, 1)), std::as_bytes(std::span(purpose)),
+                 settings.job_key);
+    os::wipe(job_key);
+}
+
+// The addresses of a node on a rail.
+std::span<const Address> addresses_on(std::uint32_t rail,
+                                      std::uint32_t rails,
+                                      std::span<const Address> all) noexcept {
+    return rails == 1 ? all : all.subspan(rail, 1);
+}
+
+}  // namespace
+
+Rail::Rail(std::uint32_t number, NodeId nodes, const Shared& shared)
+    : number_(number), nodes_(nodes), shared_(shared) {}
+
+Rail::~Rail() = default;
+
+base::Result<std::unique_ptr<Rail>> Rail::open(std::uint32_t number,
+                                               const GatewaySettings& settings,
+                                               const base::FaultPlan& faults,
+                                               const Shared& shared) {
+    std::unique_ptr<Rail> rail(new Rail(number, settings.nodes, shared));
+    const auto bind = addresses_on(number, settings.config.rails, settings.bind);
+    transport::Transport::Options options;
+    options.bind.assign(bind.begin(), bind.end());
+    options.receive_bytes = settings.config.socket_bytes;
+    options.faults = faults.of_rail(number);
+    options.lines = std::min(transport::Transport::lines_max, settings.nodes - 1);
+    auto transport = transport::Transport::open(options);
+    if (!transport.is_ok()) return std::move(transport).failure().within("opening the gateway");
+    rail->transport_ = std::move(transport).value();
+    if (auto status = rail->make_endpoint(settings, bind); !status.is_ok()) return status;
+    return rail;
+}
+
+Status Rail::make_endpoint(const GatewaySettings& settings, std::span<const Address> bind) {
+    datagram::Settings chosen;
+    chosen.job_id = settings.job_id;
+    chosen.node = settings.node;
+    chosen.nodes = settings.nodes;
+    chosen.job_key = settings.job_key;
+    chosen.security = settings.config.security;
+    chosen.control = settings.config.congestion;
+    choose_lengths(settings, bind, chosen);
+    chosen.receive_bytes = transport_->receive_bytes();
+    chosen.connect_timeout_ns = connect_timeout_of(settings);
+    chosen.peer_timeout_ns = settings.config.peer_timeout_ns;
+    derive_key(shared_.suite, number_, chosen);
+    auto endpoint =
+        datagram::Endpoint::create(chosen, shared_.suite, shared_.entropy, book_, *this);
+    os::wipe(std::as_writable_bytes(std::span(chosen.job_key)));
+    if (!endpoint.is_ok()) {  // for want of memory
+        return {endpoint.failure().code(),
+                std::string(endpoint.failure().message()) + os::memory_limit_text().data()};
+    }
+    endpoint_ = std::move(endpoint).value();
+    return {};
+}
+
+Status Rail::set_peers(const std::vector<std::vector<Address>>& peers, std::uint32_t rails) {
+    if (rails == 1) return book_.fill(peers, nodes_);
+    std::vector<std::vector<Address>> rows;
+    for (const std::vector<Address>& row : peers) {
+        if (row.size() != rails) {
+            return {Code::argument, "node " + std::to_string(rows.size()) + " has " +
+                                        std::to_string(row.size()) + " addresses for " +
+                                        std::to_string(rails) + " rails"};
+        }
+        rows.push_back({row[number_]});
+    }
+    return book_.fill(rows, nodes_);
+}
+
+void Rail::take(Time now, const Address& from, std::span<std::byte> datagram) {
+    try {
+        endpoint_->on_datagram(now, from, datagram);
+    } catch (const std::bad_alloc&) {
+        // Nothing of it was noted, so it is as if the network had lost it: it will be sent again.
+    }
+}
+
+void Rail::run_timers(Time now) {
+    try {
+        if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
+    } catch (const std::bad_alloc&) {
+        // What was not done is due still.
+    }
+}
+
+bool Rail::send(Time now) {
+    try {
+        return transport_->send(*endpoint_, now);
+    } catch (const std::bad_alloc&) {
+        // What was not sent is sent by the timer, as if the network had lost it.
+        return false;
+    }
+}
+
+void Rail::close(Time now) {
+    endpoint_->close();
+    (void)transport_->send(*endpoint_, now);
+    transport_->close();
+}
+
+void Rail::on_frames(NodeId from, datagram::Bytes frames) {
+    if (from != latest_) [[unlikely]] {
+        latest_ = from;
+        shared_.owner.note_peer(from);
+    }
+    shared_.router.on_frames(from, frames);
+}
+
+void Rail::on_room(NodeId node) {
+    shared_.router.on_room(node, number_);
+}
+
+void Rail::on_severed(NodeId node, datagram::SeverReason reason) {
+    shared_.owner.note_severed(number_, node, reason);
+}
+
+}  // namespace acp::engine
