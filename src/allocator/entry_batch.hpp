@@ -90,7 +90,9 @@ public:
         run_in_groups(
             finder, table,
             [&](std::uint32_t i, const Spots& spots) {
-                finder.prefetch_record(spots[i], ones_.it[i].key.hash);
+                // An insertion reads a record only where there is an entry of the key already, as a rule.
+                if (kind_ != BatchKind::insert)
+                    finder.prefetch_record(spots[i], ones_.it[i].key.hash);
             },
             [&](std::uint32_t i, const Spots& /*spots*/) {
                 return run_one(tables, table, i, tell);

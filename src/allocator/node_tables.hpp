@@ -36,6 +36,14 @@ private:
     heap::ThreadCache& cache_;
 };
 
+// What a thread needs of a heap to find in its tables. It stays the same as long as the process uses the heap.
+struct FinderPlace {
+    char* base = nullptr;  // where the heap's blocks lie here
+    table::Participant<std::atomic>* shown =
+        nullptr;                        // the thread's own; nullptr: there is no such place
+    heap::CachePlaces::OwnPlace place;  // in use during each find
+};
+
 // What only finds there.
 class NodeFinder {
 public:
@@ -49,6 +57,14 @@ public:
     ~NodeFinder() = default;
     NodeFinder(const NodeFinder&) = delete;
     NodeFinder& operator=(const NodeFinder&) = delete;
+
+    // The place of a thread that has a cache of its own, where finds need no fence.
+    [[nodiscard]] static FinderPlace place_of(const NodeHeap& heap, std::uint32_t thread) noexcept {
+        if (thread >= heap::threads_with_cache || heap.heap_.order_all() == nullptr) return {};
+        const std::uint32_t number = heap::caches_of(heap.user_).first + thread;
+        return {heap.blocks_, &heap.participants()[number],
+                heap.caches_.own_place(heap.user_, thread)};
+    }
 
     [[nodiscard]] const table::Finder<>* operator->() const noexcept { return &finder_; }
 

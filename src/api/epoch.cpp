@@ -165,6 +165,7 @@ base::Status open_epoch(Library& instance) {
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
     instance.hashed = std::make_unique<data::Hashed>(*instance.gma, *instance.allocator);
     hashed_at_hand = instance.hashed.get();
+    hashed_epoch = ++instance.hashed_epochs;
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
     instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator);
     instance.channels = std::make_unique<message::Channels>(
@@ -204,6 +205,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.workspaces.reset();
     instance.sequences.reset();
     hashed_at_hand = nullptr;
+    hashed_epoch = 0;
     instance.hashed.reset();
     instance.allocator.reset();
     instance.gma.reset();

@@ -179,6 +179,14 @@ Status run_some(data::Hashed& hashed,
 
 }  // namespace
 
+bool find_place_anew(const ContainerName& name,
+                     std::span<const std::byte> key,
+                     data::TablePlace& place) noexcept {
+    if (!hashed_at_hand->directories().find(name, key, place)) return false;
+    if (place.tables == 1 && place.id == name.id) keep_table_view(name, key);
+    return true;
+}
+
 Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, ContainerKind kind) {
     const std::uint32_t procs = library().member->procs();
     data::HashedOptions wanted;

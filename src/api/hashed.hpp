@@ -240,6 +240,21 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
     return key.data() != nullptr || key.empty();
 }
 
+// Where a key belongs, by the calling thread's view of the container, or by a copy of its directory; of that a view is made for the next
+// call. false: there is neither.
+[[nodiscard, gnu::noinline]] bool find_place_anew(const ContainerName& name,
+                                                  std::span<const std::byte> key,
+                                                  data::TablePlace& place) noexcept;
+
+[[nodiscard, gnu::always_inline]] inline bool find_place(const ContainerName& name,
+                                                         std::span<const std::byte> key,
+                                                         data::TablePlace& place) noexcept {
+    if (table_views_at_hand != nullptr &&
+        table_views_at_hand->place(hashed_epoch, name, key, place)) [[likely]]
+        return true;
+    return find_place_anew(name, key, place);
+}
+
 // Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
 // made calls before, and no cancellation is held off, for nothing in it can be cancelled.
 template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
@@ -248,9 +263,10 @@ template <typename Where = data::TableCalls::Here, typename Handle, typename Run
                                                           std::size_t value_size,
                                                           data::EntryResult& result,
                                                           const Run& run) noexcept {
-    if (!may_run_at_once(key, value_size)) [[unlikely]]
+    data::TablePlace place;
+    if (!may_run_at_once(key, value_size) || !find_place(name_of(handle), key, place)) [[unlikely]]
         return false;
-    return hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, run);
+    return hashed_at_hand->run_at_once<Where>(*inline_line, place, result, run);
 }
 
 // The same of a call whose result is an iterator: of a map or a set.
@@ -263,15 +279,25 @@ template <typename Where = data::TableCalls::Here, typename Handle, typename Run
                                                           const Run& run) noexcept {
     static_assert(HashedTypes<Handle>::kind == ContainerKind::map ||
                   HashedTypes<Handle>::kind == ContainerKind::set);
-    EntryPlace place;
-    if (!may_run_at_once(key, value_size)) [[unlikely]]
+    data::TablePlace place;
+    if (!may_run_at_once(key, value_size) || !find_place(name_of(handle), key, place)) [[unlikely]]
         return false;
-    if (!hashed_at_hand->run_at_once<Where>(*inline_line, name_of(handle), key, result, place, run))
-        [[unlikely]] {
+    if (!hashed_at_hand->run_at_once<Where>(*inline_line, place, result, run)) [[unlikely]]
         return false;
-    }
-    set_iterator(it, handle, place, data::Scope::all);
+    set_iterator(it, handle, data::Hashed::place_after(place, key, result), data::Scope::all);
     return true;
+}
+
+// Finds a key by the calling thread's view of the container: data::TableViews::find.
+template <typename Handle, typename Visit>
+[[nodiscard, gnu::always_inline]] inline data::TableViews::Found find_by_view(
+    const Handle& handle, std::span<const std::byte> key, const Visit& visit) noexcept {
+    constexpr std::size_t most = (1 << 20) - 1;
+    if (inline_line == nullptr || table_views_at_hand == nullptr) [[unlikely]]
+        return data::TableViews::Found::unknown;
+    if (key.size() - 1 >= most || key.data() == nullptr) [[unlikely]]
+        return data::TableViews::Found::unknown;
+    return table_views_at_hand->find(hashed_epoch, name_of(handle), key, visit);
 }
 
 // A status as the result of an int function.

@@ -200,12 +200,12 @@ Found find_long(const char* call, const Handle& handle, std::span<const std::byt
         });
 }
 
-//   found  the object that the C function returns: see set_iterator
+// A find of a container that the calling thread has no view of, or not any more.
 template <typename Found, typename Handle>
-[[gnu::always_inline]] inline void find(const char* call,
-                                        const Handle& handle,
-                                        std::span<const std::byte> key,
-                                        Found& found) noexcept {
+[[gnu::noinline]] void find_without_view(const char* call,
+                                         const Handle& handle,
+                                         std::span<const std::byte> key,
+                                         Found& found) noexcept {
     data::EntryResult at_once;
     if (run_at_once<data::TableCalls::Finding>(
             handle, key, 0, at_once, found.it, [&](auto& here, const auto& place) {
@@ -215,6 +215,27 @@ template <typename Found, typename Handle>
     } else {
         found = find_long<Found>(call, handle, key);
     }
+}
+
+//   found  the object that the C function returns: see set_iterator
+template <typename Found, typename Handle>
+[[gnu::always_inline]] inline void find(const char* call,
+                                        const Handle& handle,
+                                        std::span<const std::byte> key,
+                                        Found& found) noexcept {
+    const auto result = find_by_view(
+        handle, key,
+        [&](const data::TableView& view, std::uint64_t hash, auto& record, std::uint64_t number) {
+            const EntryPlace place{0, data::place_by_key(hash, key), view.address(number),
+                                   key.size(), record.value_bytes};
+            set_iterator(found.it, handle, place, Scope::all);
+        });
+    if (result == data::TableViews::Found::unknown) [[unlikely]]
+        return find_without_view(call, handle, key, found);
+    found.success = 1;
+    if (result == data::TableViews::Found::there) return;
+    found.success = 0;
+    set_iterator(found.it, handle, EntryPlace{1, {}, 0, 0, 0}, Scope::all);  // behind all entries
 }
 
 template <typename Handle>

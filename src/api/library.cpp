@@ -13,6 +13,10 @@ namespace acp::api {
 
 constinit gma::FastPath fast_path{};
 constinit data::Hashed* hashed_at_hand = nullptr;
+constinit std::uint64_t hashed_epoch = 0;
+constinit std::array<data::TableViews, heap::threads_with_cache> table_views{};
+constinit thread_local data::TableViews* table_views_at_hand
+    __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) =
     nullptr;
 
@@ -49,6 +53,13 @@ const bool is_fork_watched = [] {
 }();
 
 }  // namespace
+
+void keep_table_view(const data::ContainerName& name, data::Bytes key) noexcept {
+    const std::uint32_t thread = library().hazards->index_of(*inline_line);
+    if (thread >= table_views.size()) return;
+    table_views_at_hand = &table_views[thread];
+    table_views_at_hand->learn(hashed_epoch, name, key, hashed_at_hand->directories(), thread);
+}
 
 void open_inline_path() noexcept {
     (void)is_fork_watched;

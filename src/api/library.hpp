@@ -5,6 +5,7 @@
 // are plain variables of this layer, so that the short calls reach them without a detour.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "data/allocator.hpp"
 #include "data/hashed.hpp"
 #include "data/sequence.hpp"
+#include "data/table_view.hpp"
 #include "data/workspace.hpp"
 #include "gma/gma.hpp"
 #include "local/hazards.hpp"
@@ -48,6 +50,7 @@ struct Library {
     std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
+    std::uint64_t hashed_epochs = 0;             // how many had it
     std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
@@ -86,7 +89,23 @@ extern constinit thread_local memory::HazardLine* inline_line
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // Library::hashed for calls that run at once; nullptr but between acp_init and acp_finalize, which sends them the long way.
-extern constinit data::Hashed* hashed_at_hand;
+extern constinit data::Hashed* hashed_at_hand __attribute__((visibility("hidden")));
+
+// The number of the epoch that hashed_at_hand is of; 0 with nullptr.
+extern constinit std::uint64_t hashed_epoch __attribute__((visibility("hidden")));
+
+// What each thread keeps of hashed containers, by its number: that of its hazard line. It outlives epochs, which a view names. Zero, and so
+// without memory, as long as no thread uses it.
+extern constinit std::array<data::TableViews, heap::threads_with_cache> table_views
+    __attribute__((visibility("hidden")));
+
+// The calling thread's; nullptr: it has not used it yet. Only read where inline_line is not nullptr.
+extern constinit thread_local data::TableViews* table_views_at_hand
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Keeps a view of a container for the calling thread's next finds in it: data::TableViews::learn. inline_line and hashed_at_hand are not
+// nullptr.
+void keep_table_view(const data::ContainerName& name, data::Bytes key) noexcept;
 
 // Claims the calling thread's line for the inline path, where that needs no fence.
 void open_inline_path() noexcept;

@@ -85,6 +85,34 @@ int change(const char* call,
                               });
 }
 
+// A retrieval from a map that the calling thread has no view of, or not any more.
+[[gnu::noinline]] int retrieve_without_view(const acp_map_t& map,
+                                            Bytes key,
+                                            void* value,
+                                            std::size_t* value_size) noexcept {
+    EntryResult at_once;
+    if (value_size != nullptr && api::run_at_once<data::TableCalls::Finding>(
+                                     map, key, 0, at_once, [&](auto& here, const auto& place) {
+                                         return data::TableCalls::find_in(
+                                             here, place, key, api::room_at(value, *value_size));
+                                     })) [[likely]] {
+        if (at_once.effect != Effect::done) return 0;
+        *value_size = at_once.value_bytes;
+        return 1;
+    }
+    return api::call_with_key("acp_retrieve_map", -1, map, key,
+                              [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
+                                  if (value_size == nullptr)
+                                      return Status(Code::argument, "value_size is NULL");
+                                  auto found = hashed.find(
+                                      name, key, api::room_at(value, *value_size), nullptr);
+                                  if (!found.is_ok()) return std::move(found).failure();
+                                  if (found.value().effect != Effect::done) return 0;
+                                  *value_size = found.value().value_bytes;
+                                  return 1;
+                              });
+}
+
 }  // namespace
 
 extern "C" {
@@ -201,28 +229,19 @@ acp_map_ib_t acp_find_map(acp_map_t map, const void* key, size_t key_size) {
 
 int acp_retrieve_map(
     acp_map_t map, const void* key, size_t key_size, void* value, size_t* value_size) {
+    using Found = data::TableViews::Found;
     const Bytes bytes = bytes_at(key, key_size);
-    EntryResult at_once;
-    if (value_size != nullptr && api::run_at_once<data::TableCalls::Finding>(
-                                     map, bytes, 0, at_once, [&](auto& here, const auto& place) {
-                                         return data::TableCalls::find_in(
-                                             here, place, bytes, api::room_at(value, *value_size));
-                                     })) [[likely]] {
-        if (at_once.effect != Effect::done) return 0;
-        *value_size = at_once.value_bytes;
-        return 1;
+    if (value_size != nullptr) [[likely]] {
+        const Found found = api::find_by_view(
+            map, bytes,
+            [&](const data::TableView&, std::uint64_t, const auto& record, std::uint64_t) {
+                record.copy_value(value, value != nullptr ? *value_size : 0);
+                *value_size = record.value_bytes;
+            });
+        if (found != Found::unknown) [[likely]]
+            return found == Found::there ? 1 : 0;
     }
-    return api::call_with_key("acp_retrieve_map", -1, map, bytes,
-                              [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
-                                  if (value_size == nullptr)
-                                      return Status(Code::argument, "value_size is NULL");
-                                  auto found = hashed.find(
-                                      name, bytes, api::room_at(value, *value_size), nullptr);
-                                  if (!found.is_ok()) return std::move(found).failure();
-                                  if (found.value().effect != Effect::done) return 0;
-                                  *value_size = found.value().value_bytes;
-                                  return 1;
-                              });
+    return retrieve_without_view(map, bytes, value, value_size);
 }
 
 int acp_remove_map(acp_map_t map, const void* key, size_t key_size) {

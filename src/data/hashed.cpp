@@ -96,6 +96,7 @@ EntryPlace Hashed::place_of(const ContainerName& name,
     EntryPlace entry = place_by_key(place, key, found);
     if (name.kind == ContainerKind::multimap) {
         const GlobalAddress heap = allocator_.start_of(tables_.process_of(place.table));
+        entry.walk = entry.walk.by_position(table::Positions(place.slots));
         entry.walk.tie = found.record == 0 ? 0 : table::number_of(found.record - heap);
     }
     return entry;
@@ -167,7 +168,7 @@ Result<TablePlace> Hashed::place_of_entry(const ContainerName& name, const Entry
         return Status(Code::argument, "the iterator is at table " + std::to_string(entry.table) +
                                           " of a container of " + std::to_string(place.tables));
     }
-    place.hash = table::Positions(place.slots).hash_at(entry.walk.position);
+    place.hash = entry.walk.hash(table::Positions(place.slots));
     return place;
 }
 

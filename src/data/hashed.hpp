@@ -23,6 +23,14 @@
 
 namespace acp::data {
 
+// Where a walk has an entry of a key that has no other.
+[[nodiscard, gnu::always_inline]] inline table::WalkPlace place_by_key(std::uint64_t hash,
+                                                                       Bytes key) noexcept {
+    return table::WalkPlace::by_hash(hash,
+                                     table::tie_of_key(reinterpret_cast<const char*>(key.data()),
+                                                       static_cast<std::uint32_t>(key.size())));
+}
+
 // How a container is made.
 struct HashedOptions {
     ContainerKind kind = ContainerKind::map;
@@ -79,40 +87,23 @@ public:
 
     // The same at once, if the table of the key is of this node and was used before: run(Where&, place) is one of TableCalls::find_in()
     // and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
-    //   Where TableCalls::Here, or Finding
-    //   line  the calling thread's own
-    //   key   less than 4 GiB, as all that is put
+    //   Where  TableCalls::Here, or Finding
+    //   line   the calling thread's own
+    //   place  that of the key: of Directories::find() or TableViews::place()
     template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
-                                                       const ContainerName& name,
-                                                       Bytes key,
+                                                       const TablePlace& place,
                                                        EntryResult& result,
                                                        const Run& run) {
-        TablePlace place;
-        if (!directories_.find(name, key, place)) [[unlikely]]
-            return false;
         return tables_.run_at_once<Where>(line, place, result,
                                           [&](Where& here) { return run(here, place); });
     }
 
-    // The same, of an entry of a map or a set, whose place is told: behind all where there is none.
-    template <typename Where, typename Run>
-    [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
-                                                       const ContainerName& name,
-                                                       Bytes key,
-                                                       EntryResult& result,
-                                                       EntryPlace& entry,
-                                                       const Run& run) {
-        TablePlace place;
-        if (!directories_.find(name, key, place)) [[unlikely]]
-            return false;
-        if (!tables_.run_at_once<Where>(
-                line, place, result, [&](Where& here) { return run(here, place); })) [[unlikely]] {
-            return false;
-        }
-        entry = result.record != 0 ? place_by_key(place, key, result)
-                                   : EntryPlace{place.tables, {}, 0, 0, 0};
-        return true;
+    // Where the entry of such a call is, of a map or a set: behind all where there is none.
+    [[nodiscard, gnu::always_inline]] static EntryPlace place_after(
+        const TablePlace& place, Bytes key, const EntryResult& result) noexcept {
+        return result.record != 0 ? place_by_key(place, key, result)
+                                  : EntryPlace{place.tables, {}, 0, 0, 0};
     }
 
     // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none.
@@ -151,14 +142,11 @@ public:
     [[nodiscard]] BatchRooms& batch_rooms() noexcept { return batch_rooms_; }
 
 private:
-    // Where a walk has an entry of a key that has no other.
     [[nodiscard]] static EntryPlace place_by_key(const TablePlace& place,
                                                  Bytes key,
                                                  const EntryResult& found) noexcept {
-        const table::WalkPlace walk{table::Positions(place.slots).of(place.hash),
-                                    table::tie_of_key(reinterpret_cast<const char*>(key.data()),
-                                                      static_cast<std::uint32_t>(key.size()))};
-        return {place.index, walk, found.record, key.size(), found.value_bytes};
+        return {place.index, data::place_by_key(place.hash, key), found.record, key.size(),
+                found.value_bytes};
     }
 
     [[nodiscard]] EntryPlace place_of(const ContainerName& name,

@@ -51,7 +51,7 @@ EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) no
 // Before the entry of a place, and behind what comes before it.
 table::WalkPlace place_before(const table::WalkPlace& place) noexcept {
     const bool is_alone = place.tie == table::WalkPlace::tie_of_all || place.tie == 0;
-    return {place.position, is_alone ? 0 : place.tie - 1};
+    return {place.position, is_alone ? 0 : place.tie - 1};  // by the hash, if it was so
 }
 
 constexpr std::size_t in_words(std::size_t bytes) noexcept {
@@ -143,6 +143,7 @@ Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after,
         auto status = hashed_.find_table(name, after.table, place);
         if (!status.is_ok()) return status;
         if (after.table >= place.tables) return end_at(place.tables);
+        after.walk = after.walk.by_position(table::Positions(place.slots));
         WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                           {place.table, place.id}, after.walk);
         do {
@@ -170,6 +171,7 @@ bool HashedWalk::next_at_once(const memory::HazardLine& line,
         if (place.heap == nullptr) return false;
         TableCalls::Here here(*place.heap, calls.gma().hazards().index_of(line), place);
         if (here.table() == 0) return false;
+        at.walk = at.walk.by_position(table::Positions(place.slots));
         if (step(here, name.kind, at)) return true;
         if (scope == Scope::all) continue;
         ++at.table;
@@ -226,6 +228,7 @@ Result<std::uint64_t> HashedWalk::scan(const ContainerName& name,
         if (!status.is_ok()) return status;
         at.record = 0;
         if (at.table >= place.tables) break;
+        at.walk = at.walk.by_position(table::Positions(place.slots));
         auto end = scan_table(place, name, at, state);
         if (!end.is_ok()) return std::move(end).failure();
         if (end.value() == ScanEnd::filled) break;

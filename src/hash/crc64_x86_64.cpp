@@ -112,6 +112,10 @@ bool has_crc64_by_multiplication() noexcept {
 
 ACP_TARGET std::uint64_t crc64_by_multiplication(std::span<const std::byte> bytes) noexcept {
     const std::byte* at = bytes.data();
+    if (bytes.size() == 2 * lane_bytes) [[likely]] {
+        return remainder_of(
+            _mm_xor_si128(times_power(lane(at + lane_bytes), 0), times_power(lane(at), 2)));
+    }
     // Most keys: the last lane, and what is in front of it.
     if (bytes.size() - lane_bytes <= lane_bytes) {
         const std::size_t front = bytes.size() - lane_bytes;

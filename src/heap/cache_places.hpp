@@ -44,6 +44,11 @@ public:
         return std::uint64_t{processes} * caches_per_process * sizeof(CachePlace);
     }
 
+    class OwnPlace;
+
+    // The place of a thread that has one of its own (thread < threads_with_cache), where no fence is needed (`order_all` was not nullptr).
+    [[nodiscard]] OwnPlace own_place(std::uint32_t process, std::uint32_t thread) const noexcept;
+
     // A cache for one call, until give_back().
     //   process  the caller's number among those that use the heap
     //   thread   the caller's number among the threads of its process, which no other thread has meanwhile
@@ -120,11 +125,15 @@ private:
     // Before the look whether somebody has taken the place over.
     void mark_in_use(CachePlace& place) const noexcept {
         if (order_all_ != nullptr) [[likely]] {
-            place.is_in_use.store(1, std::memory_order_relaxed);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // take_over() completes the pair
+            mark_by_store(place);
         } else {
             place.is_in_use.exchange(1, std::memory_order_seq_cst);  // partner: take_over()
         }
+    }
+
+    static void mark_by_store(CachePlace& place) noexcept {
+        place.is_in_use.store(1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // take_over() completes the pair
     }
 
     // Not gnu::cold, though it is rare: gcc 12 takes the code before a call of what is cold, through several inline functions, for cold too,
@@ -150,5 +159,41 @@ private:
     CachePlace* places_;
     OrderAll order_all_;
 };
+
+// The place of one thread, which the thread keeps from call to call: begin() and end() stand for borrow() and give_back() in a call that
+// uses the number of the cache and not what the cache remembers. Only that thread uses it.
+class CachePlaces::OwnPlace {
+public:
+    OwnPlace() noexcept = default;
+
+    // false: the thread is in a call that uses the place already (this is a signal handler), or somebody has taken the place over.
+    [[nodiscard, gnu::always_inline]] bool begin() const noexcept {
+        // relaxed: only this thread and its signal handlers use the place
+        if (place_->is_in_use.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            return false;
+        mark_by_store(*place_);
+        if (place_->taker.load(std::memory_order_acquire) == 0) [[likely]]
+            return true;
+        end();
+        return false;
+    }
+
+    void end() const noexcept {
+        // release: what this call did, for the taker that reads this one; partner: take_over()
+        place_->is_in_use.store(0, std::memory_order_release);
+    }
+
+private:
+    friend class CachePlaces;
+
+    explicit OwnPlace(CachePlace& place) noexcept : place_(&place) {}
+
+    CachePlace* place_ = nullptr;
+};
+
+inline CachePlaces::OwnPlace CachePlaces::own_place(std::uint32_t process,
+                                                    std::uint32_t thread) const noexcept {
+    return OwnPlace(places_[caches_of(process).first + thread]);
+}
 
 }  // namespace acp::heap

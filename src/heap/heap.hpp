@@ -66,26 +66,13 @@ public:
     // Takes a block, which is pending until keep() or the cache's next allocate(). no_block: there is no room for it.
     //   bytes      0 is taken for 1
     //   alignment  power of two, <= alignment_max
-    [[nodiscard]] Offset allocate(ThreadCache& cache,
-                                  std::uint64_t bytes,
-                                  std::uint64_t alignment = granule_bytes) const {
+    [[nodiscard, gnu::always_inline]] Offset allocate(
+        ThreadCache& cache, std::uint64_t bytes, std::uint64_t alignment = granule_bytes) const {
         const AtWork<Atomic> at_work(control_, cache, order_all_);
         if (bytes <= small_max && alignment <= granule_bytes) [[likely]] {
             return spans_.allocate(cache, class_of(bytes != 0 ? bytes : 1));
         }
-        if (bytes > limit_bytes() || alignment > alignment_max) return no_block;
-        if (bytes <= small_max && alignment <= unit_bytes) {
-            return spans_.allocate_exactly(cache, class_with(bytes, alignment));
-        }
-        Offset block = large_.allocate(cache, bytes, alignment);
-        if (block != no_block) return block;
-        spans_.let_go(cache);  // those that lie empty become units
-        block = large_.allocate(cache, bytes, alignment);
-        for (std::uint32_t i = 0; i < Spans<Atomic>::thefts_max && block == no_block; ++i) {
-            if (!spans_.steal_idle(cache)) break;
-            block = large_.allocate(cache, bytes, alignment);
-        }
-        return block;
+        return allocate_rare(cache, bytes, alignment);
     }
 
     // The caller has stored where the cache's last block is: if the process is killed from now on, the block is not freed.
@@ -175,6 +162,25 @@ public:
     }
 
 private:
+    // allocate() of what is rare: a long block, or one of a large alignment. The cache is at work.
+    [[nodiscard, gnu::noinline]] Offset allocate_rare(ThreadCache& cache,
+                                                      std::uint64_t bytes,
+                                                      std::uint64_t alignment) const {
+        if (bytes > limit_bytes() || alignment > alignment_max) return no_block;
+        if (bytes <= small_max && alignment <= unit_bytes) {
+            return spans_.allocate_exactly(cache, class_with(bytes, alignment));
+        }
+        Offset block = large_.allocate(cache, bytes, alignment);
+        if (block != no_block) return block;
+        spans_.let_go(cache);  // those that lie empty become units
+        block = large_.allocate(cache, bytes, alignment);
+        for (std::uint32_t i = 0; i < Spans<Atomic>::thefts_max && block == no_block; ++i) {
+            if (!spans_.steal_idle(cache)) break;
+            block = large_.allocate(cache, bytes, alignment);
+        }
+        return block;
+    }
+
     [[nodiscard]] static bool is_in_span(const UnitWord& word) noexcept {
         return word.state == UnitState::span || word.state == UnitState::span_part;
     }

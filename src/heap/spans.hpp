@@ -28,13 +28,19 @@ public:
         : control_(control), units_(units), room_(control), order_all_(order_all) {}
 
     // A block of the class; where there is no room for a span, of a larger one.
-    Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
+    [[gnu::always_inline]] Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         if (is_held(cache, hold, size_class)) [[likely]] {
             const Offset block = take(cache, hold, size_class);
             if (block != no_block) [[likely]]
                 return block;
         }
+        return allocate_anew(cache, size_class);
+    }
+
+    // The same where the span that the cache holds is full.
+    [[gnu::noinline]] Offset allocate_anew(ThreadCache& cache, std::uint32_t size_class) const {
+        ThreadCache::Hold& hold = cache.hold(size_class);
         while (refill(cache, size_class)) {
             const Offset block = take(cache, hold, size_class);
             if (block != no_block) return block;

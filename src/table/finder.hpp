@@ -38,6 +38,29 @@ public:
         return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
     }
 
+    // What a find that is not repeated has seen.
+    enum class Seen : std::uint8_t { absent, there, late };
+
+    // As find(), once, of a table that begins at `head`, from where the key belongs by a root that was read. late: it belongs elsewhere now,
+    // or the entry was replaced, and a find would begin anew. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record stays; the
+    // value of a record of a number may change meanwhile.
+    template <typename Visit>
+    [[nodiscard, gnu::always_inline]] Seen find_once(const Head<Atomic>& head,
+                                                     const Spot<Atomic>& spot,
+                                                     const EntryKey& key,
+                                                     const Visit& visit) const {
+        using Look = Search<Atomic>;
+        const auto entry = Look(ground_).look(head, spot, key, Look::Access::find);
+        Seen seen = entry.is_late ? Seen::late : Seen::absent;
+        if (entry.slot != nullptr) {
+            const BlockNumber record = slot::record_in(entry.word);
+            visit(ground_.record(record), record);
+            seen = Seen::there;
+        }
+        ground_.forget(Participant<Atomic>::record);
+        return seen;
+    }
+
     // As find(), with the entry that a walk or a call has told, if it still is there.
     //   hash  of its key
     template <typename Visit>

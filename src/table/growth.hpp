@@ -39,14 +39,28 @@ public:
         const ReadGround<Atomic>& ground, const Head<Atomic>& head, std::uint64_t hash) noexcept {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
-        const auto bucket_of = [&](std::uint32_t level) {
-            return &ground.array(number_of_array(head, level)).bucket(head.index_of(hash, level));
-        };
-        auto* first = bucket_of(root.from);
-        if (root.is_growing() && is_moved(*first)) [[unlikely]] {
-            first = bucket_of(root.to);
-        }
+        auto* first = bucket_in(ground, head, hash, root.from);
+        if (root.is_growing() && is_moved(*first)) [[unlikely]]
+            first = bucket_in_next(ground, head, hash, root.to);
         return {word, first};
+    }
+
+    // The bucket of a hash in the array of a level.
+    [[nodiscard, gnu::always_inline]] static Bucket<Atomic>* bucket_in(
+        const ReadGround<Atomic>& ground,
+        const Head<Atomic>& head,
+        std::uint64_t hash,
+        std::uint32_t level) noexcept {
+        return &ground.array(number_of_array(head, level)).bucket(head.index_of(hash, level));
+    }
+
+    // The same, apart from what finds do as a rule. It takes a copy, so that the caller's stays in registers.
+    [[nodiscard, gnu::noinline]] static Bucket<Atomic>* bucket_in_next(
+        ReadGround<Atomic> ground,
+        const Head<Atomic>& head,
+        std::uint64_t hash,
+        std::uint32_t level) noexcept {
+        return bucket_in(ground, head, hash, level);
     }
 
     // Whether what was read in the buckets until now was theirs.

@@ -206,12 +206,12 @@ private:
         record.claim.store(claim::hash_in(key.hash), std::memory_order_relaxed);
         record.key_bytes = key.bytes;
         record.value_bytes = value.bytes;
-        if (key.bytes != 0) std::memcpy(record.key(), key.data, key.bytes);
+        copy_bytes(record.key(), key.data, key.bytes);
         if (record.is_number()) {
             // The value is an atomic from its first store on; linking the record makes it visible.
             record.number().store(number_in(value), std::memory_order_relaxed);
-        } else if (value.bytes != 0) {
-            std::memcpy(record.value(), value.data, value.bytes);
+        } else {
+            copy_bytes(record.value(), value.data, value.bytes);
         }
         shown.record_made.store(made::of(making.made) | made::filled, std::memory_order_release);
         return true;

@@ -79,10 +79,11 @@ public:
                                                     const Trail& trail,
                                                     const EntryKey& key) const {
         if (trail.bucket == nullptr) return {};
-        const Entry entry = look_for(head, spot, trail, slot::fragment_of(key.hash), Access::find,
-                                     [&](BlockNumber record) {
-                                         return ground_.record(record).has_key(key.data, key.bytes);
-                                     });
+        const Entry entry = look_for(
+            head, spot, trail, slot::fragment_of(key.hash),
+            Access::find, [&](BlockNumber record) __attribute__((always_inline)) {
+                return ground_.record(record).has_key(key.data, key.bytes);
+            });
         return entry.is_late ? find(head, key) : entry;
     }
 
@@ -91,9 +92,11 @@ public:
                                                  const Spot<Atomic>& spot,
                                                  const EntryKey& key,
                                                  Access access) const {
-        return look_for(head, spot, slot::fragment_of(key.hash), access, [&](BlockNumber record) {
-            return ground_.record(record).has_key(key.data, key.bytes);
-        });
+        return look_for(
+            head, spot, slot::fragment_of(key.hash),
+            access, [&](BlockNumber record) __attribute__((always_inline)) {
+                return ground_.record(record).has_key(key.data, key.bytes);
+            });
     }
 
     // Looks for the entry of a record, whose key has this hash.
@@ -136,11 +139,12 @@ private:
                                                      Access access,
                                                      const IsIt& is_it) const {
         const bool is_find = access == Access::find;
+        const std::uint64_t wanted = slot::entry_like(fragment);
         for (auto& [bucket, like] = trail;;) {
             for (; like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
-                if (slot::fragment_in(word) != fragment || !slot::is_entry(word)) continue;
+                if (((word ^ wanted) & slot::entry_mask) != 0) continue;
                 if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
                 const char* const record = ground_.address(slot::record_in(word));
                 __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to

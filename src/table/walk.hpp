@@ -19,7 +19,7 @@
 
 namespace acp::table {
 
-// Where a walk is: behind the entry of this position and tie. As at first: before all entries.
+// Where a walk is: behind the entry of this position and tie. As at first: before all entries. A step takes it by_position().
 struct WalkPlace {
     std::uint64_t position = 0;
     std::uint64_t tie = 0;  // orders entries of one position: 1 .. tie_of_all of an entry
@@ -27,13 +27,40 @@ struct WalkPlace {
     // Of an entry that has its position for itself: behind all that may be there.
     static constexpr std::uint64_t tie_of_all = ~std::uint64_t{0};
 
+    // That of an entry by the hash of its key, as a find tells it: few finds are followed by a walk from there, which turns it into the
+    // entry's position.
+    //   tie  that of the key
+    [[nodiscard]] static constexpr WalkPlace by_hash(std::uint64_t hash,
+                                                     std::uint64_t tie) noexcept {
+        return {hash, tie | hash_flag};
+    }
+
+    [[nodiscard]] constexpr bool is_by_hash() const noexcept {
+        return (tie & ~tie_mask) == hash_flag;
+    }
+
+    // The same place by its position.
+    [[nodiscard]] constexpr WalkPlace by_position(const Positions& positions) const noexcept {
+        if (!is_by_hash()) return *this;
+        return {positions.of(position), tie & tie_mask};
+    }
+
+    [[nodiscard]] constexpr std::uint64_t hash(const Positions& positions) const noexcept {
+        return is_by_hash() ? position : positions.hash_at(position);
+    }
+
+    // Of the tie of a key; tie_of_all has a one above them as well.
+    static constexpr std::uint64_t tie_mask = ~std::uint64_t{0} >> 2;
+    static constexpr std::uint64_t hash_flag = std::uint64_t{1} << 63;
+
     friend constexpr bool operator<(const WalkPlace& one, const WalkPlace& other) noexcept {
         return one.position != other.position ? one.position < other.position : one.tie < other.tie;
     }
 };
 
-// Orders the keys whose hashes are equal, whatever records their values lie in: 1 .. 2^63 - 1.
-[[nodiscard]] inline std::uint64_t tie_of_key(const char* key, std::uint32_t bytes) noexcept {
+// Of a key of any length: see tie_of_key.
+[[nodiscard, gnu::noinline]] inline std::uint64_t tie_of_any_key(const char* key,
+                                                                 std::uint32_t bytes) noexcept {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
     std::uint64_t tie = bytes * factor + 1;
     const auto add = [&tie](const char* from, std::size_t count) {
@@ -44,7 +71,32 @@ struct WalkPlace {
     std::uint32_t at = 0;
     for (; bytes - at >= sizeof tie; at += sizeof tie) add(key + at, sizeof tie);
     if (at < bytes) add(key + at, bytes - at);
-    return (tie >> 1) | 1;
+    return tie;
+}
+
+// Orders the keys whose hashes are equal, whatever records their values lie in: 1 .. WalkPlace::tie_mask. A sum of products, which a processor
+// computes side by side: each call that tells of an entry's place computes it.
+[[nodiscard, gnu::always_inline]] inline std::uint64_t tie_of_key(const char* key,
+                                                                  std::uint32_t bytes) noexcept {
+    constexpr std::array<std::uint64_t, 4> factors = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
+                                                      0x94d049bb133111eb, 0xd6e8feb86659fd93};
+    constexpr std::uint32_t word_bytes = sizeof(std::uint64_t);
+    const auto word_at = [key](std::uint32_t at) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, key + at, word_bytes);
+        return word;
+    };
+    std::uint64_t tie = bytes;
+    if (bytes >= word_bytes && bytes <= 4 * word_bytes) [[likely]] {
+        // The first words and the last, which may be some of the first.
+        const std::uint32_t last = bytes - word_bytes;
+        tie += word_at(0) * factors[0] + word_at(last) * factors[1];
+        if (bytes > 2 * word_bytes) [[likely]]
+            tie += word_at(word_bytes) * factors[2] + word_at(last - word_bytes) * factors[3];
+    } else {
+        tie = tie_of_any_key(key, bytes);
+    }
+    return (tie >> 2) | 1;
 }
 
 // An entry that is visited: what the pointers show stays until the visit ends. A value of 8 bytes is a copy.

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds in containers that the calling thread has found keys in before: a thread keeps what it knows of such a container
+// (data/table_view.hpp), and must see all the same what became of the container since. The entries of each map here are on one rank, for
+// only then is anything kept.
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <string>
+#include <sys/time.h>
+#include <thread>
+#include <vector>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+acp_map_ib_t find(acp_map_t map, const std::string& key) {
+    return acp_find_map(map, key.data(), key.size());
+}
+
+class HashedViewTest : public HashedTest {
+protected:
+    static acp_map_t make(int rank, int slots = 2) {
+        const acp_map_t map = acp_create_map(1, &rank, slots, rank);
+        EXPECT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
+        return map;
+    }
+
+    // Finds a key often enough that the thread keeps what it knows of the map.
+    static void find_often(acp_map_t map, const std::string& key, int wanted) {
+        for (int i = 0; i < 20; ++i) ASSERT_EQ(find(map, key).success, wanted) << key;
+    }
+};
+
+TEST_F(HashedViewTest, finds_see_what_any_rank_changes) {
+    with_map_of_rank(0, [this](acp_map_t map) {
+        const auto by_rank = [this](int rank, const auto& change) {
+            sync_ranks();
+            if (rank_ == rank % procs_) change();
+            sync_ranks();
+        };
+        find_often(map, "key", 0);
+        by_rank(1, [&] { EXPECT_EQ(insert(map, "key", "value"), 1) << acp_error_message(); });
+        find_often(map, "key", 1);
+        EXPECT_EQ(value_of(map, "key"), "value");
+        by_rank(2, [&] { EXPECT_EQ(assign(map, "key", "another value"), 0); });
+        EXPECT_EQ(value_of(map, "key"), "another value");
+        EXPECT_EQ(find(map, "key").it.value_size, 13U);
+        by_rank(0, [&] { EXPECT_EQ(assign(map, "key", "8 bytes."), 0); });
+        EXPECT_EQ(value_of(map, "key"), "8 bytes.");
+        by_rank(3, [&] { EXPECT_EQ(remove(map, "key"), 1); });
+        find_often(map, "key", 0);
+        EXPECT_EQ(value_of(map, "key"), std::nullopt);
+    });
+}
+
+TEST_F(HashedViewTest, finds_go_on_while_the_table_grows) {
+    with_map_of_rank(0, [this](acp_map_t map) {
+        constexpr std::uint64_t entries = 3'000;
+        for (std::uint64_t i = 0; i < entries; ++i) {
+            ASSERT_EQ(insert(map, own_key(i), std::to_string(i)), 1) << acp_error_message();
+            const std::uint64_t earlier = i * 2'654'435'761 % (i + 1);
+            ASSERT_EQ(find(map, own_key(earlier)).success, 1) << earlier;
+            ASSERT_EQ(value_of(map, own_key(earlier)), std::to_string(earlier));
+            ASSERT_EQ(find(map, own_key(entries + i)).success, 0);
+        }
+        sync_ranks();
+        EXPECT_EQ(acp_size_map(map), entries * static_cast<std::uint64_t>(procs_));
+    });
+}
+
+TEST_F(HashedViewTest, an_iterator_of_a_find_is_walked_on_from_and_used_as_any_other) {
+    with_map_of_rank(procs_ - 1, [this](acp_map_t map) {
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            ASSERT_EQ(insert(map, own_key(i), std::to_string(i)), 1) << acp_error_message();
+        }
+        sync_ranks();
+        const auto all = content_of(map);
+        std::vector<std::string> in_order;
+        for (acp_map_it_t it = acp_begin_map(map); it.elem != ACP_GA_NULL;
+             it = acp_increment_map_it(it)) {
+            in_order.push_back(bytes_of(acp_dereference_map_it(it).first));
+        }
+        ASSERT_EQ(in_order.size(), all.size());
+        for (std::size_t i = 0; i < in_order.size(); ++i) {
+            const acp_map_ib_t found = find(map, in_order[i]);
+            ASSERT_EQ(found.success, 1);
+            EXPECT_EQ(bytes_of(acp_dereference_map_it(found.it).first), in_order[i]);
+            const acp_map_it_t next = acp_increment_map_it(found.it);
+            ASSERT_EQ(next.elem == ACP_GA_NULL, i + 1 == in_order.size()) << acp_error_message();
+            if (next.elem != ACP_GA_NULL) {
+                EXPECT_EQ(bytes_of(acp_dereference_map_it(next).first), in_order[i + 1]);
+            }
+        }
+        const acp_map_ib_t absent = find(map, "no such key");
+        EXPECT_EQ(absent.success, 0);
+        EXPECT_EQ(acp_increment_map_it(absent.it).elem, ACP_GA_NULL) << "the end stays the end";
+        sync_ranks();
+        const acp_map_ib_t own = find(map, own_key(7));
+        EXPECT_GE(acp_erase_map(own.it).rank, 0) << acp_error_message();
+        EXPECT_EQ(find(map, own_key(7)).success, 0);
+    });
+}
+
+TEST_F(HashedViewTest, a_destroyed_map_is_told_though_another_one_takes_its_place) {
+    const acp_map_t map = make(rank_);
+    ASSERT_EQ(insert(map, "key", "of the first"), 1);
+    find_often(map, "key", 1);
+    ASSERT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+    EXPECT_EQ(find(map, "key").success, -1);
+    expect_refused(ACP_ERR_STALE, {"acp_find_map"});
+    const acp_map_t other = make(rank_);
+    ASSERT_EQ(insert(other, "key", "of the second"), 1);
+    find_often(other, "key", 1);
+    EXPECT_EQ(find(map, "key").success, -1) << "also where it begins at the same address";
+    EXPECT_EQ(value_of(other, "key"), "of the second");
+    ASSERT_EQ(acp_destroy_map(other), 0);
+}
+
+TEST_F(HashedViewTest, maps_that_are_swapped_are_found_swapped) {
+    const acp_map_t one = make(rank_);
+    const acp_map_t other = make((rank_ + 1) % procs_, 16);
+    ASSERT_EQ(insert(one, "key", "of one"), 1);
+    ASSERT_EQ(insert(other, "key", "of the other"), 1);
+    for (int i = 0; i < 5; ++i) {
+        find_often(one, "key", 1);
+        find_often(other, "key", 1);
+        EXPECT_EQ(value_of(one, "key"), i % 2 == 0 ? "of one" : "of the other");
+        EXPECT_EQ(value_of(other, "key"), i % 2 == 0 ? "of the other" : "of one");
+        ASSERT_EQ(acp_swap_map(one, other), 0) << acp_error_message();
+    }
+    EXPECT_EQ(acp_destroy_map(one), 0);
+    EXPECT_EQ(acp_destroy_map(other), 0);
+}
+
+TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
+    std::vector<acp_map_t> maps;
+    for (int i = 0; i < 40; ++i) {
+        maps.push_back(make(rank_));
+        ASSERT_EQ(insert(maps.back(), "number", std::to_string(i)), 1) << acp_error_message();
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 40; ++i) {
+            const auto which = static_cast<std::size_t>(i * 7 % 40);
+            ASSERT_EQ(value_of(maps[which], "number"), std::to_string(which));
+            ASSERT_EQ(find(maps[which], "other").success, 0);
+        }
+    }
+    // A handle of another kind, or of another identity, is none of the map.
+    acp_set_t as_set{};
+    as_set.ga = maps[0].ga;
+    as_set.id = maps[0].id;
+    EXPECT_EQ(acp_find_set(as_set, "number", 6).success, -1);
+    acp_map_t forged = maps[0];
+    forged.id += 8;
+    EXPECT_EQ(find(forged, "number").success, -1);
+    for (const acp_map_t& map : maps) EXPECT_EQ(acp_destroy_map(map), 0);
+}
+
+TEST_F(HashedViewTest, threads_find_each_for_itself_and_those_that_come_later_too) {
+    const acp_map_t map = make((rank_ + 1) % procs_);
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_EQ(insert(map, own_key(static_cast<std::uint64_t>(i)), std::to_string(i)), 1);
+    }
+    std::atomic<int> wrong{0};
+    for (int generation = 0; generation < 2; ++generation) {
+        std::vector<std::thread> threads;  // more than have a place of their own in a heap
+        for (int t = 0; t < 30; ++t) {
+            threads.emplace_back([&, t] {
+                for (std::uint64_t i = 0; i < 500; ++i) {
+                    const std::uint64_t which = (i + static_cast<std::uint64_t>(t)) % 50;
+                    if (value_of(map, own_key(which)) != std::to_string(which)) ++wrong;
+                    if (find(map, own_key(which + 50)).success != 0) ++wrong;
+                }
+            });
+        }
+        for (std::thread& thread : threads) thread.join();
+    }
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(acp_destroy_map(map), 0);
+}
+
+// What the signal handler below finds, and how often it found something else.
+std::array<acp_map_t, 12> handler_maps;
+std::atomic<int> handler_calls{0};
+std::atomic<int> handler_faults{0};
+
+extern "C" void acp_test_find_in_handler(int) {
+    const int which = handler_calls.fetch_add(1) % 12;
+    char value = 0;
+    std::size_t bytes = 1;
+    const auto& map = handler_maps[static_cast<std::size_t>(which)];
+    if (acp_retrieve_map(map, "which", 5, &value, &bytes) != 1 || value != 'a' + which) {
+        handler_faults.fetch_add(1);
+    }
+}
+
+TEST_F(HashedViewTest, a_signal_handler_finds_in_the_midst_of_a_find) {
+    for (std::size_t i = 0; i < handler_maps.size(); ++i) {
+        handler_maps[i] = make(rank_);
+        ASSERT_EQ(insert(handler_maps[i], "which", std::string(1, static_cast<char>('a' + i))), 1);
+    }
+    handler_calls = 0;
+    handler_faults = 0;
+    struct sigaction action = {};
+    struct sigaction before = {};
+    action.sa_handler = acp_test_find_in_handler;
+    action.sa_flags = SA_RESTART;
+    ASSERT_EQ(sigaction(SIGPROF, &action, &before), 0);
+    constexpr itimerval often{{0, 100}, {0, 100}};
+    ASSERT_EQ(setitimer(ITIMER_PROF, &often, nullptr), 0);
+    for (int i = 0; i < 200 || handler_calls.load() < 40; ++i) {
+        for (std::size_t m = 0; m < handler_maps.size(); ++m) {
+            const std::string wanted(1, static_cast<char>('a' + m));
+            for (int k = 0; k < 50; ++k) ASSERT_EQ(value_of(handler_maps[m], "which"), wanted);
+        }
+    }
+    constexpr itimerval never{};
+    ASSERT_EQ(setitimer(ITIMER_PROF, &never, nullptr), 0);
+    ASSERT_EQ(sigaction(SIGPROF, &before, nullptr), 0);
+    EXPECT_EQ(handler_faults.load(), 0) << "of " << handler_calls.load();
+    for (const acp_map_t& map : handler_maps) EXPECT_EQ(acp_destroy_map(map), 0);
+}
+
+}  // namespace
+}  // namespace acp::test
