@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "gma/commands.hpp"
 #include "message/channels.hpp"
+#include "message/short_way.hpp"
 
 #include <acp/channel.h>
 #include <acp/error.h>
@@ -50,24 +51,19 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
     return {};
 }
 
-// Without the boundary's care, which costs more than a message: nothing here fails, throws or is a cancellation point.
-//   looks  for room or a message
-[[gnu::always_inline]] inline bool run_at_once(acp_ch_t ch,
-                                               RequestKind kind,
-                                               const void* buf,
-                                               size_t size,
-                                               int looks,
-                                               std::uint64_t& length) noexcept {
-    if (!library().life.is_usable() || size >= bytes_max || (buf == nullptr && size != 0))
+// The channels, for what goes the short way (message/short_way.hpp): without the boundary's care, which costs more than a message. nullptr:
+// no call may be made now, or not with such a buffer.
+[[gnu::always_inline]] inline Channels* short_way_for(const void* buf, size_t size) noexcept {
+    const api::Library& instance = library();
+    if (!instance.life.is_usable() || size >= bytes_max || (buf == nullptr && size != 0))
         [[unlikely]] {
-        return false;
+        return nullptr;
     }
-    // A send only reads from the buffer.
-    return library().channels->run_at_once(
-        number_of(ch), kind, {static_cast<char*>(const_cast<void*>(buf)), size}, looks, length);
+    return instance.channels.get();
 }
 
-acp_request_t begin(const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
+[[gnu::noinline]] acp_request_t begin(
+    const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
     return api::run<Gravity::misuse_ends>(call, ACP_REQUEST_NULL, [&]() -> Result<acp_request_t> {
         Status status = check_buffer(buf, size);
         if (status.is_ok()) {
@@ -99,14 +95,13 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request) {
     return told(call, "request", number_of(request), std::move(ended).value());
 }
 
-[[gnu::cold]] size_t received_in_part(acp_ch_t ch, std::uint64_t length, size_t size) {
-    return api::run<Gravity::misuse_ends>("acp_recv_ch", no_bytes, [&] {
-        return told("acp_recv_ch", "channel", number_of(ch),
-                    {message::truncated(length, size), size});
-    });
+[[gnu::noinline]] size_t wait_long(acp_request_t request) {
+    return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
+                                          [&] { return wait_for(AwaitedCall::wait_ch, request); });
 }
 
-size_t run_blocking(const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
+[[gnu::noinline]] size_t run_blocking(
+    const char* call, acp_ch_t ch, RequestKind kind, const void* buf, size_t size) {
     return api::run<Gravity::misuse_ends>(call, no_bytes, [&]() -> Result<size_t> {
         if (Status status = check_buffer(buf, size); !status.is_ok())
             return named(call, "channel", number_of(ch), std::move(status));
@@ -142,13 +137,19 @@ acp_ch_t acp_create_ch(int sender, int receiver) {
 }
 
 acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
-    std::uint64_t length = 0;
-    if (run_at_once(ch, RequestKind::send, buf, size, 1, length)) [[likely]]
-        return handle_of<acp_request_t>(Channels::ended_at_once);
+    Channels* const channels = short_way_for(buf, size);
+    if (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, 1)) [[likely]]
+        return handle_of<acp_request_t>(Channels::ended_at_once(0));
     return begin("acp_nbsend_ch", ch, RequestKind::send, buf, size);
 }
 
 acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
+    Channels* const channels = short_way_for(buf, size);
+    std::uint64_t length = 0;
+    if (channels != nullptr &&
+        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, 1, length)) {
+        return handle_of<acp_request_t>(Channels::ended_at_once(length));
+    }
     return begin("acp_nbrecv_ch", ch, RequestKind::receive, buf, size);
 }
 
@@ -157,9 +158,9 @@ acp_request_t acp_nbfree_ch(acp_ch_t ch) {
 }
 
 size_t acp_wait_ch(acp_request_t request) {
-    if (number_of(request) == Channels::ended_at_once && library().life.is_usable()) return 0;
-    return api::run<Gravity::misuse_ends>("acp_wait_ch", no_bytes,
-                                          [&] { return wait_for(AwaitedCall::wait_ch, request); });
+    if (Channels::has_ended_at_once(number_of(request)) && library().life.is_usable()) [[likely]]
+        return Channels::length_of(number_of(request));
+    return wait_long(request);
 }
 
 int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
@@ -217,17 +218,21 @@ int acp_test_ch(acp_request_t request, size_t* size) {
 }
 
 int acp_send_ch(acp_ch_t ch, const void* buf, size_t size) {
-    std::uint64_t length = 0;
-    if (run_at_once(ch, RequestKind::send, buf, size, Channels::looks_at_once, length)) [[likely]]
+    Channels* const channels = short_way_for(buf, size);
+    constexpr int looks = Channels::looks_at_once;
+    if (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, looks)) [[likely]]
         return 0;
     return run_blocking("acp_send_ch", ch, RequestKind::send, buf, size) == no_bytes ? -1 : 0;
 }
 
 size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
+    Channels* const channels = short_way_for(buf, size);
+    constexpr int looks = Channels::looks_at_once;
     std::uint64_t length = 0;
-    if (run_at_once(ch, RequestKind::receive, buf, size, Channels::looks_at_once, length))
+    if (channels != nullptr &&
+        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, looks, length))
         [[likely]] {
-        return length <= size ? static_cast<size_t>(length) : received_in_part(ch, length, size);
+        return length;
     }
     return run_blocking("acp_recv_ch", ch, RequestKind::receive, buf, size);
 }

@@ -11,6 +11,7 @@
 
 namespace acp::api {
 
+constinit std::atomic<Library*> library_at_hand{nullptr};
 constinit gma::FastPath fast_path{};
 constinit data::Hashed* hashed_at_hand = nullptr;
 constinit std::uint64_t hashed_epoch = 0;
@@ -20,10 +21,11 @@ constinit thread_local data::TableViews* table_views_at_hand
 constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) =
     nullptr;
 
-Library& library() noexcept {
+Library& make_library() noexcept {
     // In memory of the library's own: it is made before main, where nobody could be told that there is none. Never destroyed.
     alignas(Library) static constinit std::array<std::byte, sizeof(Library)> room{};
     static Library& instance = *new (room.data()) Library();
+    library_at_hand.store(&instance, std::memory_order_release);  // partner: library()
     return instance;
 }
 

@@ -65,8 +65,17 @@ struct Library {
     execution::Plans::HandlesMade plan_handles_made;  // likewise
 };
 
-// The instance; constructed at first use, never destroyed (threads may outlive main).
-[[nodiscard]] Library& library() noexcept;
+// The instance once it is made, which it is when the library is loaded. Hidden, as what follows.
+extern constinit std::atomic<Library*> library_at_hand __attribute__((visibility("hidden")));
+
+// Makes it at first use; never destroyed (threads may outlive main).
+[[nodiscard]] Library& make_library() noexcept;
+
+[[nodiscard]] inline Library& library() noexcept {
+    // acquire: partner is make_library()
+    Library* const made = library_at_hand.load(std::memory_order_acquire);
+    return made != nullptr ? *made : make_library();
+}
 
 // Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread
 // is told that it may not.

@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "message/far_path.hpp"
@@ -180,6 +181,7 @@ Status ChannelEnd::open(const Introduction& partner) {
     } catch (const std::bad_alloc&) {
         return Status::bare(Code::memory);
     }
+    if (is_being_freed_) end_short_way();
     partner_ring_ = side_ == Side::sender ? partner.ring - block_head_bytes : 0;
     return {};
 }
@@ -199,7 +201,9 @@ void ChannelEnd::make_work(const Path& path,
         const SenderPlaces sender{
             partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
             is_near ? blocks_of(name_.sender) : nullptr};
-        work_ = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
+        auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
+        if constexpr (std::is_same_v<Path, MappedPath<>>) near_receiver_ = &work->ring();
+        work_ = std::move(work);
         return;
     }
     SendingRule rule;
@@ -211,8 +215,10 @@ void ChannelEnd::make_work(const Path& path,
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }
-    work_ =
+    auto work =
         std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
+    if constexpr (std::is_same_v<Path, MappedPath<>>) near_sender_ = &work->ring();
+    work_ = std::move(work);
 }
 
 bool ChannelEnd::is_partner_gone() const noexcept {
@@ -224,7 +230,7 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 void ChannelEnd::go_on_thoroughly() noexcept {
     // Before the last look: what a partner that has died since had sent is taken.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
-    is_broken_ = is_broken_ || (is_gone && side_ == Side::sender);
+    if (is_gone && side_ == Side::sender) break_off();
     (void)go_on();
     if (is_broken_) return;
     // Not at each look: it may wake the partner, whose own look would wake this process again.
@@ -236,12 +242,18 @@ void ChannelEnd::go_on_thoroughly() noexcept {
     }
     // What lies in the ring waits for requests of a receiver that has none now.
     if (!is_gone || queue_.is_empty()) return;
-    is_broken_ = true;
+    break_off();
     (void)go_on();
 }
 
+void ChannelEnd::break_off() noexcept {
+    is_broken_ = true;
+    end_short_way();
+}
+
 void ChannelEnd::abandon() noexcept {
-    is_broken_ = is_abandoned_ = true;
+    break_off();
+    is_abandoned_ = true;
     if (work_ != nullptr) work_->settle();
     (void)fail_all();
 }
@@ -274,6 +286,7 @@ bool ChannelEnd::fail_all() noexcept {
 void ChannelEnd::drop() noexcept {
     const bool is_in_order = work_ != nullptr && work_->is_over();
     if (work_ != nullptr) work_->settle();
+    end_short_way();
     work_.reset();
     const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {

@@ -19,9 +19,11 @@
 #include "gma/gma.hpp"
 #include "message/end_lock.hpp"
 #include "message/end_work.hpp"
+#include "message/mapped_path.hpp"
 #include "message/pairing.hpp"
 #include "message/pipe_block.hpp"
 #include "message/request_queue.hpp"
+#include "message/ring.hpp"
 #include "message/slots.hpp"
 
 namespace acp::message {
@@ -41,6 +43,9 @@ struct ChannelTools {
     Pairing& pairing;
     ChannelSettings settings;
 };
+
+using NearSender = RingSender<MappedPath<>>;
+using NearReceiver = RingReceiver<MappedPath<>>;
 
 class ChannelEnd {
 public:
@@ -68,14 +73,20 @@ public:
     // No request but that to free may follow.
     [[nodiscard]] bool is_being_freed() const noexcept { return is_being_freed_; }
 
-    void begin_free() noexcept { is_being_freed_ = true; }
+    void begin_free() noexcept {
+        is_being_freed_ = true;
+        end_short_way();
+    }
 
-    // EndWork::run_at_once, if the end can work and no request is under way.
-    [[nodiscard]] AtOnce run_at_once(char* buffer,
-                                     std::uint64_t bytes,
-                                     std::uint64_t& length) noexcept {
-        if (work_ == nullptr || is_broken_ || !queue_.is_empty()) return AtOnce::never;
-        return work_->run_at_once(buffer, bytes, length);
+    // The ring of a sender to a rank of its node, for messages that take no request (short_way.hpp). nullptr: a request is under way, or
+    // needed.
+    [[nodiscard]] NearSender* ring_to_send() const noexcept {
+        return queue_.is_empty() ? near_sender_ : nullptr;
+    }
+
+    // The same of a receiver.
+    [[nodiscard]] NearReceiver* ring_to_receive() const noexcept {
+        return queue_.is_empty() ? near_receiver_ : nullptr;
     }
 
     // Goes on with the requests as far as it can. true: something moved.
@@ -123,6 +134,10 @@ private:
     [[nodiscard]] bool is_partner_gone() const noexcept;
     [[nodiscard]] std::string fate_of_partner() const;
     bool fail_all() noexcept;
+    void break_off() noexcept;
+
+    void end_short_way() noexcept { near_sender_ = nullptr, near_receiver_ = nullptr; }
+
     [[nodiscard]] OwnBlock& own() const noexcept;
     [[nodiscard]] char* pointer_to(GlobalAddress address) const noexcept;
     [[nodiscard]] char* blocks_of(std::uint32_t process) const noexcept;
@@ -142,6 +157,9 @@ private:
     GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
     PipeBlock pipe_;                  // of a sender to a receiver on its node
     std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
+    // The ring of work_, while messages may pass without a request: on a node, of an end that is neither broken nor being freed.
+    NearSender* near_sender_ = nullptr;
+    NearReceiver* near_receiver_ = nullptr;
     RequestQueue queue_;
 };
 

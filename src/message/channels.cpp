@@ -172,25 +172,10 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     return handle;
 }
 
-bool Channels::run_at_once(SlotHandle channel,
-                           RequestKind kind,
-                           const MessageBuffer& buffer,
-                           int looks,
-                           std::uint64_t& length) noexcept {
-    ChannelEnd* const end = ends_.find(channel);
-    if (end == nullptr) [[unlikely]]
-        return false;
-    const std::scoped_lock lock(end->mutex);
-    if (is_adoption_safe_) end->mutex.adopt();
-    if (!ends_.is_still(*end, channel) || end->is_being_freed() ||
-        (kind == RequestKind::send) != (end->side() == Side::sender)) [[unlikely]]
-        return false;
-    for (;;) {
-        const AtOnce outcome = end->run_at_once(buffer.data, buffer.bytes, length);
-        if (outcome != AtOnce::not_yet) return outcome == AtOnce::done;
-        if (--looks == 0) return false;
-        os::relax();
-    }
+// Not by its adopter: by whoever adopts it now, or by one of several threads.
+void Channels::lock_and_adopt(ChannelEnd& end) const noexcept {
+    end.mutex.lock();
+    if (is_adoption_safe_) end.mutex.adopt();
 }
 
 Result<SlotHandle> Channels::begin(SlotHandle channel,
@@ -214,7 +199,7 @@ Result<RequestEnd> Channels::run(SlotHandle channel,
 Result<RequestEnd> Channels::wait(SlotHandle handle,
                                   std::int64_t timeout_ns,
                                   node::AwaitedCall call) {
-    if (handle == ended_at_once) return RequestEnd{};
+    if (has_ended_at_once(handle)) return RequestEnd{{}, length_of(handle)};
     ChannelRequest* const request = requests_.find(handle);
     if (request == nullptr) {
         return Status(Code::stale, "there is no such request: it has ended, or was never made");

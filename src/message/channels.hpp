@@ -20,8 +20,19 @@ namespace acp::message {
 
 class Channels {
 public:
-    // The handle of a send that has ended already.
-    static constexpr SlotHandle ended_at_once = ~SlotHandle{0};
+    // The handle of a request that has ended already and of which nothing is left but the length of its message. No slot has such a handle.
+    //   length  of a receive: at most that of one record; 0 of a send
+    [[nodiscard]] static constexpr SlotHandle ended_at_once(std::uint64_t length) noexcept {
+        return length << slot_index_bits | no_index;
+    }
+
+    [[nodiscard]] static constexpr bool has_ended_at_once(SlotHandle handle) noexcept {
+        return (handle & no_index) == no_index && length_of(handle) <= header_bytes_max;
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t length_of(SlotHandle ended_at_once) noexcept {
+        return ended_at_once >> slot_index_bits;
+    }
 
     // Looks at the ring alone before a thread that waits begins to look at everything.
     static constexpr int looks_at_once = 128;
@@ -63,14 +74,18 @@ public:
                                   std::int64_t timeout_ns,
                                   node::AwaitedCall call);
 
-    // Sends or receives a message of one record if there is room, or a message, within so many looks; true: done, and the length of
-    // the message. Else nothing has happened, and run() or begin() does it or says why not. Makes no system call that may end a
-    // cancelled thread.
-    [[nodiscard]] bool run_at_once(SlotHandle channel,
-                                   RequestKind kind,
-                                   const MessageBuffer& buffer,
-                                   int looks,
-                                   std::uint64_t& length) noexcept;
+    // Sends a message, or receives one that fits its buffer, without a request: short_way.hpp. true: done. Else nothing has happened, and
+    // run() or begin() does it or says why not. Makes no system call that may end a cancelled thread.
+    //   looks   > 0: how often it looks for room, or for a message
+    //   length  becomes that of the message
+    [[nodiscard]] bool send_at_once(SlotHandle channel,
+                                    const void* source,
+                                    std::uint64_t bytes,
+                                    int looks) noexcept;
+    [[nodiscard]] bool receive_at_once(SlotHandle channel,
+                                       const MessageBuffer& buffer,
+                                       int looks,
+                                       std::uint64_t& length) noexcept;
 
     // begin() and wait(), in the call of the kind.
     base::Result<RequestEnd> run(SlotHandle channel,
@@ -94,6 +109,10 @@ private:
         std::unique_lock<EndLock> lock;
     };
 
+    // Of all handles of slots only this one's lower bits are ones.
+    static constexpr SlotHandle no_index = (SlotHandle{1} << slot_index_bits) - 1;
+
+    void lock_and_adopt(ChannelEnd& end) const noexcept;
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
     base::Result<SlotHandle> add(ChannelEnd& end,
                                  RequestKind kind,

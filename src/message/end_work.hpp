@@ -27,26 +27,12 @@ struct FetchOffer {
     std::uint64_t bytes = 0;
 };
 
-// What came of an attempt to do a request at once.
-enum class AtOnce : std::uint8_t {
-    done,
-    not_yet,  // there is no room, or no message
-    never     // the message is not of one record: it takes a request
-};
-
 class EndWork {
 public:
     EndWork() = default;
     EndWork(const EndWork&) = delete;
     EndWork& operator=(const EndWork&) = delete;
     virtual ~EndWork() = default;
-
-    // Does for a message of one record what a request would, if no request is before it. Does nothing where it is not done.
-    //   sender     sends `bytes` bytes
-    //   receiver   receives at most `bytes` bytes; length becomes that of the message
-    virtual AtOnce run_at_once(char* buffer,
-                               std::uint64_t bytes,
-                               std::uint64_t& length) noexcept = 0;
 
     // Goes on with the requests as far as it can, and ends those that are over. true: something moved.
     virtual bool go_on(RequestQueue& queue) noexcept = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "message/payload_copy.hpp"
 #include "sync/bell.hpp"
 
 namespace acp::message {
@@ -36,7 +37,7 @@ public:
     [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return memory_ + offset; }
 
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) const noexcept {
-        if (source != memory_ + offset) std::memcpy(memory_ + offset, source, bytes);
+        if (source != memory_ + offset) copy_payload(memory_ + offset, source, bytes);
     }
 
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {
@@ -56,6 +57,9 @@ public:
     }
 
     [[nodiscard]] bool ring() const noexcept { return peer_->ring(); }
+
+    // What the thread at the other end sleeps on.
+    [[nodiscard]] PeerBell& peer() const noexcept { return *peer_; }
 
     // What is stored is there: nothing is ever under way.
 

@@ -41,16 +41,7 @@ public:
               sync::Bell<>& partner)
         : gma_(gma), ring_(path, shape, key), sender_(sender), partner_(partner) {}
 
-    AtOnce run_at_once(char* buffer, std::uint64_t bytes, std::uint64_t& length) noexcept override {
-        const ReceivedRecord record = ring_.receive();
-        if (record.data == nullptr) return AtOnce::not_yet;
-        if (tag_of(record) != RecordTag::whole) return AtOnce::never;
-        // Who awaits an empty message may have no room for one.
-        if (bytes != 0) std::memcpy(buffer, record.data, std::min(bytes, record.bytes));
-        length = record.bytes;
-        wake_if(ring_.release());
-        return AtOnce::done;
-    }
+    [[nodiscard]] RingReceiver<Path>& ring() noexcept { return ring_; }
 
     bool go_on(RequestQueue& queue) noexcept override {
         for (bool has_moved = false; !queue.is_empty(); has_moved = true) {

@@ -13,12 +13,17 @@
 //     sender                                              receiver
 //     wait for room: a credit                             header fits its line?
 //     payload -> behind the header's place                use the payload where it lies, or copy it
-//     header  -> journal       (release)                  0 -> first word of each of its lines
+//     header  -> journal       (release)                  later: 0 -> first word of each of its lines
 //     header  -> its place     (release)                  every quarter of the ring: credit -> both credit words
 //     does the receiver sleep? wake it                    does the sender sleep? wake it
 //
 // The receiver stores zeros where headers may come to lie, so a header's place is 0 before the header comes. (Besides, this leaves the
-// line with the receiver's cache in the state that makes the sender's next write cheap.)
+// line with the receiver's cache in the state that makes the sender's next write cheap.) It does so before it tells a credit of those lines,
+// and not at once: such a store waits for the sender's cache, and an answer that the receiver sends would wait behind it. So
+// the zeros of a record are stored when the next one has not come, else when that is released.
+//
+// A record of one line moves that line from the sender to the receiver and touches no other line that both use, except when the sender's
+// credit has run out or a quarter of the ring was released. The journal's lines are the sender's alone; the bell's line is only read.
 //
 // WHEN WORDS ARE LOST OR OVERWRITTEN. Only the words between the ends can be damaged; each end keeps what it knows in memory of its own.
 //   header          the journal has it: recover() puts it back
@@ -122,6 +127,11 @@ public:
         return is_known_released(line);
     }
 
+    // The longest payload of a record.
+    [[nodiscard]] std::uint64_t payload_bytes_max() const noexcept {
+        return shape_.payload_bytes_max();
+    }
+
     [[nodiscard]] Path& path() noexcept { return path_; }
 
     // Answers a request for a header, if there is one. One load if not.
@@ -153,11 +163,18 @@ private:
     // Whether there is room for a record. Sets wraps_: whether its payload must lie at the ring's start.
     bool has_room(std::uint64_t bytes) noexcept {
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
-        wraps_ = shape_.must_wrap(next_, bytes);
-        const std::uint64_t end = next_ + shape_.lines_of(next_, bytes, wraps_);
+        wraps_ = !is_one_line(bytes) && shape_.must_wrap(next_, bytes);
+        const std::uint64_t end = next_ + lines_of(bytes);
         if (end - released_ > shape_.lines()) [[unlikely]]
             read_credits();
         return end - released_ <= shape_.lines();
+    }
+
+    // Of a record that begins at the next line.
+    [[nodiscard]] std::uint64_t lines_of(std::uint64_t bytes) const noexcept {
+        if (!wraps_ && is_one_line(bytes)) [[likely]]
+            return 1;
+        return shape_.lines_of(next_, bytes, wraps_);
     }
 
     [[gnu::noinline]] void read_credits() noexcept {
@@ -174,15 +191,18 @@ private:
     }
 
     [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
-        // An empty payload may have no source at all.
-        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);
+        // In registers: the compiler reads members again after each store.
+        const RingShape shape = shape_;
+        const std::uint64_t line = next_;
+        const bool wraps = wraps_;
         const std::uint64_t header =
-            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});
-        headers_[shape_.index_of(next_)] = header;
-        path_.store(shape_.journal_offset(next_), header);
-        const bool is_wake_due = path_.publish(shape_.header_offset(next_), header);
-        next_ += shape_.lines_of(next_, bytes, wraps_);
-        return is_wake_due;
+            key_.header(line, {static_cast<std::uint32_t>(bytes), tag, wraps});
+        headers_[shape.index_of(line)] = header;
+        next_ = line + lines_of(bytes);
+        // An empty payload may have no source at all.
+        if (bytes != 0) path_.place(shape.payload_offset(line, wraps), source, bytes);
+        path_.store(shape.journal_offset(line), header);
+        return path_.publish(shape.header_offset(line), header);
     }
 
     Path path_;
@@ -221,25 +241,31 @@ public:
     [[nodiscard]] bool open(RingKey key) noexcept {
         key_ = key;
         line_ = 0;
+        cleared_ = 0;
         is_held_ = false;
         clear(0, shape_.lines());
         return tell_credit();
     }
 
-    // The oldest record that is not yet released, where it lies. It stays until release(). One load when there is none.
+    // The oldest record that is not yet released, where it lies. It stays until release(). One load when there is none, unless zeros are due.
     [[nodiscard]] ReceivedRecord receive() noexcept {
         // acquire: partner is Path::publish(); the payload is there
         const std::uint64_t header =
             path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);
-        if (!fits(header)) return {};
-        held_ = RingKey::read_header(header);
+        if (!fits(header)) {
+            clear_released();
+            return {};
+        }
+        held_ = header;
         is_held_ = true;
-        return {path_.room(shape_.payload_offset(line_, held_.wraps)), held_.bytes, held_.tag};
+        const bool wraps = RingKey::wraps_of(header);
+        return {path_.room(shape_.payload_offset(line_, wraps)), RingKey::bytes_of(header),
+                RingKey::tag_of(header)};
     }
 
     // What the last receive() that gave a record said of it, for callers who hand the record on: read field by field from here it costs
     // nothing, while a copy of a ReceivedRecord waits until all stores before it have left the processor.
-    [[nodiscard]] const RecordHead& held() const noexcept { return held_; }
+    [[nodiscard]] RecordHead held() const noexcept { return RingKey::read_header(held_); }
 
     // Whether receive() would give a record.
     [[nodiscard]] bool has_record() const noexcept {
@@ -261,16 +287,16 @@ public:
     [[nodiscard]] bool release() noexcept {
         ACP_ASSERT(is_held_);
         is_held_ = false;
-        if (!held_.wraps && held_.bytes <= line_bytes - header_bytes) [[likely]] {
+        clear_released();
+        const std::uint32_t bytes = RingKey::bytes_of(held_);
+        const bool wraps = RingKey::wraps_of(held_);
+        if (!wraps && is_one_line(bytes)) [[likely]] {
             // Records of one line have a branch of their own: the CPU predicts it, and loads the next line before it has this line's header.
-            clear(line_, 1);
             ++line_;
             // In a burst the next lines are in the sender's cache; else they are in this one already, and the prefetch costs nothing.
             __builtin_prefetch(path_.room(shape_.header_offset(line_ + prefetch_lines)));
         } else {
-            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));
-            if (held_.wraps) clear(0, lines_for(held_.bytes));
-            line_ += shape_.lines_of(line_, held_.bytes, held_.wraps);
+            line_ += shape_.lines_of(line_, bytes, wraps);
         }
         return line_ - told_ >= shape_.credit_lines() && tell_credit();
     }
@@ -327,20 +353,28 @@ private:
     // Whether a word is the header of a record that starts at this line and can lie there.
     [[nodiscard]] bool fits(std::uint64_t word) const noexcept {
         if (!key_.fits_header(word, line_)) return false;
-        const RecordHead head = RingKey::read_header(word);
-        return head.bytes <= shape_.payload_bytes_max() &&
-               (head.wraps || !shape_.must_wrap(line_, head.bytes));
+        const std::uint32_t bytes = RingKey::bytes_of(word);
+        if (is_one_line(bytes)) [[likely]]
+            return true;
+        return bytes <= shape_.payload_bytes_max() &&
+               (RingKey::wraps_of(word) || !shape_.must_wrap(line_, bytes));
     }
 
     // Stores 0 into the first word of each line: a later header may be put there.
-    void clear(std::uint64_t line, std::uint64_t count) noexcept {
-        const std::uint64_t first = shape_.header_offset(line);
+    void clear(std::uint64_t first, std::uint64_t end) noexcept {
         // relaxed: the store of the credit (tell_credit) releases them to the sender
-        for (std::uint64_t i = 0; i < count; ++i)
-            path_.word(first + i * line_bytes).store(0, std::memory_order_relaxed);
+        for (std::uint64_t line = first; line != end; ++line)
+            path_.word(shape_.header_offset(line)).store(0, std::memory_order_relaxed);
+    }
+
+    // Of the lines that were released since the last call.
+    void clear_released() noexcept {
+        clear(cleared_, line_);
+        cleared_ = line_;
     }
 
     [[gnu::noinline]] bool tell_credit() noexcept {
+        clear_released();
         told_ = line_;
         path_.store(shape_.credit_offset(0), key_.credit(line_));
         return path_.publish(shape_.credit_offset(1), key_.credit(line_));
@@ -349,10 +383,11 @@ private:
     Path path_;
     RingShape shape_;
     RingKey key_;
-    RecordHead held_;  // what the last receive() gave
+    std::uint64_t held_ = 0;  // header of the record that the last receive() gave
     bool is_held_ = false;
-    std::uint64_t line_ = 0;  // of the oldest record that is not released
-    std::uint64_t told_ = 0;  // the sender was told that lines before this one were released
+    std::uint64_t line_ = 0;     // of the oldest record that is not released
+    std::uint64_t cleared_ = 0;  // zeros were stored into the lines before this one
+    std::uint64_t told_ = 0;     // the sender was told that lines before this one were released
 };
 
 }  // namespace acp::message

@@ -29,6 +29,11 @@ inline constexpr std::uint64_t ring_bytes_max = std::uint64_t{1} << 25;
     return (bytes + line_bytes - 1) / line_bytes;
 }
 
+// Whether a record with so many bytes of payload is one line, if it does not wrap.
+[[nodiscard]] constexpr bool is_one_line(std::uint64_t bytes) noexcept {
+    return bytes <= line_bytes - header_bytes;
+}
+
 // Of D bytes of records.
 class RingShape {
 public:

@@ -44,12 +44,7 @@ public:
             sync::Bell<>& partner)
         : gma_(gma), ring_(path, shape, key), rule_(rule), fetched_(fetched), partner_(partner) {}
 
-    AtOnce run_at_once(char* buffer,
-                       std::uint64_t bytes,
-                       std::uint64_t& /*length*/) noexcept override {
-        if (bytes > rule_.record_bytes_max) return AtOnce::never;
-        return put(buffer, bytes, RecordTag::whole) ? AtOnce::done : AtOnce::not_yet;
-    }
+    [[nodiscard]] RingSender<Path>& ring() noexcept { return ring_; }
 
     bool go_on(RequestQueue& queue) noexcept override {
         ring_.serve();

@@ -87,15 +87,19 @@ public:
     // The object of a handle, as it was a moment ago; nullptr: there is none. Whoever needs to be sure locks the object, where it has a
     // lock, and asks is_still().
     [[nodiscard]] Object* find(SlotHandle handle) const noexcept {
+        Object* const object = at(handle);
+        return object != nullptr && is_still(*object, handle) ? object : nullptr;
+    }
+
+    // The object that a handle has named if it has named any, for whoever locks it and asks is_still() in any case. nullptr: it never has.
+    [[nodiscard]] Object* at(SlotHandle handle) const noexcept {
         constexpr SlotHandle index_mask = (SlotHandle{1} << slot_index_bits) - 1;
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
         const std::uint64_t number = block_of(index);
         if (number >= blocks_max) return nullptr;
         // acquire: partner is add_block()
         Object* const block = blocks_[number].load(std::memory_order_acquire);
-        if (block == nullptr) return nullptr;
-        Object& object = block[index - first_of(number)];
-        return is_still(object, handle) ? &object : nullptr;
+        return block == nullptr ? nullptr : &block[index - first_of(number)];
     }
 
     [[nodiscard]] static bool is_still(const Object& object, SlotHandle handle) noexcept {
@@ -124,11 +128,13 @@ public:
 private:
     // The block of the object of an index, and the index of a block's first object.
     [[nodiscard]] static constexpr std::uint64_t block_of(std::uint64_t index) noexcept {
-        return static_cast<std::uint64_t>(std::bit_width(index / first_objects + 1)) - 1;
+        constexpr int first_width = std::bit_width(first_objects);
+        // Of the index before 0, which a handle of nothing has, it is beyond all blocks.
+        return static_cast<std::uint64_t>(std::bit_width(index + first_objects) - first_width);
     }
 
     [[nodiscard]] static constexpr std::uint64_t first_of(std::uint64_t number) noexcept {
-        return ((std::uint64_t{1} << number) - 1) * first_objects;
+        return (std::uint64_t{first_objects} << number) - first_objects;
     }
 
     static_assert((first_objects << blocks_max) < 1U << slot_index_bits);

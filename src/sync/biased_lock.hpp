@@ -33,14 +33,31 @@ public:
     BiasedLock& operator=(const BiasedLock&) = delete;
     ~BiasedLock() = default;
 
+    // Takes the lock for the thread that has adopted it; false: the calling thread has not.
+    [[nodiscard]] bool lock_as_adopter() noexcept {
+        const std::uint64_t self = Platform::self();
+        // relaxed: only this thread stores its own name there, and whatever it misses it finds at the second look
+        if (adopter_.load(std::memory_order_relaxed) != self) return false;
+        in_use_.store(1, std::memory_order_relaxed);
+        // The compiler is held by this, the processor by expedite() of the other thread.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (adopter_.load(std::memory_order_relaxed) == self) [[likely]] {
+            is_by_adopter_ = true;
+            return true;
+        }
+        // release: the other thread may see this store instead of that of the last unlock(); partner: end_adoption()
+        in_use_.store(0, std::memory_order_release);
+        return false;
+    }
+
     void lock() noexcept {
-        if (enter()) return;
+        if (lock_as_adopter()) return;
         mutex_.lock();
         end_adoption();
     }
 
     [[nodiscard]] bool try_lock() noexcept {
-        if (enter()) return true;
+        if (lock_as_adopter()) return true;
         if (!mutex_.try_lock()) return false;
         end_adoption();
         return true;
@@ -66,22 +83,6 @@ private:
 
     static constexpr std::uint64_t nobody = 0;
     static constexpr std::uint64_t ended = 1;
-
-    [[nodiscard]] bool enter() noexcept {
-        const std::uint64_t self = Platform::self();
-        // relaxed: only this thread stores its own name there, and whatever it misses it finds at the second look
-        if (adopter_.load(std::memory_order_relaxed) != self) return false;
-        in_use_.store(1, std::memory_order_relaxed);
-        // The compiler is held by this, the processor by expedite() of the other thread.
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        if (adopter_.load(std::memory_order_relaxed) == self) [[likely]] {
-            is_by_adopter_ = true;
-            return true;
-        }
-        // release: the other thread may see this store instead of that of the last unlock(); partner: end_adoption()
-        in_use_.store(0, std::memory_order_release);
-        return false;
-    }
 
     // With the mutex.
     void end_adoption() noexcept {

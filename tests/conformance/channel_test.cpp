@@ -217,6 +217,42 @@ TEST_F(ChannelTest, a_request_may_be_looked_at_and_waited_for_with_a_limit) {
     EXPECT_EQ(acp_free_ch(back), 0);
 }
 
+TEST_F(ChannelTest, receives_of_messages_that_are_there_end_in_order_with_those_that_wait) {
+    if (rank_ > 1 || procs_ < 2) return;
+    constexpr std::uint64_t messages = 40;
+    const acp_ch_t there = make(0, 1);
+    const acp_ch_t signal = make(0, 1);
+    const auto message_of = [](std::uint64_t i) { return content_of(i, i % 8 == 7 ? 9'000 : i); };
+    if (rank_ == 0) {
+        for (std::uint64_t i = 0; i < messages; ++i) {
+            expect_sent(there, message_of(i));
+            if (i == 5) expect_sent(signal, {1});  // before the first message that waits for room
+        }
+    } else {
+        expect_received(signal, {1});
+        for (std::uint64_t i = 0; i < messages; i += 2) {
+            // The first one may have ended at once, and then the other one too, or not.
+            const Buffer first = message_of(i);
+            const Buffer second = message_of(i + 1);
+            Buffer room(first.size() + second.size() + 2, 0xee);
+            acp_request_t requests[2] = {
+                acp_nbrecv_ch(there, room.data(), first.size()),
+                acp_nbrecv_ch(there, room.data() + first.size() + 1, second.size())};
+            std::size_t sizes[2] = {};
+            ASSERT_EQ(acp_waitall_ch(requests, 2, sizes), 0) << acp_error_message();
+            EXPECT_EQ(sizes[0], first.size());
+            EXPECT_EQ(sizes[1], second.size());
+            ASSERT_TRUE(std::equal(first.begin(), first.end(), room.begin()));
+            ASSERT_EQ(room[first.size()], 0xee) << "written beyond the message";
+            ASSERT_TRUE(std::equal(second.begin(), second.end(),
+                                   room.begin() + static_cast<std::ptrdiff_t>(first.size() + 1)));
+            ASSERT_EQ(room.back(), 0xee) << "written beyond the message";
+        }
+    }
+    EXPECT_EQ(acp_free_ch(there), 0) << acp_error_message();
+    EXPECT_EQ(acp_free_ch(signal), 0) << acp_error_message();
+}
+
 TEST_F(ChannelTest, what_was_not_received_is_dropped_by_free_and_more_than_was_sent_is_refused) {
     if (rank_ > 1 || procs_ < 2) return;
     const acp_ch_t unread = make(0, 1);

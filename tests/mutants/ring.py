@@ -9,6 +9,9 @@ FOLDER = "tests/unit/message/"
 TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "ring_corruption_test.cpp", "ring_kill_test.cpp",
                                     "ring_concurrency_test.cpp", "pipe_test.cpp", "pipe_kill_test.cpp")]
 
+PLACE = "        if (bytes != 0) path_.place(shape.payload_offset(line, wraps), source, bytes);\n"
+JOURNAL = "        path_.store(shape.journal_offset(line), header);\n"
+
 # name: (file, text, instead)
 MUTANTS = {
     "a slot is written again before it is released": ("pipe.hpp",
@@ -16,35 +19,29 @@ MUTANTS = {
     "a slot is given back one record early": ("pipe.hpp", "behind_[slot()] = ring_.next();", "behind_[slot()] = ring_.next() - 1;"),
     "what was released is not known by its line": ("ring.hpp", "static_cast<std::int64_t>(released_ - line) >= 0;",
                                                    "static_cast<std::int64_t>(released_ - line) > 0;"),
-    "the journal is not written": ("ring.hpp", "        path_.store(shape_.journal_offset(next_), header);\n", ""),
-    "the header comes before the payload": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",
-        "        const std::uint64_t header ="),
-    "the journal comes before the payload": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =\n"
-        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
-        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n",
-        "        const std::uint64_t header =\n"
-        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
-        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n"
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+    "the journal is not written": ("ring.hpp", "        path_.store(shape.journal_offset(line), header);\n", ""),
+    "the header comes before the payload": ("ring.hpp", PLACE + JOURNAL, JOURNAL + """\
+        const bool is_wake_due = path_.publish(shape.header_offset(line), header);
+""" + PLACE + "        if (is_wake_due) return true;\n"),
+    "the journal comes before the payload": ("ring.hpp", PLACE + JOURNAL, JOURNAL + PLACE),
     "a header does not hand the payload over": ("mapped_path.hpp",
         "            word(offset).exchange(value, std::memory_order_seq_cst);", "            word(offset).exchange(value, std::memory_order_relaxed);"),
     "the journal does not hand the payload over": ("mapped_path.hpp",
         "        word(offset).store(value, std::memory_order_release);", "        word(offset).store(value, std::memory_order_relaxed);"),
     "a header is read without order": ("ring.hpp",
-        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);\n        if (!fits(header)) return {};",
-        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed);\n        if (!fits(header)) return {};"),
+        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);\n        if (!fits(header)) {",
+        "            path_.word(shape_.header_offset(line_)).load(std::memory_order_relaxed);\n        if (!fits(header)) {"),
     "the journal is read without order": ("ring.hpp",
         "            path_.word(shape_.journal_offset(line_)).load(std::memory_order_acquire);",
         "            path_.word(shape_.journal_offset(line_)).load(std::memory_order_relaxed);"),
     "a credit is read without order": ("ring.hpp",
         "                path_.word(shape_.credit_offset(which)).load(std::memory_order_acquire);",
         "                path_.word(shape_.credit_offset(which)).load(std::memory_order_relaxed);"),
-    "no zeros": ("ring.hpp", "        for (std::uint64_t i = 0; i < count; ++i)\n            path_.word(first",
-                 "        for (std::uint64_t i = 0; i < 0 * count; ++i)\n            path_.word(first"),
-    "a zero in the first line alone": ("ring.hpp", "            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));", "            clear(line_, 1);"),
-    "no zeros in what goes around the end": ("ring.hpp", "            if (held_.wraps) clear(0, lines_for(held_.bytes));\n", ""),
+    "no zeros": ("ring.hpp", "        for (std::uint64_t line = first; line != end; ++line)\n            path_.word",
+                 "        for (std::uint64_t line = first; line != first; ++line)\n            path_.word"),
+    "a zero in the first line alone": ("ring.hpp", "        clear(cleared_, line_);\n",
+                                       "        if (cleared_ != line_) clear(cleared_, cleared_ + 1);\n"),
+    "no zeros before a credit": ("ring.hpp", "        clear_released();\n        told_ = line_;\n", "        told_ = line_;\n"),
     "an opened ring is not cleared": ("ring.hpp", "        clear(0, shape_.lines());\n", ""),
     "the second credit is not read": ("ring.hpp", "which < 2; ++which) {", "which < 1; ++which) {"),
     "the first credit is not told": ("ring.hpp", "        path_.store(shape_.credit_offset(0), key_.credit(line_));\n", ""),
@@ -62,17 +59,16 @@ MUTANTS = {
     "a full sender does not answer": ("ring.hpp", "        serve();\n        // The header that", "        // The header that"),
     "a line is used again while an answer is late": ("ring.hpp", "        if (has_answered_ && !path_.is_idle()) return;\n", ""),
     "the journal is not looked at": ("ring.hpp", "        if (fits(noted)) {", "        if (fits(noted) && line_ == ~std::uint64_t{0}) {"),
-    "the final length decides where a record lies": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n",
-        "        wraps_ = shape_.must_wrap(next_, bytes);\n        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+    "the final length decides where a record lies": ("ring.hpp", "        const bool wraps = wraps_;\n",
+                                                     "        const bool wraps = wraps_ = shape_.must_wrap(next_, bytes);\n"),
     "the line is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(key_, (line & 0) << 32 | low);"),
     "the key is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(0, line << 32 | low);"),
     "an empty record may be zero": ("ring_words.hpp", "        return sum + static_cast<std::uint32_t>(sum == 0);", "        return sum;"),
     "any length is believed": ("ring.hpp", """\
-        return head.bytes <= shape_.payload_bytes_max() &&
-               (head.wraps || !shape_.must_wrap(line_, head.bytes));""", """\
-        return head.bytes <= header_bytes_max;"""),
-    "lengths beyond the end are believed": ("ring.hpp", "(head.wraps || !shape_.must_wrap(line_, head.bytes));", "true;"),
+        return bytes <= shape_.payload_bytes_max() &&
+               (RingKey::wraps_of(word) || !shape_.must_wrap(line_, bytes));""", """\
+        return bytes <= header_bytes_max;"""),
+    "lengths beyond the end are believed": ("ring.hpp", "(RingKey::wraps_of(word) || !shape_.must_wrap(line_, bytes));", "true;"),
     "credits come too late": ("ring_layout.hpp", "return lines_ / 4; }", "return lines_ / 2; }"),
     "a full ring takes one more": ("ring.hpp", "        return end - released_ <= shape_.lines();", "        return end - released_ <= shape_.lines() + 1;"),
     "a sender begins before the ring is open": ("ring.hpp", "released_ = std::uint64_t{0} - shape_.lines();", "released_ = 0;"),

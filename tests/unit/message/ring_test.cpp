@@ -291,16 +291,29 @@ TEST(Ring, uses_no_line_again_while_an_answer_is_late) {
     EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
 }
 
-// The lines of a record are 0 again when it is released, and nothing was stored outside of the ring's parts.
+// The lines of a record are 0 again when the next one was looked for in vain, and nothing was stored outside of the ring's parts.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);
     const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
     for (std::uint64_t number = 0; number < 1'000; ++number) {
         ASSERT_TRUE(send_record(ring.sender, {number, bytes_max}, true, bytes_max));
         ASSERT_EQ(ring.take(number, bytes_max), "");
+        ASSERT_EQ(ring.receiver.receive().data, nullptr);
         for (std::uint64_t line = 0; line < ring.shape.lines(); ++line)
             ASSERT_EQ(ring.word(line * line_bytes), 0U) << "line " << line;
     }
+}
+
+TEST(Ring, leaves_zeros_before_it_tells_a_credit_and_else_a_record_later) {
+    OpenRing<MappedRing<>> ring(small);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(ring.sender.send("text", 5), SendAttempt::sent);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        (void)ring.receiver.release();
+    }
+    EXPECT_EQ(ring.word(ring.shape.header_offset(0)), 0U);
+    (void)ring.receiver.tell_released();
+    EXPECT_EQ(ring.word(ring.shape.header_offset(1)), 0U);
 }
 
 }  // namespace

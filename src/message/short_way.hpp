@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short way of a message of one record between two ranks of a node, in the calling thread and without a request. Contract: a message
+// that goes this way is sent or received in its order among those that take requests, whichever thread calls, or else nothing has happened.
+// Threads: any; the lock of the end orders them. Nothing here throws, allocates, reads a clock, or is a cancellation point.
+//
+// What it costs, beyond the copy: the lock, which is a store and a load for the thread that uses the end most (end_lock.hpp); the ring's
+// own words (ring.hpp); one look at the receiver's bell. No locked instruction, no fence, and no line that both ends write but the record's.
+// What keeps a message from the short way: a request under way on the end, an end that has not met its partner, is broken or is being freed
+// (ChannelEnd::ring_to_send), a full or empty ring, a message of several records, and one that is too long for its buffer.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "message/channels.hpp"
+#include "message/payload_copy.hpp"
+#include "os/cpu.hpp"
+#include "os/futex.hpp"
+
+namespace acp::message {
+
+[[gnu::always_inline]] inline bool Channels::send_at_once(SlotHandle channel,
+                                                          const void* source,
+                                                          std::uint64_t bytes,
+                                                          int looks) noexcept {
+    ChannelEnd* const end = ends_.find(channel);
+    if (end == nullptr) [[unlikely]]
+        return false;
+    if (!end->mutex.lock_as_adopter()) [[unlikely]]
+        lock_and_adopt(*end);
+    const std::lock_guard lock(end->mutex, std::adopt_lock);
+    NearSender* const ring = end->ring_to_send();
+    if (ring == nullptr || !ends_.is_still(*end, channel) ||
+        (!is_one_line(bytes) && bytes > ring->payload_bytes_max())) [[unlikely]] {
+        return false;
+    }
+    for (;;) {
+        const SendAttempt outcome =
+            ring->send(source, bytes, static_cast<std::uint8_t>(RecordTag::whole));
+        if (outcome == SendAttempt::sent) [[likely]]
+            return true;
+        if (outcome == SendAttempt::sent_to_sleeper) {
+            os::futex_wake(ring->path().peer().word(), os::everybody);
+            return true;
+        }
+        if (--looks == 0) return false;
+        os::relax();
+    }
+}
+
+[[gnu::always_inline]] inline bool Channels::receive_at_once(SlotHandle channel,
+                                                             const MessageBuffer& buffer,
+                                                             int looks,
+                                                             std::uint64_t& length) noexcept {
+    ChannelEnd* const end = ends_.find(channel);
+    if (end == nullptr) [[unlikely]]
+        return false;
+    if (!end->mutex.lock_as_adopter()) [[unlikely]]
+        lock_and_adopt(*end);
+    const std::lock_guard lock(end->mutex, std::adopt_lock);
+    NearReceiver* const ring = end->ring_to_receive();
+    if (ring == nullptr || !ends_.is_still(*end, channel)) [[unlikely]]
+        return false;
+    for (;;) {
+        const ReceivedRecord record = ring->receive();
+        if (record.data != nullptr) [[likely]] {
+            const bool is_whole = static_cast<RecordTag>(record.tag) == RecordTag::whole;
+            if (!is_whole || record.bytes > buffer.bytes) [[unlikely]]
+                return false;
+            copy_payload(buffer.data, record.data, record.bytes);
+            length = record.bytes;
+            if (ring->release()) [[unlikely]]
+                os::futex_wake(ring->path().peer().word(), os::everybody);
+            return true;
+        }
+        if (--looks == 0) return false;
+        os::relax();
+    }
+}
+
+}  // namespace acp::message
