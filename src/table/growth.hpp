@@ -71,17 +71,16 @@ public:
     }
 
     // Where changes are made: moves the bucket first if need be. The arrays are named: their buckets stay until forget_arrays().
-    [[nodiscard]] Spot<Atomic> spot_for_change(Head<Atomic>& head, std::uint64_t hash) {
+    [[nodiscard, gnu::always_inline]] Spot<Atomic> spot_for_change(Head<Atomic>& head,
+                                                                   std::uint64_t hash) {
         for (;;) {
             const std::uint64_t word = head.root.load(std::memory_order_acquire);
             const Root root = Root::unpacked(word);
             name_arrays(head, root);
             if (head.root.load(std::memory_order_seq_cst) != word) continue;
-            const std::uint64_t index = head.index_of(hash, root.from);
-            auto& first = array_of(head, root.from).bucket(index);
-            if (!root.is_growing()) return {word, &first};
-            if (!is_moved(first) && !move(head, root, index)) return {word, nullptr};
-            return {word, &array_of(head, root.to).bucket(head.index_of(hash, root.to))};
+            if (root.is_growing()) [[unlikely]]
+                return spot_in_growth(head, word, hash);
+            return {word, bucket_in(ground_, head, hash, root.from)};
         }
     }
 
@@ -173,6 +172,16 @@ private:
     [[nodiscard]] static BlockNumber number_of_array(const Head<Atomic>& head,
                                                      std::uint32_t level) noexcept {
         return link::next_in(head.arrays[level].load(std::memory_order_acquire));
+    }
+
+    // Where changes are made in a table that grows, whose arrays are named.
+    [[nodiscard, gnu::noinline]] Spot<Atomic> spot_in_growth(Head<Atomic>& head,
+                                                             std::uint64_t word,
+                                                             std::uint64_t hash) {
+        const Root root = Root::unpacked(word);
+        const bool is_done = is_moved(*bucket_in(ground_, head, hash, root.from)) ||
+                             move(head, root, head.index_of(hash, root.from));
+        return {word, is_done ? bucket_in(ground_, head, hash, root.to) : nullptr};
     }
 
     void name_arrays(const Head<Atomic>& head, const Root& root) const noexcept {

@@ -25,8 +25,8 @@ inline constexpr std::uint32_t line_bytes = 64;
                                               std::size_t bytes) noexcept {
     constexpr std::size_t half_bytes = 16;
     if (bytes >= half_bytes && bytes <= 2 * half_bytes) [[likely]] {
-        std::array<char, half_bytes> first;
-        std::array<char, half_bytes> last;
+        std::array<char, half_bytes> first{};
+        std::array<char, half_bytes> last{};
         const std::size_t rest = bytes - half_bytes;
         std::memcpy(first.data(), from, half_bytes);
         std::memcpy(last.data(), static_cast<const char*>(from) + rest, half_bytes);
@@ -86,7 +86,7 @@ private:
     //   half  0: the lower one, 1: the upper one
     template <int half, typename Is>
     [[nodiscard, gnu::always_inline]] std::uint32_t halves_where(const Is& is) const noexcept {
-        std::array<Four, 4> words;
+        std::array<Four, 4> words{};
         std::memcpy(words.data(), __builtin_assume_aligned(this, sizeof(Four)), sizeof words);
         std::atomic_thread_fence(std::memory_order_acquire);
         const auto first =
