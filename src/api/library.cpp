@@ -11,15 +11,15 @@
 
 namespace acp::api {
 
+// In memory of the library's own: the instance is made before main, where nobody could be told that there is none.
+alignas(Library) constinit std::array<std::byte, sizeof(Library)> library_room{};
 constinit gma::FastPath fast_path{};
 constinit data::Hashed* hashed_at_hand = nullptr;
 constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model("initial-exec"))) =
     nullptr;
 
 Library& library() noexcept {
-    // In memory of the library's own: it is made before main, where nobody could be told that there is none. Never destroyed.
-    alignas(Library) static constinit std::array<std::byte, sizeof(Library)> room{};
-    static Library& instance = *new (room.data()) Library();
+    static Library& instance = *new (library_room.data()) Library();  // never destroyed
     return instance;
 }
 

@@ -5,9 +5,12 @@
 // are plain variables of this layer, so that the short calls reach them without a detour.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +67,15 @@ struct Library {
 
 // The instance; constructed at first use, never destroyed (threads may outlive main).
 [[nodiscard]] Library& library() noexcept;
+
+// Where the instance lies. Hidden, as the words below.
+extern constinit std::array<std::byte, sizeof(Library)> library_room
+    __attribute__((visibility("hidden")));
+
+// The instance, for calls that run at once. It may not have been made yet: then it is zeros, which are a life in which no call can be made.
+[[nodiscard]] inline const Library& library_at_hand() noexcept {
+    return *std::launder(reinterpret_cast<const Library*>(library_room.data()));
+}
 
 // Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread
 // is told that it may not.

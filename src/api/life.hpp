@@ -17,7 +17,7 @@
 namespace acp::api {
 
 enum class LifeState : std::uint32_t {
-    not_initialised,  // no acp_init yet, or the last one failed
+    not_initialised,  // no acp_init yet, or the last one failed; 0, as library_at_hand() supposes
     joining,          // inside acp_init
     in_use,           // calls may be made
     meeting,          // inside acp_sync: other threads' calls may be made all the same

@@ -46,7 +46,8 @@ public:
         if (record.data == nullptr) return AtOnce::not_yet;
         if (tag_of(record) != RecordTag::whole) return AtOnce::never;
         // Who awaits an empty message may have no room for one.
-        if (bytes != 0) std::memcpy(buffer, record.data, std::min(bytes, record.bytes));
+        if (bytes != 0)
+            std::memcpy(buffer, record.data, std::min<std::uint64_t>(bytes, record.bytes));
         length = record.bytes;
         wake_if(ring_.release());
         return AtOnce::done;

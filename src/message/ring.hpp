@@ -77,11 +77,11 @@ enum class SendAttempt : std::uint8_t {
     sent_to_sleeper  // sent, and the caller must wake the receiver
 };
 
-template <typename Path>
+template <typename Path, typename Shape = RingShape>
 class RingSender {
 public:
     // Begins as if the ring were full: the first credit under its key tells that the receiver has opened the ring.
-    RingSender(const Path& path, RingShape shape, RingKey key)
+    RingSender(const Path& path, Shape shape, RingKey key)
         : path_(path), shape_(shape), key_(key), headers_(shape.lines()) {}
 
     RingSender(const RingSender&) = delete;
@@ -174,19 +174,21 @@ private:
     }
 
     [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
+        // Copies, since after each store to shared memory the compiler would read the fields again.
+        const std::uint64_t line = next_;
+        const bool wraps = wraps_;
         // An empty payload may have no source at all.
-        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);
+        if (bytes != 0) path_.place(shape_.payload_offset(line, wraps), source, bytes);
         const std::uint64_t header =
-            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});
-        headers_[shape_.index_of(next_)] = header;
-        path_.store(shape_.journal_offset(next_), header);
-        const bool is_wake_due = path_.publish(shape_.header_offset(next_), header);
-        next_ += shape_.lines_of(next_, bytes, wraps_);
-        return is_wake_due;
+            key_.header(line, {static_cast<std::uint32_t>(bytes), tag, wraps});
+        next_ = line + shape_.lines_of(line, bytes, wraps);
+        headers_[shape_.index_of(line)] = header;
+        path_.store(shape_.journal_offset(line), header);
+        return path_.publish(shape_.header_offset(line), header);
     }
 
     Path path_;
-    RingShape shape_;
+    Shape shape_;
     RingKey key_;
     bool wraps_ = false;         // of the record that was last asked room for
     bool has_answered_ = false;  // since nothing was known to be under way
@@ -197,20 +199,20 @@ private:
         headers_;  // what was sent, by the lines of the ring: to answer requests
 };
 
-// A record in the ring's memory.
+// A record in the ring's memory. Of two words, so that functions return it in registers.
 struct ReceivedRecord {
     const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no record
-    std::uint64_t bytes = 0;
+    std::uint32_t bytes = 0;
     std::uint8_t tag = 0;
 };
 
-template <typename Path>
+template <typename Path, typename Shape = RingShape>
 class RingReceiver {
 public:
     // Call open() before anything else. Not needed where the ring's memory is zero except for both credit words, which hold the credit of
     // line 0 under this key: then the ring is open already.
     // Throws what copying the path throws.
-    RingReceiver(const Path& path, RingShape shape, RingKey key)
+    RingReceiver(const Path& path, Shape shape, RingKey key)
         : path_(path), shape_(shape), key_(key) {}
 
     RingReceiver(const RingReceiver&) = delete;
@@ -232,14 +234,14 @@ public:
         const std::uint64_t header =
             path_.word(shape_.header_offset(line_)).load(std::memory_order_acquire);
         if (!fits(header)) return {};
-        held_ = RingKey::read_header(header);
+        held_ = static_cast<std::uint32_t>(header);
         is_held_ = true;
-        return {path_.room(shape_.payload_offset(line_, held_.wraps)), held_.bytes, held_.tag};
+        const RecordHead head = held();
+        return {path_.room(shape_.payload_offset(line_, head.wraps)), head.bytes, head.tag};
     }
 
-    // What the last receive() that gave a record said of it, for callers who hand the record on: read field by field from here it costs
-    // nothing, while a copy of a ReceivedRecord waits until all stores before it have left the processor.
-    [[nodiscard]] const RecordHead& held() const noexcept { return held_; }
+    // What the last receive() that gave a record said of it.
+    [[nodiscard]] RecordHead held() const noexcept { return RingKey::read_header(held_); }
 
     // Whether receive() would give a record.
     [[nodiscard]] bool has_record() const noexcept {
@@ -261,16 +263,18 @@ public:
     [[nodiscard]] bool release() noexcept {
         ACP_ASSERT(is_held_);
         is_held_ = false;
-        if (!held_.wraps && held_.bytes <= line_bytes - header_bytes) [[likely]] {
+        const std::uint64_t line = line_;
+        if (RingKey::is_short(held_, one_line_bytes)) [[likely]] {
             // Records of one line have a branch of their own: the CPU predicts it, and loads the next line before it has this line's header.
-            clear(line_, 1);
-            ++line_;
+            line_ = line + 1;
+            clear(line, 1);
             // In a burst the next lines are in the sender's cache; else they are in this one already, and the prefetch costs nothing.
-            __builtin_prefetch(path_.room(shape_.header_offset(line_ + prefetch_lines)));
+            __builtin_prefetch(path_.room(shape_.header_offset(line + 1 + prefetch_lines)));
         } else {
-            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));
-            if (held_.wraps) clear(0, lines_for(held_.bytes));
-            line_ += shape_.lines_of(line_, held_.bytes, held_.wraps);
+            const RecordHead head = held();
+            line_ = line + shape_.lines_of(line, head.bytes, head.wraps);
+            clear(line, head.wraps ? 1 : lines_for(header_bytes + head.bytes));
+            if (head.wraps) clear(0, lines_for(head.bytes));
         }
         return line_ - told_ >= shape_.credit_lines() && tell_credit();
     }
@@ -324,9 +328,13 @@ private:
     // Far enough ahead that the line has arrived from the other core's cache by the time it is read.
     static constexpr std::uint64_t prefetch_lines = 12;
 
+    static constexpr std::uint32_t one_line_bytes = line_bytes - header_bytes;
+
     // Whether a word is the header of a record that starts at this line and can lie there.
     [[nodiscard]] bool fits(std::uint64_t word) const noexcept {
         if (!key_.fits_header(word, line_)) return false;
+        if (RingKey::is_short(word, one_line_bytes)) [[likely]]
+            return true;  // a line has room for it, wherever it is
         const RecordHead head = RingKey::read_header(word);
         return head.bytes <= shape_.payload_bytes_max() &&
                (head.wraps || !shape_.must_wrap(line_, head.bytes));
@@ -347,9 +355,9 @@ private:
     }
 
     Path path_;
-    RingShape shape_;
+    Shape shape_;
     RingKey key_;
-    RecordHead held_;  // what the last receive() gave
+    std::uint32_t held_ = 0;  // lower half of the header of what the last receive() gave
     bool is_held_ = false;
     std::uint64_t line_ = 0;  // of the oldest record that is not released
     std::uint64_t told_ = 0;  // the sender was told that lines before this one were released

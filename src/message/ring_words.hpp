@@ -46,6 +46,12 @@ public:
                 (low & wraps_bit) != 0};
     }
 
+    // Of a header that fits: its payload, if it lies behind the header and has at most so many bytes.
+    [[nodiscard]] static constexpr bool is_short(std::uint64_t word,
+                                                 std::uint32_t bytes_most) noexcept {
+        return (static_cast<std::uint32_t>(word) & (wraps_bit | bytes_mask)) <= bytes_most;
+    }
+
     // "All lines before this one may be written again."
     [[nodiscard]] std::uint64_t credit(std::uint64_t line) const noexcept {
         return of_line(line, credit_mark);

@@ -16,18 +16,20 @@ MUTANTS = {
     "a slot is given back one record early": ("pipe.hpp", "behind_[slot()] = ring_.next();", "behind_[slot()] = ring_.next() - 1;"),
     "what was released is not known by its line": ("ring.hpp", "static_cast<std::int64_t>(released_ - line) >= 0;",
                                                    "static_cast<std::int64_t>(released_ - line) > 0;"),
-    "the journal is not written": ("ring.hpp", "        path_.store(shape_.journal_offset(next_), header);\n", ""),
+    "the journal is not written": ("ring.hpp",
+        "        headers_[shape_.index_of(line)] = header;\n        path_.store(shape_.journal_offset(line), header);\n",
+        "        headers_[shape_.index_of(line)] = header;\n"),
     "the header comes before the payload": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =",
+        "        if (bytes != 0) path_.place(shape_.payload_offset(line, wraps), source, bytes);\n        const std::uint64_t header =",
         "        const std::uint64_t header ="),
     "the journal comes before the payload": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n        const std::uint64_t header =\n"
-        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
-        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n",
+        "        if (bytes != 0) path_.place(shape_.payload_offset(line, wraps), source, bytes);\n        const std::uint64_t header =\n"
+        "            key_.header(line, {static_cast<std::uint32_t>(bytes), tag, wraps});\n"
+        "        next_ = line + shape_.lines_of(line, bytes, wraps);\n        headers_[shape_.index_of(line)] = header;\n        path_.store(shape_.journal_offset(line), header);\n",
         "        const std::uint64_t header =\n"
-        "            key_.header(next_, {static_cast<std::uint32_t>(bytes), tag, wraps_});\n"
-        "        headers_[shape_.index_of(next_)] = header;\n        path_.store(shape_.journal_offset(next_), header);\n"
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+        "            key_.header(line, {static_cast<std::uint32_t>(bytes), tag, wraps});\n"
+        "        next_ = line + shape_.lines_of(line, bytes, wraps);\n        headers_[shape_.index_of(line)] = header;\n        path_.store(shape_.journal_offset(line), header);\n"
+        "        if (bytes != 0) path_.place(shape_.payload_offset(line, wraps), source, bytes);\n"),
     "a header does not hand the payload over": ("mapped_path.hpp",
         "            word(offset).exchange(value, std::memory_order_seq_cst);", "            word(offset).exchange(value, std::memory_order_relaxed);"),
     "the journal does not hand the payload over": ("mapped_path.hpp",
@@ -43,8 +45,8 @@ MUTANTS = {
         "                path_.word(shape_.credit_offset(which)).load(std::memory_order_relaxed);"),
     "no zeros": ("ring.hpp", "        for (std::uint64_t i = 0; i < count; ++i)\n            path_.word(first",
                  "        for (std::uint64_t i = 0; i < 0 * count; ++i)\n            path_.word(first"),
-    "a zero in the first line alone": ("ring.hpp", "            clear(line_, held_.wraps ? 1 : lines_for(header_bytes + held_.bytes));", "            clear(line_, 1);"),
-    "no zeros in what goes around the end": ("ring.hpp", "            if (held_.wraps) clear(0, lines_for(held_.bytes));\n", ""),
+    "a zero in the first line alone": ("ring.hpp", "            clear(line, head.wraps ? 1 : lines_for(header_bytes + head.bytes));", "            clear(line, 1);"),
+    "no zeros in what goes around the end": ("ring.hpp", "            if (head.wraps) clear(0, lines_for(head.bytes));\n", ""),
     "an opened ring is not cleared": ("ring.hpp", "        clear(0, shape_.lines());\n", ""),
     "the second credit is not read": ("ring.hpp", "which < 2; ++which) {", "which < 1; ++which) {"),
     "the first credit is not told": ("ring.hpp", "        path_.store(shape_.credit_offset(0), key_.credit(line_));\n", ""),
@@ -63,8 +65,9 @@ MUTANTS = {
     "a line is used again while an answer is late": ("ring.hpp", "        if (has_answered_ && !path_.is_idle()) return;\n", ""),
     "the journal is not looked at": ("ring.hpp", "        if (fits(noted)) {", "        if (fits(noted) && line_ == ~std::uint64_t{0}) {"),
     "the final length decides where a record lies": ("ring.hpp",
-        "        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n",
-        "        wraps_ = shape_.must_wrap(next_, bytes);\n        if (bytes != 0) path_.place(shape_.payload_offset(next_, wraps_), source, bytes);\n"),
+        "        const bool wraps = wraps_;\n", "        const bool wraps = shape_.must_wrap(line, bytes);\n"),
+    "a record of many lines is taken for one of a line": ("ring_words.hpp", "(wraps_bit | bytes_mask)) <= bytes_most;", "wraps_bit) <= bytes_most;"),
+    "a record that wraps is taken for one of a line": ("ring_words.hpp", "(wraps_bit | bytes_mask)) <= bytes_most;", "bytes_mask) <= bytes_most;"),
     "the line is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(key_, (line & 0) << 32 | low);"),
     "the key is not checked": ("ring_words.hpp", "os::crc32c_of_word(key_, line << 32 | low);", "os::crc32c_of_word(0, line << 32 | low);"),
     "an empty record may be zero": ("ring_words.hpp", "        return sum + static_cast<std::uint32_t>(sum == 0);", "        return sum;"),
@@ -73,7 +76,7 @@ MUTANTS = {
                (head.wraps || !shape_.must_wrap(line_, head.bytes));""", """\
         return head.bytes <= header_bytes_max;"""),
     "lengths beyond the end are believed": ("ring.hpp", "(head.wraps || !shape_.must_wrap(line_, head.bytes));", "true;"),
-    "credits come too late": ("ring_layout.hpp", "return lines_ / 4; }", "return lines_ / 2; }"),
+    "credits come too late": ("ring_layout.hpp", "return lines() / 4; }", "return lines() / 2; }"),
     "a full ring takes one more": ("ring.hpp", "        return end - released_ <= shape_.lines();", "        return end - released_ <= shape_.lines() + 1;"),
     "a sender begins before the ring is open": ("ring.hpp", "released_ = std::uint64_t{0} - shape_.lines();", "released_ = 0;"),
     "the sleeper is looked for before the store": ("mapped_path.hpp",
