@@ -147,7 +147,7 @@ void Context::prepare_sleep() noexcept {
 
 base::Result<bool> Context::before_select(int& descriptor) {
     sync::Bell<>& bell = host_.bell_of(host_.process());
-    if (waker_ == nullptr) {
+    if (waker_ == nullptr || !waker_->has_descriptor()) {
         auto made = PollWaker::create(host_.gma().space().segment(), bell);
         if (!made.is_ok()) return std::move(made).failure();
         waker_ = std::move(made).value();
