@@ -78,6 +78,9 @@ TEST(Verdict, pm_messages_are_held_to_two_bare_copies) {
     Row far = message_row("to and fro, PM", 8, 2, "us");
     far.nodes = 2;
     EXPECT_EQ(verdict_of(far), Verdict::none);
+    Row shared = message_row("to and fro, PM", 8, 0.1, "us");
+    shared.distance = Distance::shared;
+    EXPECT_EQ(verdict_of(shared), Verdict::none);
 }
 
 TEST(Verdict, reads_are_held_to_writes) {
