@@ -63,7 +63,8 @@ enum {
  * has what that paper leaves open: memory that grows with the job, and messages that stop for good once a pointer was overwritten; so a number is opened
  * by it once until acp_finalize or acp_reset (ACP_ERR_STATE after that). Its calls to wait do not sleep, there is no
  * acp_before_select_pm (ACP_ERR_UNSUPPORTED), acp_receive_pm does not tell of ranks that end, what is sent to another node goes on in later calls
- * alone (acp_test_sent_pm), and the first acp_get_buffer_pm for a rank there waits for an answer. ACP_ERR_ARGUMENT: no such scheme. */
+ * alone (acp_test_sent_pm), and the first acp_get_buffer_pm for a rank there waits for an answer; ranks of other
+ * nodes are not told of a close, and find no room once the closed rank's buffer is full. ACP_ERR_ARGUMENT: no such scheme. */
 ACP_API acp_pm_t acp_open_pm_scheme(int number, int scheme);
 
 /* Closes it. Messages that were not received are dropped, and so may those be that this rank has sent to other nodes, unless acp_test_sent_pm has

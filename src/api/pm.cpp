@@ -42,9 +42,10 @@ std::uint64_t number_of(acp_pm_t handle) noexcept {
 
 // nullptr: there is none, or no call may be made now.
 [[gnu::always_inline]] inline Context* context_at_hand(acp_pm_t handle) noexcept {
-    if (!library().life.is_usable()) [[unlikely]]
+    const api::Library& instance = api::library();
+    if (!instance.life.is_usable()) [[unlikely]]
         return nullptr;
-    return library().contexts->find(number_of(handle));
+    return instance.contexts->find(number_of(handle));
 }
 
 // "acp_send_pm(context 0x101) by rank 0 on host"
@@ -131,7 +132,7 @@ template <typename Body>
 }
 
 // 1: there was room; 0: there may be later.
-int explain_no_room(
+[[gnu::noinline]] int explain_no_room(
     const char* call, acp_pm_t handle, int rank, std::size_t size, void** buffer) noexcept {
     return run(call, handle, [&](auto& context) -> Result<int> {
         if (!is_rank(rank)) {
@@ -162,10 +163,11 @@ int explain_no_room(
                                                   std::size_t size,
                                                   void** buffer) noexcept {
     Context* const context = context_at_hand(pm);
-    const bool is_right = context != nullptr && is_rank(rank) && size <= pm::message_bytes_max;
-    if (!is_right || buffer == nullptr) [[unlikely]]
+    if (context == nullptr || buffer == nullptr) [[unlikely]]
         return false;
-    char* const room = context->reserve(process_of(rank), size);
+    if (!context->is_rank(rank) || size > pm::message_bytes_max) [[unlikely]]
+        return false;
+    char* const room = context->reserve(context->process_of(rank), size);
     if (room == nullptr) [[unlikely]]
         return false;
     *buffer = room;
@@ -184,10 +186,10 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
 }
 
 // When there is no message: whether somebody is gone.
-int explain_no_message(acp_pm_t handle,
-                       const void** data,
-                       std::size_t* size,
-                       int* source) noexcept {
+[[gnu::noinline]] int explain_no_message(acp_pm_t handle,
+                                         const void** data,
+                                         std::size_t* size,
+                                         int* source) noexcept {
     return run("acp_receive_pm", handle, [&](auto& context) -> Result<int> {
         if (data == nullptr) return Status(Code::argument, "data is NULL");
         if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
@@ -197,6 +199,22 @@ int explain_no_message(acp_pm_t handle,
         if (size != nullptr) *size = found.bytes;
         if (source != nullptr) *source = rank_of(found.source);
         return 1;
+    });
+}
+
+[[gnu::noinline]] int explain_nothing_to_send(acp_pm_t handle) noexcept {
+    return run("acp_send_pm", handle, [](auto& context) -> Result<int> {
+        if (!context.has_reserved()) return Status(Code::state, "no message is being composed");
+        context.send();
+        return 0;
+    });
+}
+
+[[gnu::noinline]] int explain_nothing_held(acp_pm_t handle) noexcept {
+    return run("acp_release_pm", handle, [](auto& context) -> Result<int> {
+        if (!context.is_holding()) return Status(Code::state, "no message is held");
+        context.release();
+        return 0;
     });
 }
 
@@ -283,15 +301,10 @@ int acp_truncate_pm(acp_pm_t pm, size_t size) {
 
 int acp_send_pm(acp_pm_t pm) {
     Context* const context = context_at_hand(pm);
-    if (context != nullptr && context->has_reserved()) [[likely]] {
-        context->send();
-        return 0;
-    }
-    return run("acp_send_pm", pm, [](auto& found) -> Result<int> {
-        if (!found.has_reserved()) return Status(Code::state, "no message is being composed");
-        found.send();
-        return 0;
-    });
+    if (context == nullptr || !context->has_reserved()) [[unlikely]]
+        return explain_nothing_to_send(pm);
+    context->send();
+    return 0;
 }
 
 int acp_test_sent_pm(acp_pm_t pm) {
@@ -317,15 +330,10 @@ int acp_receive_pm(acp_pm_t pm, const void** data, size_t* size, int* source) {
 
 int acp_release_pm(acp_pm_t pm) {
     Context* const context = context_at_hand(pm);
-    if (context != nullptr && context->is_holding()) [[likely]] {
-        context->release();
-        return 0;
-    }
-    return run("acp_release_pm", pm, [](auto& found) -> Result<int> {
-        if (!found.is_holding()) return Status(Code::state, "no message is held");
-        found.release();
-        return 0;
-    });
+    if (context == nullptr || !context->is_holding()) [[unlikely]]
+        return explain_nothing_held(pm);
+    context->release();
+    return 0;
 }
 
 int acp_wait_pm(acp_pm_t pm, int64_t timeout_ns) {

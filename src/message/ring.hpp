@@ -82,11 +82,11 @@ enum class SendAttempt : std::uint8_t {
     sent_to_sleeper  // sent, and the caller must wake the receiver
 };
 
-template <typename Path>
+template <typename Path, typename Shape = RingShape>
 class RingSender {
 public:
     // Begins as if the ring were full: the first credit under its key tells that the receiver has opened the ring.
-    RingSender(const Path& path, RingShape shape, RingKey key)
+    RingSender(const Path& path, Shape shape, RingKey key)
         : path_(path), shape_(shape), key_(key), headers_(shape.lines()) {}
 
     RingSender(const RingSender&) = delete;
@@ -192,7 +192,7 @@ private:
 
     [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
         // In registers: the compiler reads members again after each store.
-        const RingShape shape = shape_;
+        const Shape shape = shape_;
         const std::uint64_t line = next_;
         const bool wraps = wraps_;
         const std::uint64_t header =
@@ -206,7 +206,7 @@ private:
     }
 
     Path path_;
-    RingShape shape_;
+    Shape shape_;
     RingKey key_;
     bool wraps_ = false;         // of the record that was last asked room for
     bool has_answered_ = false;  // since nothing was known to be under way
@@ -217,20 +217,20 @@ private:
         headers_;  // what was sent, by the lines of the ring: to answer requests
 };
 
-// A record in the ring's memory.
+// A record in the ring's memory. Of two words, so that functions return it in registers.
 struct ReceivedRecord {
     const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no record
-    std::uint64_t bytes = 0;
+    std::uint32_t bytes = 0;
     std::uint8_t tag = 0;
 };
 
-template <typename Path>
+template <typename Path, typename Shape = RingShape>
 class RingReceiver {
 public:
     // Call open() before anything else. Not needed where the ring's memory is zero except for both credit words, which hold the credit of
     // line 0 under this key: then the ring is open already.
     // Throws what copying the path throws.
-    RingReceiver(const Path& path, RingShape shape, RingKey key)
+    RingReceiver(const Path& path, Shape shape, RingKey key)
         : path_(path), shape_(shape), key_(key) {}
 
     RingReceiver(const RingReceiver&) = delete;
@@ -381,7 +381,7 @@ private:
     }
 
     Path path_;
-    RingShape shape_;
+    Shape shape_;
     RingKey key_;
     std::uint64_t held_ = 0;  // header of the record that the last receive() gave
     bool is_held_ = false;

@@ -35,19 +35,24 @@ inline constexpr std::uint64_t ring_bytes_max = std::uint64_t{1} << 25;
 }
 
 // Of D bytes of records.
-class RingShape {
+//   known_bytes  D, where it is known at compile time: then no instruction is spent on it; 0: it is not
+template <std::uint64_t known_bytes = 0>
+class BasicRingShape {
 public:
     //   record_bytes  D: a power of two, ring_bytes_min .. ring_bytes_max
-    explicit constexpr RingShape(std::uint64_t record_bytes) noexcept
+    explicit constexpr BasicRingShape(std::uint64_t record_bytes) noexcept
         : lines_(record_bytes / line_bytes) {
         ACP_ASSERT(std::has_single_bit(record_bytes) && record_bytes >= ring_bytes_min &&
                    record_bytes <= ring_bytes_max);
+        ACP_ASSERT(known_bytes == 0 || known_bytes == record_bytes);
     }
 
-    [[nodiscard]] constexpr std::uint64_t lines() const noexcept { return lines_; }
+    [[nodiscard]] constexpr std::uint64_t lines() const noexcept {
+        return known_bytes != 0 ? known_bytes / line_bytes : lines_;
+    }
 
     [[nodiscard]] constexpr std::uint64_t record_bytes() const noexcept {
-        return lines_ * line_bytes;
+        return lines() * line_bytes;
     }
 
     // All of the ring's memory: 4.7 KiB for D = 4 KiB, 18.2 KiB for 16 KiB.
@@ -62,10 +67,10 @@ public:
     }
 
     // Lines that the receiver releases before it tells the sender.
-    [[nodiscard]] constexpr std::uint64_t credit_lines() const noexcept { return lines_ / 4; }
+    [[nodiscard]] constexpr std::uint64_t credit_lines() const noexcept { return lines() / 4; }
 
     [[nodiscard]] constexpr std::uint64_t index_of(std::uint64_t line) const noexcept {
-        return line & (lines_ - 1);
+        return line & (lines() - 1);
     }
 
     // Where the header of the record that starts at a line lies.
@@ -88,7 +93,8 @@ public:
     [[nodiscard]] constexpr std::uint64_t lines_of(std::uint64_t line,
                                                    std::uint64_t bytes,
                                                    bool wraps) const noexcept {
-        return wraps ? lines_ - index_of(line) + lines_for(bytes) : lines_for(header_bytes + bytes);
+        return wraps ? lines() - index_of(line) + lines_for(bytes)
+                     : lines_for(header_bytes + bytes);
     }
 
     [[nodiscard]] constexpr std::uint64_t journal_offset(std::uint64_t line) const noexcept {
@@ -97,7 +103,7 @@ public:
 
     // which  0, 1
     [[nodiscard]] constexpr std::uint64_t credit_offset(std::uint64_t which) const noexcept {
-        return record_bytes() + lines_ * sizeof(std::uint64_t) + which * line_bytes;
+        return record_bytes() + lines() * sizeof(std::uint64_t) + which * line_bytes;
     }
 
     [[nodiscard]] constexpr std::uint64_t request_offset() const noexcept {
@@ -107,6 +113,8 @@ public:
 private:
     std::uint64_t lines_;
 };
+
+using RingShape = BasicRingShape<>;
 
 static_assert(RingShape(4096).bytes() == 4800 && RingShape(16384).bytes() == 18624);
 static_assert(RingShape(ring_bytes_max).payload_bytes_max() <= (std::uint64_t{1} << 24) - 1);

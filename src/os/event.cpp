@@ -22,11 +22,15 @@ Result<Event> Event::create() {
     return Event(std::move(descriptor));
 }
 
-bool signal_event(int fd) noexcept {
+bool is_event(int fd) noexcept {
     // Files, pipes and sockets have a type; an eventfd has none.
     struct stat what {};
 
-    if (fstat(fd, &what) != 0 || (what.st_mode & S_IFMT) != 0) return false;
+    return fstat(fd, &what) == 0 && (what.st_mode & S_IFMT) == 0;
+}
+
+bool signal_event(int fd) noexcept {
+    if (!is_event(fd)) return false;
     const std::uint64_t one = 1;
     // EAGAIN means that 2^64 - 2 signals wait: the descriptor is readable already.
     while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {

@@ -12,6 +12,9 @@ namespace acp::os {
 
 using base::Result;
 
+// Whether `fd` can be an eventfd: it is open, and no file, pipe or socket. Async-signal-safe.
+[[nodiscard]] bool is_event(int fd) noexcept;
+
 // Makes the eventfd `fd` readable for all processes that have a copy of it. False, and nothing is written, when `fd` is no
 // eventfd: the program has closed it, and it may be a file of the program's by now. Async-signal-safe.
 bool signal_event(int fd) noexcept;

@@ -12,6 +12,7 @@
 #include <new>
 #include <poll.h>
 #include <pthread.h>
+#include <string>
 #include <string_view>
 #include <sys/syscall.h>
 #include <system_error>
@@ -19,6 +20,7 @@
 
 #include "os/system_error.hpp"
 #include "os/text_file.hpp"
+#include "os/thread.hpp"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434  // the same number on every architecture
@@ -135,7 +137,9 @@ bool is_last_thread() noexcept {
         bool is_any = false;
         while (!error && threads != std::filesystem::directory_iterator()) {
             const std::filesystem::path& thread = threads->path();
-            if (thread.filename() != own && !has_begun_to_end(thread.string())) return false;
+            const std::string number = thread.filename().string();
+            const bool is_of_program = number != own && !is_own_thread(std::atoi(number.c_str()));
+            if (is_of_program && !has_begun_to_end(thread.string())) return false;
             is_any = true;
             threads.increment(error);
         }

@@ -44,8 +44,8 @@ Result<FileDescriptor> open_process(int pid);
 // killed and of which this is not so ends as soon as it is given a CPU.
 [[nodiscard]] bool is_uninterruptible(int pid);
 
-// Whether every other thread of this process has begun to end: none of them will run code of the program any more. false where
-// /proc does not tell.
+// Whether every other thread of this process has begun to end, or is one of the library's (os/thread.hpp): none of them will run code of the program any
+// more. false where /proc does not tell. Each thread of the library that must not keep the process alive asks, and ends.
 [[nodiscard]] bool is_last_thread() noexcept;
 
 // Whether a process is stopped, by a signal or a debugger; false where /proc does not tell.

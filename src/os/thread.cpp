@@ -3,6 +3,7 @@
 #include "os/thread.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -12,6 +13,7 @@
 #include <new>
 #include <pthread.h>
 #include <string>
+#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -57,7 +59,42 @@ std::uint64_t whole_stack_bytes(std::uint64_t bytes) noexcept {
     return (std::max(bytes, least) + thread_local_bytes() + page - 1) & ~(page - 1);
 }
 
+// The kernel's numbers of the threads that run bodies; 0: nobody. Each is stored by the thread itself.
+constinit std::array<std::atomic<int>, 64> running_threads{};
+
+// Lists the calling thread as long as it runs a body.
+class RunningThread {
+public:
+    RunningThread() noexcept {
+        const auto own = static_cast<int>(syscall(SYS_gettid));
+        for (std::atomic<int>& place : running_threads) {
+            int nobody = 0;
+            // relaxed: the number says all
+            if (!place.compare_exchange_strong(nobody, own, std::memory_order_relaxed)) continue;
+            place_ = &place;
+            return;
+        }
+    }
+
+    ~RunningThread() {
+        if (place_ != nullptr) place_->store(0, std::memory_order_relaxed);
+    }
+
+    RunningThread(const RunningThread&) = delete;
+    RunningThread& operator=(const RunningThread&) = delete;
+
+private:
+    std::atomic<int>* place_ = nullptr;
+};
+
 }  // namespace
+
+bool is_own_thread(int thread) noexcept {
+    return std::any_of(running_threads.begin(), running_threads.end(),
+                       [thread](const std::atomic<int>& place) {
+                           return place.load(std::memory_order_relaxed) == thread;
+                       });
+}
 
 Result<Thread> Thread::start(const char* name,
                              std::function<void()> body,
@@ -74,6 +111,7 @@ Result<Thread> Thread::start(const char* name,
     const auto run = [](void* argument) -> void* {
         auto* started = static_cast<State*>(argument);
         pthread_setname_np(pthread_self(), started->name);
+        const RunningThread running;
         started->body();
         return nullptr;
     };

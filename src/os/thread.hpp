@@ -53,6 +53,10 @@ private:
     State* state_ = nullptr;
 };
 
+// Whether a thread of this process, by the kernel's number of it, runs a body that was given to Thread::start. Where more than 64 do so at a time, false
+// for some of them.
+[[nodiscard]] bool is_own_thread(int thread) noexcept;
+
 // A number that no other thread of the process has or had; never 0.
 [[nodiscard]] std::uint64_t own_thread() noexcept;
 

@@ -71,7 +71,7 @@ char* Context::reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noe
 
 // Whoever tries again and again gives the receivers' words the care that they need.
 char* Context::no_room() noexcept {
-    look_at_clock();
+    (void)look_at_clock();
     return nullptr;
 }
 
@@ -90,28 +90,47 @@ Status Context::why_no_room(std::uint32_t process) {
 
 bool Context::is_sent() {
     const bool is_all = outlets_.is_sent();
-    if (!is_all) look_at_clock();
+    if (!is_all) (void)look_at_clock();
     return is_all;
 }
 
 // --- Looking after the pool ---
 
-// When nothing was found, and now and then.
-void Context::look_around(PmMessage& found) noexcept {
-    look_at_clock();
-    if (found.data != nullptr) return;
-    found = pool_.receive();
-    is_held_ = found.data != nullptr;
+// Where has_message() found it.
+Context::PmMessage Context::receive_ready() noexcept {
+    is_held_ = true;
+    idle_looks_ = 0;
+    return std::exchange(ready_, {});
 }
 
-void Context::look_at_clock() noexcept {
+// When nothing was found, and now and then. Tending may bring a message.
+Context::PmMessage Context::look_around(PmMessage found) noexcept {
+    if (found.data != nullptr) {
+        idle_looks_ = 0;
+        (void)
+            tend_if_due();  // those who send no more, or have no ring, wait for it also while others send all the time
+        return found;
+    }
+    if (!look_at_clock()) return found;
+    found = pool_.receive();
+    is_held_ = found.data != nullptr;
+    return found;
+}
+
+// Whether it has tended.
+bool Context::look_at_clock() noexcept {
     ++idle_looks_;
     if (has_far_ && idle_looks_ % looks_per_help == 0) (void)host_.gma().help();
     // Who is waited for may need this CPU.
     if (idle_looks_ > looks_alone && idle_looks_ % looks_per_yield == 0) os::yield_cpu();
-    if (idle_looks_ % looks_per_clock != 0) return;
+    return idle_looks_ % looks_per_clock == 0 && tend_if_due();
+}
+
+bool Context::tend_if_due() noexcept {
     const std::uint64_t now_ns = os::now_ns();
-    if (now_ns - tended_at_ns_ >= tend_ns) tend(now_ns);
+    if (now_ns - tended_at_ns_ < tend_ns) return false;
+    tend(now_ns);
+    return true;
 }
 
 void Context::tend(std::uint64_t now_ns) noexcept {
@@ -128,7 +147,7 @@ void Context::prepare_sleep() noexcept {
 
 base::Result<bool> Context::before_select(int& descriptor) {
     sync::Bell<>& bell = host_.bell_of(host_.process());
-    if (waker_ == nullptr) {
+    if (waker_ == nullptr || !waker_->has_descriptor()) {
         auto made = PollWaker::create(host_.gma().space().segment(), bell);
         if (!made.is_ok()) return std::move(made).failure();
         waker_ = std::move(made).value();

@@ -42,9 +42,16 @@ public:
     // Nobody may send any more, and what was not received is dropped. What this process has sent goes on.
     void close() noexcept;
 
+    [[nodiscard]] bool is_rank(int rank) const noexcept { return host_.is_rank(rank); }
+
+    [[nodiscard]] std::uint32_t process_of(int rank) const noexcept {
+        return host_.process_of(rank);
+    }
+
     // Room for a message to a process, until send(); nullptr: not now, or never: see why_no_room().
     //   bytes  <= message_bytes_max
-    [[nodiscard]] char* reserve(std::uint32_t process, std::uint64_t bytes) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] char* reserve(std::uint32_t process,
+                                                       std::uint64_t bytes) noexcept {
         if (reserved_ != nullptr) [[unlikely]]
             return nullptr;
         const bool is_known = last_ != nullptr && last_->process == process;
@@ -70,12 +77,13 @@ public:
 
     // The next message, which is held until release(). data is nullptr where there is none: then somebody may be gone.
     [[nodiscard]] PmMessage receive() noexcept {
-        PmMessage found = ready_.data != nullptr ? std::exchange(ready_, {}) : pool_.receive();
+        if (ready_.data != nullptr) [[unlikely]]
+            return receive_ready();
+        const PmMessage found = pool_.receive();
         is_held_ = found.data != nullptr;
-        if (is_held_) [[likely]]
-            idle_looks_ = 0;
-        if (++calls_ % calls_per_look == 0 || !is_held_) [[unlikely]]
-            look_around(found);
+        if (!is_held_ || ++calls_ % calls_per_look == 0) [[unlikely]]
+            return look_around(found);
+        idle_looks_ = 0;
         return found;
     }
 
@@ -146,10 +154,13 @@ private:
         return deaths_word_.load(std::memory_order_acquire);
     }
 
-    [[nodiscard]] char* reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noexcept;
+    [[nodiscard]] [[gnu::noinline]] char* reserve_elsewhere(std::uint32_t process,
+                                                            std::uint64_t bytes) noexcept;
     [[nodiscard]] char* no_room() noexcept;
-    void look_around(PmMessage& found) noexcept;
-    void look_at_clock() noexcept;
+    [[nodiscard]] PmMessage receive_ready() noexcept;
+    [[nodiscard]] PmMessage look_around(PmMessage found) noexcept;
+    bool look_at_clock() noexcept;
+    bool tend_if_due() noexcept;
     void tend(std::uint64_t now_ns) noexcept;
 
     NodeHost host_;

@@ -220,7 +220,7 @@ private:
     FarSending sending_;
     operations::TakenLease taken_;
     gma::Handle taking_ = gma::handle_null;
-    std::optional<message::RingSender<FarRingPath>> ring_;
+    std::optional<message::RingSender<FarRingPath, PoolRingShape>> ring_;
     std::list<FarSending::FarRecord> refused_;  // to be sent again
     std::uint64_t refused_at_ns_ = 0;           // when no lease was free, or the pool not open
     std::uint64_t full_since_ns_ = 0;           // 0: there was room; else asked last

@@ -37,21 +37,9 @@ public:
 
     // Room for a message, until commit() or cancel(). nullptr: there is none now.   bytes  <= message_bytes_max
     [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
-        for (;;) {
-            if (!ring_.has_value() && !take()) return nullptr;
-            switch (lease().enter(mine_, *place_.note, note_, lease_fence())) {
-                case sync::LeaseEntry::open: {
-                    char* const room =
-                        is_announced_ || announce() ? ring_->reserve(bytes) : nullptr;
-                    if (room == nullptr) cancel();
-                    return room;
-                }
-                case sync::LeaseEntry::not_now:
-                    return nullptr;
-                case sync::LeaseEntry::revoked:
-                    ring_.reset();
-            }
-        }
+        if (!is_announced_ || enter() != sync::LeaseEntry::open) [[unlikely]]
+            return reserve_anew(bytes);
+        return reserve_in_ring(bytes);
     }
 
     // Sends the first bytes of what was reserved.
@@ -79,12 +67,38 @@ private:
         return *reinterpret_cast<sync::LeaseDesk<Atomic>*>(place_.pool);
     }
 
-    [[nodiscard]] sync::LeasedLine<Atomic>& line(std::uint32_t index) const noexcept {
-        return *reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index));
+    [[nodiscard]] sync::LeaseEntry enter() noexcept {
+        return lease().enter(mine_, *place_.note, note_, lease_fence());
+    }
+
+    // After enter().
+    [[nodiscard]] char* reserve_in_ring(std::uint64_t bytes) noexcept {
+        char* const room = ring_->reserve(bytes);
+        if (room == nullptr) [[unlikely]]
+            cancel();
+        return room;
+    }
+
+    // Where there is no lease, or no longer, or the receiver does not know yet whose it is.
+    [[nodiscard]] [[gnu::noinline]] char* reserve_anew(std::uint64_t bytes) noexcept {
+        for (;;) {
+            if (!ring_.has_value() && !take()) return nullptr;
+            switch (enter()) {
+                case sync::LeaseEntry::open:
+                    if (is_announced_ || announce()) return reserve_in_ring(bytes);
+                    cancel();
+                    return nullptr;
+                case sync::LeaseEntry::not_now:
+                    return nullptr;
+                case sync::LeaseEntry::revoked:
+                    ring_.reset();
+                    is_announced_ = false;
+            }
+        }
     }
 
     [[nodiscard]] sync::WriteLease<Atomic> lease() const noexcept {
-        return sync::WriteLease<Atomic>(line(index_).words, index_);
+        return sync::WriteLease<Atomic>(line_->words, index_);
     }
 
     [[nodiscard]] PoolFence lease_fence() const noexcept { return host_.fence(); }
@@ -93,6 +107,7 @@ private:
     [[nodiscard]] bool take() noexcept {
         for (std::uint32_t i = 0; i < leases; ++i) {
             index_ = (host_.process() + i) % leases;
+            line_ = reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index_));
             mine_ = lease().take(held_by(host_.process()));
             if (mine_.is_sound()) return open();
         }
@@ -129,7 +144,7 @@ private:
         wake_if(ring_->commit(bytes, static_cast<std::uint8_t>(tag)));
         lease().leave(*place_.note, ring_->next());
         // seq_cst: where there is no barrier of the receiver, after the header's exchange; partner: ReceivePool::end_watch()
-        if (line(index_).is_watched.load(std::memory_order_seq_cst) == 0) [[unlikely]]
+        if (line_->is_watched.load(std::memory_order_seq_cst) == 0) [[unlikely]]
             call();
     }
 
@@ -145,11 +160,12 @@ private:
 
     Host& host_;
     OutletPlace place_;
-    std::uint32_t index_ = 0;  // of the lease
-    bool is_announced_ = false;
+    std::uint32_t index_ = 0;                   // of the lease
+    sync::LeasedLine<Atomic>* line_ = nullptr;  // its line, once one was looked at
+    bool is_announced_ = false;                 // under this lease; only where ring_ is
     sync::LeaseState mine_;
-    std::uint64_t note_ = 0;                             // what the note says of this ring
-    std::optional<message::RingSender<NearPath>> ring_;  // none: there is no lease
+    std::uint64_t note_ = 0;  // what the note says of this ring
+    std::optional<message::RingSender<NearPath, PoolRingShape>> ring_;  // none: there is no lease
 };
 
 }  // namespace acp::pm

@@ -53,6 +53,14 @@ public:
 
     [[nodiscard]] gma::Gma& gma() const noexcept { return gma_; }
 
+    [[nodiscard]] bool is_rank(int rank) const noexcept {
+        return static_cast<std::uint32_t>(rank) < space_.segment().shape().procs;
+    }
+
+    [[nodiscard]] std::uint32_t process_of(int rank) const noexcept {
+        return space_.segment().process_of(static_cast<std::uint32_t>(rank));
+    }
+
     [[nodiscard]] bool is_near(std::uint32_t process) const noexcept {
         return space_.is_on_node(process);
     }

@@ -2,40 +2,72 @@
 // The thread that sleeps on a bell for a program that sleeps in poll(2).
 #include "pm/poll_waker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "node/death.hpp"
 #include "node/wait.hpp"
 #include "os/futex.hpp"
+#include "os/process.hpp"
 
 namespace acp::pm {
 
 using base::Result;
 
 Result<std::unique_ptr<PollWaker>> PollWaker::create(const node::Segment& segment,
-                                                     sync::Bell<>& bell) {
+                                                     sync::Bell<>& bell,
+                                                     std::int64_t patience_ns) {
     auto event = os::Event::create();
     if (!event.is_ok()) return std::move(event).failure();
-    std::unique_ptr<PollWaker> waker(new PollWaker(segment, bell, std::move(event).value()));
+    std::unique_ptr<PollWaker> waker(
+        new PollWaker(segment, bell, patience_ns, std::move(event).value()));
     auto thread = os::Thread::start("acp-poll", [self = waker.get()] { self->run(); });
     if (!thread.is_ok()) return std::move(thread).failure();
     waker->thread_ = std::move(thread).value();
     return waker;
 }
 
-PollWaker::PollWaker(const node::Segment& segment, sync::Bell<>& bell, os::Event event) noexcept
-    : segment_(segment), bell_(bell), event_(std::move(event)) {}
+PollWaker::PollWaker(const node::Segment& segment,
+                     sync::Bell<>& bell,
+                     std::int64_t patience_ns,
+                     os::Event event) noexcept
+    : segment_(segment),
+      bell_(bell),
+      patience_ns_(patience_ns),
+      event_(std::move(event)),
+      pid_(os::own_pid()) {
+    auto told = os::ThreadExit::create(at_exit_of_maker);
+    if (told.is_ok()) {
+        maker_exit_ = std::move(told).value();
+        (void)maker_exit_.set(this);
+    }
+}
 
 PollWaker::~PollWaker() {
+    if (!has_descriptor()) event_.abandon();
     if (!thread_.is_joinable()) return;
     // release: partner is run(), which sees it behind the change of task_, or of the bell
     is_ending_.store(true, std::memory_order_release);
+    rouse();
+    thread_.join();
+}
+
+// Runs in the thread that made the waker, or in a forked child in the copy of it.
+void PollWaker::at_exit_of_maker(void* waker) noexcept {
+    auto& self = *static_cast<PollWaker*>(waker);
+    if (self.pid_ != os::own_pid()) return;
+    // release: as is_ending_
+    self.has_maker_ended_.store(true, std::memory_order_release);
+    self.rouse();
+}
+
+// Wakes the thread wherever it sleeps.
+void PollWaker::rouse() noexcept {
     task_.fetch_add(2, std::memory_order_seq_cst);
     os::futex_wake(task_, 1);
     // The thread may sleep on the bell, of which a ring changes the word. Without a sleeper's bit the word has changed since it was announced.
     (void)bell_.ring();
     os::futex_wake(bell_.word(), os::everybody);
-    thread_.join();
 }
 
 void PollWaker::arm(std::uint32_t value) noexcept {
@@ -49,24 +81,37 @@ void PollWaker::disarm() noexcept {
     // relaxed: run() compares the word, and reads nothing else for it
     task_.store((task_.load(std::memory_order_relaxed) + 2) & ~armed_bit,
                 std::memory_order_relaxed);
-    (void)event_.drain();
+    if (has_descriptor()) (void)event_.drain();
+}
+
+std::int64_t PollWaker::patience_ns() const noexcept {
+    if (patience_ns_ != as_sleepers) return patience_ns_;
+    // relaxed: a watcher that comes or goes is noticed in the next round
+    const bool is_watched = segment_.control().watcher_pid.load(std::memory_order_relaxed) != 0;
+    return is_watched ? node::liveness_check_watched_ns : node::liveness_check_ns;
+}
+
+// Nobody tells of the end of a thread that made no call: from the maker's end on this thread looks.
+std::int64_t PollWaker::bounded(std::int64_t timeout_ns) noexcept {
+    // acquire: partner is at_exit_of_maker()
+    if (!has_maker_ended_.load(std::memory_order_acquire)) return timeout_ns;
+    const std::int64_t most_ns = look_ns_;
+    look_ns_ = std::min(2 * look_ns_, node::liveness_check_ns);
+    return timeout_ns < 0 ? most_ns : std::min(most_ns, timeout_ns);
 }
 
 void PollWaker::run() noexcept {
     // acquire: partner is the destructor
     while (!is_ending_.load(std::memory_order_acquire)) {
+        if (has_maker_ended_.load(std::memory_order_relaxed) && os::is_last_thread()) return;
         // acquire: partner is arm(); the value is there
         std::uint32_t task = task_.load(std::memory_order_acquire);
         if ((task & armed_bit) == 0) {
-            (void)os::futex_wait(task_, task, -1);
+            (void)os::futex_wait(task_, task, bounded(-1));
             continue;
         }
         const std::uint32_t value = value_.load(std::memory_order_relaxed);
-        // relaxed: a watcher that comes or goes is noticed in the next round
-        const bool is_watched = segment_.control().watcher_pid.load(std::memory_order_relaxed) != 0;
-        const std::int64_t patience_ns =
-            is_watched ? node::liveness_check_watched_ns : node::liveness_check_ns;
-        const os::Wake wake = os::futex_wait(bell_.word(), value, patience_ns);
+        const os::Wake wake = os::futex_wait(bell_.word(), value, bounded(patience_ns()));
         if (wake == os::Wake::interrupted) continue;
         if (wake == os::Wake::timeout) node::find_the_dead(segment_);
         // Only for the arm() that was slept for.

@@ -27,7 +27,8 @@ inline constexpr std::uint32_t outlets = 64;
 // The longest message. The papers' tables end there.
 inline constexpr std::uint64_t message_bytes_max = 8192;
 
-inline constexpr message::RingShape ring_shape{32768};
+using PoolRingShape = message::BasicRingShape<32768>;
+inline constexpr PoolRingShape ring_shape{32768};
 static_assert(ring_shape.payload_bytes_max() >= message_bytes_max);
 
 // What a record of such a ring is; the tag of its header.
@@ -35,6 +36,10 @@ enum class PoolRecord : std::uint8_t {
     message,
     hello  // the first record under a lease: a Hello
 };
+
+[[nodiscard]] constexpr bool is_message(std::uint8_t tag) noexcept {
+    return static_cast<PoolRecord>(tag) == PoolRecord::message;
+}
 
 // A process that is not known. In the state of a lease a holder is the process plus 1, and 0 nobody.
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};

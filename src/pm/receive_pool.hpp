@@ -70,26 +70,26 @@ public:
     ReceivePool& operator=(const ReceivePool&) = delete;
     ~ReceivePool() = default;
 
+    // Of two words, so that functions return it in registers.
     struct Message {
         const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no message
-        std::uint64_t bytes = 0;
+        std::uint32_t bytes = 0;
         std::uint32_t source = 0;  // the process that sent it
     };
 
     // The next message, in place; it stays until release(), which comes before the next receive().
     [[nodiscard]] Message receive() noexcept {
         end_released();
-        for (;;) {
-            const char* const data = find();
-            if (data == nullptr) return {};
+        if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
             Inlet& from = inlet(current_);
-            if (static_cast<PoolRecord>(from.ring.held().tag) == PoolRecord::message) [[likely]] {
+            const message::ReceivedRecord found = from.ring.receive();
+            if (found.data != nullptr && is_message(found.tag)) [[likely]] {
+                ++burst_;
                 is_held_ = true;
-                return {data, from.ring.held().bytes, from.holder};
+                return {found.data, found.bytes, from.holder};
             }
-            if (!connect(from, data)) return {};  // the next call tries again
-            end_record(from);
         }
+        return receive_in_turn();
     }
 
     // Gives the place of the message of receive() back: with the next call, so that the stores this takes, to lines that the sender's processor
@@ -97,12 +97,6 @@ public:
     void release() noexcept {
         is_held_ = false;
         is_release_due_ = true;
-    }
-
-    // Whether a sender has called. Asked before a sleep, after the barrier that follows its announcement.
-    [[nodiscard]] bool has_call() const noexcept {
-        // relaxed: the barrier orders it
-        return desk().calls.load(std::memory_order_relaxed) != 0;
     }
 
     // Does what the table above says.
@@ -173,7 +167,7 @@ private:
         Inlet(char* memory, typename WayToSender::Fence fence)
             : ring(WayToSender(memory, fence), ring_shape, message::RingKey(0)) {}
 
-        message::RingReceiver<WayToSender> ring;
+        message::RingReceiver<WayToSender, PoolRingShape> ring;
         std::uint32_t generation = 0;
         std::uint32_t holder = nobody;  // as its first record said
         bool is_watched = false;
@@ -202,50 +196,57 @@ private:
 
     // --- Looking ---
 
-    // The payload of the next record: up to burst_max in a row from the same ring, then from the rings after it in turn.
-    [[nodiscard]] const char* find() noexcept {
-        if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
-            const char* const data = inlet(current_).ring.receive().data;
-            if (data != nullptr) [[likely]] {
-                ++burst_;
-                return data;
+    // Where the ring of the last message has none, or has given burst_max in a row: from the rings after it, and from that one last.
+    [[gnu::noinline]] Message receive_in_turn() noexcept {
+        for (;;) {
+            const message::ReceivedRecord found = find();
+            if (found.data == nullptr) return {};
+            Inlet& from = inlet(current_);
+            if (is_message(found.tag)) [[likely]] {
+                is_held_ = true;
+                return {found.data, found.bytes, from.holder};
             }
+            if (!connect(from, found.data)) return {};  // the next call tries again
+            end_record(from);
         }
+    }
+
+    [[nodiscard]] message::ReceivedRecord find() noexcept {
         ++looks_;
-        const char* const data = look_around();
-        if (data != nullptr) return data;
-        if (desk().calls.load(std::memory_order_relaxed) == 0) return nullptr;
+        const message::ReceivedRecord found = look_around();
+        if (found.data != nullptr) return found;
+        if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
         // acquire: partner is NearOutlet::call(); the records are there
         looked_ |= desk().calls.exchange(0, std::memory_order_acquire) & ~dropped_;
         return look_around();
     }
 
-    [[nodiscard]] const char* look_around() noexcept {
+    [[nodiscard]] message::ReceivedRecord look_around() noexcept {
         const std::uint64_t behind = ~std::uint64_t{0} << 1 << current_;
         for (std::uint64_t rest : {looked_ & behind, looked_ & ~behind}) {
             for (; rest != 0; rest &= rest - 1) {
                 const auto index = static_cast<std::uint32_t>(std::countr_zero(rest));
-                const char* const data = look_at(index);
-                if (data != nullptr) return data;
+                const message::ReceivedRecord found = look_at(index);
+                if (found.data != nullptr) return found;
             }
         }
-        return nullptr;
+        return {};
     }
 
-    [[nodiscard]] const char* look_at(std::uint32_t index) noexcept {
+    [[nodiscard]] message::ReceivedRecord look_at(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        const char* const data = of.ring.receive().data;
-        if (data == nullptr) {
+        const message::ReceivedRecord found = of.ring.receive();
+        if (found.data == nullptr) {
             // The sender of a ring that is not watched calls after its next record.
             if (!of.is_watched) looked_ &= ~bit_of(index);
-            return nullptr;
+            return {};
         }
         current_ = index;
         burst_ = 1;
         of.last_look = looks_;
         if (!of.is_watched) [[unlikely]]
             watch(index);
-        return data;
+        return found;
     }
 
     // Begins to watch a ring. If watched_max are watched already it replaces one that was silent for idle_looks_max; if there is no such

@@ -12,10 +12,10 @@
 
 #include <acp.h>
 
+#include "conformance/pm_fixture.hpp"
 #include "pm/pool_layout.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
@@ -60,18 +60,17 @@ bool is_pool(char* place) {
     return true;
 }
 
-class PmDamageTest : public RankedTest {
+class PmDamageTest : public PmFixture {
 protected:
+    // Each time another one, so that its pool is new.
+    PmDamageTest() : PmFixture(++last_number_) {}
+
     void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
         block_ = acp_malloc(64, rank_);
         ASSERT_NE(block_, ACP_GA_NULL) << acp_error_message();
         const std::vector<char*> before = pools();
         sync_ranks();
-        // Each time another one, so that its pool is new.
-        pm_ = acp_open_pm(++number_);
-        ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
+        PmFixture::SetUp();
         for (char* pool : pools()) {
             if (std::find(before.begin(), before.end(), pool) == before.end())
                 pools_.push_back(pool);
@@ -82,10 +81,8 @@ protected:
     }
 
     void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+        PmFixture::TearDown();
         acp_free(block_);
-        RankedTest::TearDown();
     }
 
     [[nodiscard]] std::vector<char*> pools() const {
@@ -156,8 +153,7 @@ protected:
         return true;
     }
 
-    static inline int number_ = 4;  // of the context
-    acp_pm_t pm_ = ACP_PM_NULL;
+    static inline int last_number_ = 4;  // of a context
     acp_ga_t block_ = ACP_GA_NULL;
     acp_ga_t done_ = acp_query_starter_ga(0);  // how many ranks have received all
     std::vector<char*> pools_;
@@ -186,8 +182,7 @@ TEST_F(PmDamageTest, no_message_is_lost_doubled_or_out_of_order) {
         }
         if (left == 0 && turn % 64 == 0 && acp_fetch_add8(done_, 0) == ranks) break;
     }
-    while (acp_test_sent_pm(pm_) == 0) {
-    }
+    flush();
     EXPECT_GT(damages, count / 8);
     for (std::uint64_t from = 0; from < ranks; ++from) EXPECT_EQ(received_[from], count) << from;
     std::printf("rank %d: %" PRIu64 " words overwritten\n", rank_, damages);

@@ -11,8 +11,8 @@
 
 #include <acp.h>
 
+#include "conformance/pm_fixture.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
@@ -28,20 +28,9 @@ char* map_at(void* place, std::size_t bytes) {
     return static_cast<char*>(mapped);
 }
 
-class PmMemoryTest : public RankedTest {
+class PmMemoryTest : public PmFixture {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        pm_ = acp_open_pm(7);
-        ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
-        sync_ranks();
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
-        RankedTest::TearDown();
-    }
+    PmMemoryTest() : PmFixture(7) {}
 
     acp_ga_t lock(void* address, std::size_t bytes) {
         acp_ga_t first = ACP_GA_NULL;
@@ -51,14 +40,6 @@ protected:
 
     void unlock(acp_ga_t first) { EXPECT_EQ(acp_unlock_pm(pm_, first), 0) << acp_error_message(); }
 
-    void expect_refused(int result, int code, const std::string& part) {
-        EXPECT_EQ(result, -1);
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
-
-    acp_pm_t pm_ = ACP_PM_NULL;
     const int next_ = (rank_ + 1) % procs_;
     const int previous_ = (rank_ + procs_ - 1) % procs_;
 };

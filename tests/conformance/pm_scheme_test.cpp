@@ -8,31 +8,17 @@
 
 #include <acp.h>
 
+#include "conformance/pm_fixture.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
 
-class PmSchemeTest : public RankedTest {
+class PmSchemeTest : public PmFixture {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(170);
-        // A number serves once.
-        static int number = 8;
-        number_ = number++;
-        pm_ = acp_open_pm_scheme(number_, ACP_PM_PER_PEER);
-        ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
-        sync_ranks();
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
-        RankedTest::TearDown();
-    }
+    // A number serves once.
+    PmSchemeTest() : PmFixture(next_number_++, ACP_PM_PER_PEER) {}
 
     static std::size_t size_of(int from, int to, std::uint64_t number) {
         Random random(static_cast<std::uint64_t>(from * 1000 + to) * 10'007 + number);
@@ -71,15 +57,7 @@ protected:
         return true;
     }
 
-    void expect_refused(int result, int code, const std::string& part) {
-        EXPECT_EQ(result, -1);
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
-
-    int number_ = 0;
-    acp_pm_t pm_ = ACP_PM_NULL;
+    static inline int next_number_ = 8;
 };
 
 TEST_F(PmSchemeTest, messages_of_all_ranks_arrive_whole_and_in_order) {
@@ -102,8 +80,7 @@ TEST_F(PmSchemeTest, messages_of_all_ranks_arrive_whole_and_in_order) {
         }
         if (to_send == 0) (void)acp_wait_pm(pm_, 1'000'000);
     }
-    while (acp_test_sent_pm(pm_) == 0) {
-    }
+    flush();
 }
 
 TEST_F(PmSchemeTest, a_sender_waits_for_room_and_is_told_of_messages) {
@@ -130,8 +107,46 @@ TEST_F(PmSchemeTest, a_sender_waits_for_room_and_is_told_of_messages) {
         EXPECT_EQ(acp_wait_pm(pm_, 60 * second_ns), 1);
         (void)try_receive(received);
     }
-    while (acp_test_sent_pm(pm_) == 0) {
+    flush();
+}
+
+// On another node nobody is told: there is room until the buffer there is full.
+TEST_F(PmSchemeTest, a_close_is_told_on_the_node_and_leaves_no_room_elsewhere) {
+    if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
+    const int closed = procs_ - 1;
+    while (rank_ != closed && !try_send(closed, 0) && !HasFailure()) {
     }
+    flush();
+    sync_ranks();
+    if (rank_ == closed) {
+        EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+        pm_ = ACP_PM_NULL;
+    }
+    sync_ranks();
+    if (rank_ != closed) {
+        void* buffer = nullptr;
+        if (acp_query_address(acp_query_starter_ga(closed)) != nullptr) {
+            expect_refused(acp_get_buffer_pm(pm_, closed, 8, &buffer), ACP_ERR_STALE,
+                           "closed its context");
+        } else {
+            std::uint64_t sent = 0;
+            while (acp_get_buffer_pm(pm_, closed, 1000, &buffer) == 1 && sent < 100) {
+                std::memset(buffer, 'x', 1000);
+                EXPECT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+                flush();
+                ++sent;
+            }
+            EXPECT_LT(sent, 33U) << "messages of 1000 bytes for a buffer of 32 KiB";
+            EXPECT_EQ(acp_wait_buffer_pm(pm_, closed, 1000, &buffer, 1'000'000), 0)
+                << acp_error_message();
+        }
+        // Those that are open go on.
+        std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
+        EXPECT_TRUE(try_send(rank_, 0));
+        while (!try_receive(received) && !HasFailure()) {
+        }
+    }
+    sync_ranks();
 }
 
 TEST_F(PmSchemeTest, wrong_calls_are_refused) {

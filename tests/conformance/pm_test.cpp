@@ -11,30 +11,16 @@
 
 #include <acp.h>
 
+#include "conformance/pm_fixture.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
-#include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
 
-class PmTest : public RankedTest {
+class PmTest : public PmFixture {
 protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(170);
-        pm_ = acp_open_pm(3);
-        ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
-        sync_ranks();
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        if (pm_ != ACP_PM_NULL) {
-            EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
-        }
-        RankedTest::TearDown();
-    }
+    PmTest() : PmFixture(3) {}
 
     // Sends one that follows from its number. false: there was no room.
     bool try_send(int to, std::uint64_t number, std::size_t bytes_max) {
@@ -98,20 +84,6 @@ protected:
         flush();
         for (std::size_t from = 0; from < ranks; ++from) EXPECT_EQ(received[from], count) << from;
     }
-
-    void flush() {
-        while (acp_test_sent_pm(pm_) == 0) {
-        }
-    }
-
-    void expect_refused(int result, int code, const std::string& part) {
-        EXPECT_EQ(result, -1);
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
-
-    acp_pm_t pm_ = ACP_PM_NULL;
 
 private:
     static Random content_of(int from, int to, std::uint64_t number) {

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <map>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -40,6 +41,32 @@ void expect_copies(const char* when) {
     const acp_handle_t read = acp_copy(first + 8, acp_query_ga(key, memory.data()), 8, now);
     check(acp_wait(read, -1) == ACP_OK && words[1].load() == 5, when);
     check(acp_unregister_memory(key) == 0, when);
+}
+
+// Opens a context of PM messages and prepares a sleep in poll(2), where the scenario's argument asks for it: then the library has a thread for that.
+// ACP_PM_NULL: it does not ask.
+acp_pm_t armed_context() {
+    if (argument(0) != "poll") return ACP_PM_NULL;
+    const acp_pm_t pm = acp_open_pm(0);
+    check(pm != ACP_PM_NULL, "acp_open_pm");
+    int descriptor = -1;
+    check(acp_before_select_pm(pm, &descriptor) == 1, "acp_before_select_pm");
+    return pm;
+}
+
+// A message of a rank to itself ends a sleep in poll(2).
+void expect_poll_wakes(acp_pm_t pm, const char* when) {
+    if (pm == ACP_PM_NULL) return;
+    check(acp_after_select_pm(pm) == 0, when);
+    int descriptor = -1;
+    while (acp_before_select_pm(pm, &descriptor) == 0) check(acp_after_select_pm(pm) == 0, when);
+    void* room = nullptr;
+    check(acp_wait_buffer_pm(pm, acp_rank(), 8, &room, -1) == 1 && acp_send_pm(pm) == 0, when);
+    pollfd wanted{descriptor, POLLIN, 0};
+    check(poll(&wanted, 1, 60'000) == 1, when);
+    check(acp_after_select_pm(pm) == 0, when);
+    const void* data = nullptr;
+    check(acp_receive_pm(pm, &data, nullptr, nullptr) == 1 && acp_release_pm(pm) == 0, when);
 }
 
 // Constructed before the library is used, so destroyed after all that the library made on the way.
@@ -112,6 +139,7 @@ void all_threads_exit() {
         check(acp_sync() == -1, "acp_sync");
         std::_Exit(3);
     }
+    (void)armed_context();
     static const pthread_t main_thread = pthread_self();
     std::thread([] { pthread_join(main_thread, nullptr); }).detach();  // makes no call
     pthread_exit(nullptr);
@@ -120,6 +148,7 @@ void all_threads_exit() {
 // Children of a process whose threads claim and give back lines all the time end in every way there is.
 void children_that_end() {
     join();
+    const acp_pm_t pm = armed_context();
     std::atomic<bool> is_over{false};
     std::thread busy([&] {
         while (!is_over.load()) std::thread([] { expect_copies("in a thread"); }).join();
@@ -130,8 +159,9 @@ void children_that_end() {
         if (is_child && (acp_sync() != -1 || acp_errno() != ACP_ERR_FORKED)) _exit(1);
     });
     for (int round = 0; round < 60; ++round) {
-        std::thread([round] {
+        std::thread([round, pm] {
             expect_copies("before a fork");
+            expect_poll_wakes(pm, "a sleep in poll before a fork");
             const pid_t child = fork();
             if (child == 0) {
                 alarm(10);
@@ -153,6 +183,7 @@ void children_that_end() {
     }
     is_over.store(true);
     busy.join();
+    expect_poll_wakes(pm, "a sleep in poll after the forks");
     check(acp_sync() == 0, "acp_sync");
     check(acp_finalize() == 0, "acp_finalize");
 }
@@ -191,6 +222,7 @@ void descriptors_of_a_started_program() {
 // The program closes everything and opens a file of its own under every number: no epoch touches it.
 void closed_descriptors() {
     join();
+    const acp_pm_t pm = armed_context();
     char name[] = "/tmp/life-probe-XXXXXX";
     const int user_file = mkstemp(name);
     unlink(name);
@@ -200,6 +232,7 @@ void closed_descriptors() {
     const int kept = fcntl(user_file, F_DUPFD, 500);
     for (int number = 3; number < 500; ++number) close(number);
     for (int number = 3; number < 64; ++number) check(dup2(kept, number) == number, "dup2");
+    expect_poll_wakes(pm, "a sleep in poll after the descriptors were closed");
     for (int round = 0; round < 3; ++round) {
         check(acp_reset(acp_procs() - 1 - acp_rank()) == 0, "acp_reset");
         expect_copies("after the descriptors were closed");

@@ -69,7 +69,7 @@ MUTANTS = {
                (RingKey::wraps_of(word) || !shape_.must_wrap(line_, bytes));""", """\
         return bytes <= header_bytes_max;"""),
     "lengths beyond the end are believed": ("ring.hpp", "(RingKey::wraps_of(word) || !shape_.must_wrap(line_, bytes));", "true;"),
-    "credits come too late": ("ring_layout.hpp", "return lines_ / 4; }", "return lines_ / 2; }"),
+    "credits come too late": ("ring_layout.hpp", "return lines() / 4; }", "return lines() / 2; }"),
     "a full ring takes one more": ("ring.hpp", "        return end - released_ <= shape_.lines();", "        return end - released_ <= shape_.lines() + 1;"),
     "a sender begins before the ring is open": ("ring.hpp", "released_ = std::uint64_t{0} - shape_.lines();", "released_ = 0;"),
     "the sleeper is looked for before the store": ("mapped_path.hpp",

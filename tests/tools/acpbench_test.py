@@ -208,10 +208,24 @@ class Experiments(unittest.TestCase):
                 rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, "--starter-size", "1M", BIN / "acpbench",
                                           "message", "--quick", "--sizes", "8,1k,8k,64k", "--json", path), path)
             self.assertEqual([(its["case"], its["bytes"]) for its in rows],
-                             [(case, size) for case in ("to and fro", "one way") for size in sizes])
+                             [(case, size) for case in ("to and fro", "one way") for size in sizes] +
+                             [(case, size) for case in ("to and fro, PM", "one way, PM") for size in sizes if size <= 8192])
             self.assertEqual({its["yardstick"]["name"] for its in rows}, yardsticks)
             self.assertTrue(all(its["ratio"] > 0 for its in rows))
-            self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"] == "one way"))
+            self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"].startswith("one way")))
+
+    def test_locked_memory_is_written_and_read(self):
+        sizes = [8, 4096, 65536]
+        for nodes, yardsticks in ((1, ("memcpy", "process_vm_readv")), (2, ("acp_copy, the same bytes", "acp_copy of 8 bytes"))):
+            with tempfile.TemporaryDirectory() as folder:
+                path = f"{folder}/rma.json"
+                rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", nodes, BIN / "acpbench", "rma", "--quick",
+                                          "--sizes", "8,4k,64k", "--json", path), path)
+            self.assertEqual([(its["case"], its["bytes"], its["yardstick"]["name"]) for its in rows],
+                             [("write", size, yardsticks[0]) for size in sizes] +
+                             [("read", size, "the writes") for size in sizes] +
+                             [("read, one at a time", 4096, yardsticks[1])])
+            self.assertTrue(all(its["ratio"] > 0 and its["latency_us"]["median"] > 0 for its in rows))
 
     def test_halos_are_exchanged_in_both_kinds_of_memory(self):
         for ranks, nodes, yardstick in ((2, 1, "memcpy"), (4, 1, "memcpy"), (2, 2, "puts of the same messages")):

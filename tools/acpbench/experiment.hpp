@@ -33,6 +33,7 @@ int run_copy_modes(const Call& call);
 int run_attach(const Call& call);
 int run_mailbox(const Call& call);
 int run_message(const Call& call);
+int run_rma(const Call& call);
 int run_collective(const Call& call);
 int run_halo(const Call& call);
 int run_halo_plan(const Call& call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `message`: messages through channels, to and fro and one way, from 4 bytes to 16 MiB, as paper 001 measured its own; on a node
-// beside two bare copies through shared memory or memcpy, between nodes beside puts. Rank 0 and one other rank play, the others sleep.
+// Experiment `message`: messages through channels, from 4 bytes to 16 MiB, and PM messages, up to their longest, to and fro and one way, as paper 001
+// measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Rank 0 and one other rank play, the others sleep.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -38,6 +38,13 @@ struct MessageTimes {
     std::vector<double> burst_ns;
 };
 
+// Of rank 0. All take turns in each round.
+struct MessageOutcome {
+    MessageTimes channels;
+    MessageTimes pm;  // empty where the messages are too long for it
+    MessageTimes yardstick;
+};
+
 // One of the two ranks.
 class MessagePlayer {
 public:
@@ -47,31 +54,22 @@ public:
           source_(memory.source(job.rank())),
           target_(memory.target(job.rank())),
           channels_(job.rank(), other),
+          pm_(other),
           puts_(memory, job.rank(), other),
           bare_(board_of(job.rank()), board_of(is_near_ ? other : job.rank())) {}
 
-    // Rank 0: the times of the channels and those of the yardstick.
-    std::pair<MessageTimes, MessageTimes> play(const MessageCase& what) {
-        MessageTimes ours;
-        MessageTimes theirs;
+    MessageOutcome play(const MessageCase& what) {
+        MessageOutcome outcome;
         for (std::uint64_t i = 0; i < what.rounds; ++i) {
             exchange(channels_, sizeof(std::uint64_t), 2);  // both are awake
-            ours.ping_pong_ns.push_back(exchange(channels_, what.bytes, what.to_and_fro));
-            ours.burst_ns.push_back(burst(channels_, what.bytes, what.burst));
-            if (!is_near_) {
-                theirs.ping_pong_ns.push_back(exchange(puts_, what.bytes, what.to_and_fro));
-                theirs.burst_ns.push_back(burst(puts_, what.bytes, what.burst));
-            } else if (what.bytes <= BareWay::bytes_max) {
-                theirs.ping_pong_ns.push_back(exchange(bare_, what.bytes, what.to_and_fro));
-                theirs.burst_ns.push_back(burst(bare_, what.bytes, what.burst));
-            } else if (job_.conducts()) {
-                const std::uint64_t start = os::now_ns();
-                copy_by_memcpy(target_, source_, what.bytes, what.burst);
-                theirs.burst_ns.push_back(since(start, what.burst));
-                theirs.ping_pong_ns.push_back(theirs.burst_ns.back());
+            play_by(channels_, what, outcome.channels);
+            if (what.bytes <= PmWay::bytes_max) {
+                play_by(pm_, what, outcome.pm);
+                pm_.settle();
             }
+            play_yardstick(what, outcome.yardstick);
         }
-        return {std::move(ours), std::move(theirs)};
+        return outcome;
     }
 
     [[nodiscard]] bool is_near() const { return is_near_; }
@@ -83,6 +81,22 @@ private:
 
     [[nodiscard]] BareBoard& board_of(int rank) const {
         return *reinterpret_cast<BareBoard*>(job_.starter(rank));
+    }
+
+    template <typename Way>
+    void play_by(Way& way, const MessageCase& what, MessageTimes& times) {
+        times.ping_pong_ns.push_back(exchange(way, what.bytes, what.to_and_fro));
+        times.burst_ns.push_back(burst(way, what.bytes, what.burst));
+    }
+
+    void play_yardstick(const MessageCase& what, MessageTimes& times) {
+        if (!is_near_) return play_by(puts_, what, times);
+        if (what.bytes <= BareWay::bytes_max) return play_by(bare_, what, times);
+        if (!job_.conducts()) return;
+        const std::uint64_t start = os::now_ns();
+        copy_by_memcpy(target_, source_, what.bytes, what.burst);
+        times.burst_ns.push_back(since(start, what.burst));
+        times.ping_pong_ns.push_back(times.burst_ns.back());
     }
 
     // Half a round trip. What rank 0 sends is fresh in its cache; the other one sends back what it got.
@@ -121,6 +135,7 @@ private:
     char* source_;
     char* target_;
     ChannelWay channels_;
+    PmWay pm_;
     PutWay puts_;
     BareWay bare_;
 };
@@ -154,33 +169,40 @@ public:
         if (sizes.empty()) sizes.assign(message_sizes.begin(), message_sizes.end());
         if (sizes.back() > message_bytes_most) give_up("messages are measured up to 16 MiB");
         Progress progress("message", static_cast<int>(sizes.size()));
-        std::vector<Row> to_and_fro;
-        std::vector<Row> bursts;
+        std::vector<Row> rows_of_kind[4];  // to and fro and one way, by channels and then by PM
         for (const std::uint64_t bytes : sizes) {
             const MessageCase what = message_case_of(bytes, player_.is_near(), options_);
             Order order{order_messages, 0, {what.bytes, what.rounds, what.to_and_fro, what.burst}};
             job_.give(order);
-            const auto [ours, theirs] = player_.play(what);
+            const MessageOutcome outcome = player_.play(what);
             job_.join();
             trip_ns_ = player_.is_near() ? job_.round_trip_ns(20e3) : 0;
-            to_and_fro.push_back(
-                row_of("to and fro", what, ours.ping_pong_ns, theirs.ping_pong_ns));
-            bursts.push_back(row_of("one way", what, ours.burst_ns, theirs.burst_ns));
-            bursts.back().extra.emplace_back("M/s", 1 / bursts.back().latency_us.median);
+            const MessageTimes& yardstick = outcome.yardstick;
+            for (const bool is_pm : {false, true}) {
+                const MessageTimes& ours = is_pm ? outcome.pm : outcome.channels;
+                if (ours.burst_ns.empty()) continue;
+                rows_of_kind[is_pm ? 2 : 0].push_back(
+                    row_of(is_pm, false, what, ours.ping_pong_ns, yardstick.ping_pong_ns));
+                rows_of_kind[is_pm ? 3 : 1].push_back(
+                    row_of(is_pm, true, what, ours.burst_ns, yardstick.burst_ns));
+            }
             progress.step(std::to_string(bytes) + " bytes");
         }
-        to_and_fro.insert(to_and_fro.end(), bursts.begin(), bursts.end());
-        return to_and_fro;
+        std::vector<Row> rows;
+        for (const std::vector<Row>& some : rows_of_kind)
+            rows.insert(rows.end(), some.begin(), some.end());
+        return rows;
     }
 
 private:
-    [[nodiscard]] std::string yardstick_of(const std::string& name, std::uint64_t bytes) const {
+    [[nodiscard]] std::string yardstick_of(bool is_one_way, std::uint64_t bytes) const {
         if (!player_.is_near())
-            return name == "one way" ? "acp_copy, the same bytes" : "two puts, half of both";
+            return is_one_way ? "acp_copy, the same bytes" : "two puts, half of both";
         return bytes <= BareWay::bytes_max ? "two bare copies" : "memcpy";
     }
 
-    [[nodiscard]] Row row_of(const std::string& name,
+    [[nodiscard]] Row row_of(bool is_pm,
+                             bool is_one_way,
                              const MessageCase& what,
                              std::vector<double> ours_ns,
                              const std::vector<double>& theirs_ns) const {
@@ -190,19 +212,19 @@ private:
         for (std::size_t i = 0; i < ours_ns.size(); ++i)
             ratios.push_back(ours_ns[i] / theirs_ns[i]);
         comparison.ratio = median_of(std::move(ratios));
-        comparison.operations =
-            what.rounds * (name == "one way" ? what.burst : 2 * what.to_and_fro);
+        comparison.operations = what.rounds * (is_one_way ? what.burst : 2 * what.to_and_fro);
         comparison.test_ns = summarize(std::move(ours_ns));
         comparison.yardstick_ns = summarize(theirs_ns);
         Row row;
         row.experiment = "message";
-        row.name = name;
+        row.name = std::string(is_one_way ? "one way" : "to and fro") + (is_pm ? ", PM" : "");
         row.mode = mode_by_environment();
         row.ranks = job_.ranks();
         row.nodes = job_.nodes();
         row.bytes = what.bytes;
         fill(row, comparison);
-        fill_yardstick(row, comparison, yardstick_of(name, what.bytes));
+        fill_yardstick(row, comparison, yardstick_of(is_one_way, what.bytes));
+        if (is_one_way) row.extra.emplace_back("M/s", 1 / row.latency_us.median);
         return row;
     }
 

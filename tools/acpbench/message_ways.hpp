@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of channels; bare copies through memory that
+// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of channels; PM messages; bare copies through memory that
 // both have mapped; puts, each with a flag behind it. A way knows nothing of time, and all of them wait in the same loop, which gives the
 // core away now and then since the other rank may need it. Each rank's main thread.
 #pragma once
@@ -95,6 +95,59 @@ private:
 
     acp_ch_t out_;
     acp_ch_t in_;
+};
+
+// PM messages, in place at both ends but for one copy in and one out, as the bare copies.
+class PmWay {
+public:
+    static constexpr std::uint64_t bytes_max = ACP_PM_MESSAGE_BYTES;
+
+    explicit PmWay(int other) : pm_(acp_open_pm(0)), other_(other) {
+        if (pm_ == ACP_PM_NULL) give_up(acp_error_message());
+    }
+
+    PmWay(const PmWay&) = delete;
+    PmWay& operator=(const PmWay&) = delete;
+
+    ~PmWay() { (void)acp_close_pm(pm_); }
+
+    void send(const char* source, std::uint64_t bytes) {
+        void* room = nullptr;
+        look_until([&] { return is_there(acp_get_buffer_pm(pm_, other_, bytes, &room)); });
+        std::memcpy(room, source, bytes);
+        if (acp_send_pm(pm_) != 0) give_up(acp_error_message());
+    }
+
+    void receive(char* target, std::uint64_t bytes) {
+        const void* data = nullptr;
+        std::size_t length = 0;
+        look_until([&] { return is_there(acp_receive_pm(pm_, &data, &length, nullptr)); });
+        if (length != bytes) give_up("a PM message has another length than was sent");
+        std::memcpy(target, data, length);
+        if (acp_release_pm(pm_) != 0) give_up(acp_error_message());
+    }
+
+    void send_many(const char* source, std::uint64_t bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) send(source, bytes);
+    }
+
+    void receive_many(char* target, std::uint64_t bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) receive(target, bytes);
+    }
+
+    // Between nodes what was sent may need calls of the sender.
+    void settle() {
+        look_until([&] { return is_there(acp_test_sent_pm(pm_)); });
+    }
+
+private:
+    static bool is_there(int result) {
+        if (result < 0) give_up(acp_error_message());
+        return result == 1;
+    }
+
+    acp_pm_t pm_;
+    int other_;
 };
 
 // In the starter memory of each of two ranks, to whom the other one sends.

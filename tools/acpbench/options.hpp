@@ -20,7 +20,7 @@ struct Options {
     bool are_all_modes = false;      // copy --all-modes
     std::vector<std::string> modes;  // copy --modes: of --all-modes only these; none: all
     std::vector<std::uint64_t>
-        sizes;  // copy, message, collective --sizes; none: those of the experiment
+        sizes;  // copy, message, rma, collective --sizes; none: those of the experiment
     bool are_streams_left_out = false;  // copy --no-streams
     bool tells_steps = false;  // copy --tell-steps: progress as lines, for a program that draws it
     int hogs = 0;              // sync --hogs

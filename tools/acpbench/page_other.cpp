@@ -71,11 +71,18 @@ constexpr Section sections[] = {
      "of streams of bandwidths.",
      Drawn::nothing},
     {"message", "Messages",
-     "Through channels, to and fro (half a round trip) and one way (the time of each message of a "
+     "Through channels, and by PM where the rows say so, to and fro (half a round trip) and one "
+     "way (the time of each message of a "
      "burst). On a node beside two bare "
      "copies through shared memory, from 64 KiB on beside memcpy; between nodes beside puts that "
      "answer each other, and a stream of "
      "acp_copy. Ratios are of times below 4 KiB (less is better), above of bandwidths.",
+     Drawn::nothing},
+    {"rma", "Writes and reads of locked memory",
+     "As paper 001 measured its remote write and read: up to a million of each size between memory "
+     "of two ranks that acp_lock_pm has locked, 16 under way. Writes beside memcpy, or between "
+     "nodes acp_copy of the same bytes; reads beside the writes; and one read of a page at a time. "
+     "Ratios are of times below 4 KiB (less is better), above of bandwidths.",
      Drawn::nothing},
     {"collective", "Collective calls",
      "Of the team of all ranks, a time being the mean over its members; calls that need not wait "

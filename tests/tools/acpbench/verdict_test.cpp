@@ -3,6 +3,7 @@
 // page's head; and measuring again. Rows are made up.
 #include "acpbench/verdict.hpp"
 
+#include <cstdint>
 #include <gtest/gtest.h>
 
 #include "acpbench/effects.hpp"
@@ -51,8 +52,43 @@ Row copy_of(const char* mode, double us, Distance distance) {
     return row;
 }
 
+// A row of `message` or `rma`.
+Row message_row(const char* name, std::uint64_t bytes, double ratio, const char* unit) {
+    Row row = put(1);
+    row.experiment = "message";
+    row.name = name;
+    row.nodes = 1;
+    row.bytes = bytes;
+    row.yardstick = Yardstick{"two bare copies", 1, unit};
+    row.ratio = ratio;
+    return row;
+}
+
 Verdict verdict_of(const Row& row) {
     return judge(row).verdict;
+}
+
+TEST(Verdict, pm_messages_are_held_to_two_bare_copies) {
+    EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.3, "us")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.31, "us")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("to and fro, PM", 4096, 0.8, "MB/s")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("to and fro, PM", 4096, 0.79, "MB/s")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("to and fro, PM", 64, 2, "us")), Verdict::none);
+    EXPECT_EQ(verdict_of(message_row("to and fro", 8, 2, "us")), Verdict::none);
+    Row far = message_row("to and fro, PM", 8, 2, "us");
+    far.nodes = 2;
+    EXPECT_EQ(verdict_of(far), Verdict::none);
+    Row shared = message_row("to and fro, PM", 8, 0.1, "us");
+    shared.distance = Distance::shared;
+    EXPECT_EQ(verdict_of(shared), Verdict::none);
+}
+
+TEST(Verdict, reads_are_held_to_writes) {
+    EXPECT_EQ(verdict_of(message_row("read", 64, 1.1, "us")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("read", 64, 1.12, "us")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("read", 8192, 0.9, "MB/s")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("read", 8192, 0.89, "MB/s")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("write", 8192, 0.1, "MB/s")), Verdict::none);
 }
 
 TEST(Verdict, is_disturbed_where_a_put_takes_a_hundredth_of_the_datagrams_it_is_made_of) {

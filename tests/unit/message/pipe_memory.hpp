@@ -75,7 +75,7 @@ struct PipingSender {
         const PipePiece piece = PipePiece::read(found);
         if (found.bytes != sizeof piece || piece.message_bytes != number)
             return "no piece of message " + std::to_string(number);
-        found = {pages.at(piece.place), piece.bytes, found.tag};
+        found = {pages.at(piece.place), static_cast<std::uint32_t>(piece.bytes), found.tag};
     }
     return piped_record(number).check(found);
 }

@@ -15,6 +15,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "os/thread.hpp"
+
 #include "support/child_process.hpp"
 #include "support/scoped_watchdog.hpp"
 
@@ -188,6 +190,29 @@ TEST(ProcessTest, the_last_thread_knows_that_it_is_the_last) {
         is_over.notify_one();
         other.join();
         return !is_last_before && is_last_thread() ? 0 : 1;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
+}
+
+TEST(ProcessTest, threads_of_the_library_do_not_count) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer has a thread of its own";
+#endif
+    test::ChildProcess child([] {
+        std::atomic<int> number{0};
+        std::atomic<bool> is_over{false};
+        auto own = Thread::start("own", [&] {
+            number = gettid();
+            number.notify_one();
+            is_over.wait(false);
+        });
+        number.wait(0);
+        const bool is_known = is_own_thread(number) && !is_own_thread(gettid());
+        const bool is_last = is_last_thread();
+        is_over = true;
+        is_over.notify_one();
+        own.value().join();
+        return is_known && is_last && !is_own_thread(number) ? 0 : 1;
     });
     EXPECT_EQ(child.exit_code(), 0);
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of PM messages share: a context that all ranks have opened, and is closed after the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include <acp.h>
+
+#include "support/ranked.hpp"
+
+namespace acp::test {
+
+class PmFixture : public RankedTest {
+protected:
+    //   number  of the context, the same on all ranks
+    explicit PmFixture(int number, int scheme = ACP_PM_POOL) : number_(number), scheme_(scheme) {}
+
+    void SetUp() override {
+        RankedTest::SetUp();
+        allow_seconds(170);
+        pm_ = acp_open_pm_scheme(number_, scheme_);
+        ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
+        sync_ranks();
+    }
+
+    // A test that has closed the context says so by ACP_PM_NULL.
+    void TearDown() override {
+        sync_ranks();
+        if (pm_ != ACP_PM_NULL) {
+            EXPECT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+        }
+        RankedTest::TearDown();
+    }
+
+    void flush() {
+        while (acp_test_sent_pm(pm_) == 0) {
+        }
+    }
+
+    static void expect_refused(int result, int code, const std::string& part) {
+        EXPECT_EQ(result, -1);
+        EXPECT_EQ(acp_errno(), code) << acp_error_message();
+        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
+            << part << " is not in: " << acp_error_message();
+    }
+
+    const int number_;
+    const int scheme_;
+    acp_pm_t pm_ = ACP_PM_NULL;
+};
+
+}  // namespace acp::test
