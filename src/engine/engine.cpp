@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "datagram/counters.hpp"
 #include "datagram/handshake_packets.hpp"
 #include "os/clock.hpp"
 #include "os/interfaces.hpp"
@@ -110,7 +109,7 @@ Status Engine::open_all(const GatewaySettings& settings) {
     auto suite = crypto::choose(settings.cipher, settings.cipher_backend);
     if (!suite.is_ok()) return std::move(suite).failure();
     suite_ = std::move(suite).value();
-    const Rail::Shared shared{*router_, *suite_, entropy_, *this};
+    const Rail::Shared shared{*router_, *suite_, entropy_, *this, delivered_};
     std::vector<datagram::Endpoint*> endpoints;
     for (std::uint32_t number = 0; number < settings.config.rails; ++number) {
         auto rail = Rail::open(number, settings, *faults, shared);
@@ -120,6 +119,7 @@ Status Engine::open_all(const GatewaySettings& settings) {
     }
     router_->bind(endpoints);
     first_ = rails_.front().get();
+    further_ = std::span(rails_).subspan(1);
     wait_fds_.push_back(event_fd());
     for (const auto& rail : rails_) {
         const auto addresses = rail->transport().addresses();
@@ -160,8 +160,8 @@ base::Status Engine::set_peers(const std::vector<std::vector<Address>>& peers) {
 
 bool Engine::receive(Time now) {
     router_->set_now(now);
-    bool has_any = false;
-    for (const auto& rail : rails_) has_any = rail->receive(now) || has_any;
+    bool has_any = first_->receive(now);
+    for (const auto& rail : further_) has_any = rail->receive(now) || has_any;
     if (has_any && router_->has_to_sever()) receive_all(now);
     return has_any;
 }
@@ -173,20 +173,26 @@ void Engine::receive_all(Time now) {
 
 bool Engine::work(Time now) {
     router_->set_now(now);
-    for (const auto& rail : rails_) rail->run_timers(now);
+    first_->run_timers(now);
+    for (const auto& rail : further_) rail->run_timers(now);
     if (!torn_.empty()) [[unlikely]]
         sever_torn(now);
     bool has_moved = placement_.poll();
     has_moved = router_->poll(now) || has_moved;
-    for (const auto& rail : rails_) has_moved = rail->send(now) || has_moved;
+    has_moved = first_->send(now) || has_moved;
+    is_closed_by_others_ = first_->transport().is_closed_by_others();
+    for (const auto& rail : further_) {
+        has_moved = rail->send(now) || has_moved;
+        is_closed_by_others_ = is_closed_by_others_ || rail->transport().is_closed_by_others();
+    }
     return has_moved;
 }
 
 Time Engine::deadline() const noexcept {
     if (!torn_.empty()) [[unlikely]]
         return 0;
-    Time until = router_->deadline();
-    for (const auto& rail : rails_) until = std::min(until, rail->deadline());
+    Time until = std::min(router_->deadline(), first_->deadline());
+    for (const auto& rail : further_) until = std::min(until, rail->deadline());
     return until;
 }
 
@@ -200,17 +206,6 @@ void Engine::sever_torn(Time now) {
         router_->on_severed(one.node, one.reason);
     }
     torn_.clear();
-}
-
-bool Engine::is_closed_by_others() const noexcept {
-    return std::any_of(rails_.begin(), rails_.end(),
-                       [](const auto& rail) { return rail->transport().is_closed_by_others(); });
-}
-
-std::uint64_t Engine::delivered() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& rail : rails_) sum += rail->endpoint().counters().delivered;
-    return sum;
 }
 
 bool Engine::is_quiet() const noexcept {

@@ -73,10 +73,10 @@ public:
 
     void wake() noexcept { first_->transport().wake(); }
 
-    [[nodiscard]] bool is_closed_by_others() const noexcept;
+    [[nodiscard]] bool is_closed_by_others() const noexcept { return is_closed_by_others_; }
 
     // Datagrams whose frames were given to the router.
-    [[nodiscard]] std::uint64_t delivered() const noexcept;
+    [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
 
     [[nodiscard]] const NodeMap& map() const noexcept { return map_; }
 
@@ -122,8 +122,11 @@ private:
     std::unique_ptr<router::Router> router_;
     std::unique_ptr<datagram::CipherSuite> suite_;
     crypto::SystemEntropy entropy_;
-    std::vector<std::unique_ptr<Rail>> rails_;  // 1 .. router::rails_max
-    Rail* first_ = nullptr;                     // rail 0, whose event wakes the gateway
+    std::vector<std::unique_ptr<Rail>> rails_;        // 1 .. router::rails_max
+    Rail* first_ = nullptr;                           // rail 0, whose event wakes the gateway
+    std::span<const std::unique_ptr<Rail>> further_;  // the other rails: mostly none
+    std::uint64_t delivered_ = 0;
+    bool is_closed_by_others_ = false;  // a socket of some rail
     std::vector<Address> addresses_;
     std::vector<int> wait_fds_;  // of that event, then of the sockets of all rails
 

@@ -176,6 +176,7 @@ void Rail::on_frames(NodeId from, datagram::Bytes frames) {
         latest_ = from;
         shared_.owner.note_peer(from);
     }
+    ++shared_.delivered;
     shared_.router.on_frames(from, frames);
 }
 

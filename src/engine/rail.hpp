@@ -45,6 +45,7 @@ public:
         datagram::CipherSuite& suite;
         datagram::Entropy& entropy;
         RailOwner& owner;
+        std::uint64_t& delivered;  // datagrams with frames; each rail counts up
     };
 
     // Opens the sockets and makes the endpoint.
