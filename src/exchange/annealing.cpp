@@ -11,7 +11,7 @@ namespace acp::exchange {
 namespace {
 
 constexpr double heat = 0.004;      // the first temperature, of the exchange's time
-constexpr double ends_share = 0.3;  // of the measure: the rest is when the last engine ends
+constexpr double ends_share = 0.6;  // of the measure: the rest is when the last engine ends
 constexpr double shift_step = 64;
 constexpr double shifted_bytes_min = 256;  // of what is left of a piece
 constexpr double split_bytes_min = 4096;

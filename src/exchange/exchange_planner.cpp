@@ -28,7 +28,7 @@ constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
 // Pieces that annealing simulates, each in some tens of nanoseconds.
 constexpr std::size_t standard_events = 15'000;
-constexpr std::size_t deep_events = 35'000;
+constexpr std::size_t deep_events = 16'000;
 
 }  // namespace
 

@@ -79,9 +79,10 @@ private:
 
     Status begin(const Words& words) {
         if (begun_line_ != 0) return refuse("the exchange before has no \"took\"");
-        if (all_.size() == measured_exchanges_max)
+        if (all_.size() == measured_exchanges_max) {
             return {Code::limit,
                     "at most " + std::to_string(measured_exchanges_max) + " exchanges are read"};
+        }
         const bool is_known = words.size() == 2 && (words[1] == "copies" ||
                                                     std::find(schedulers.begin(), schedulers.end(),
                                                               words[1]) != schedulers.end());
@@ -130,9 +131,10 @@ private:
         }
         times_ += now_.seen_us.size();
         if (now_.seen_us.empty()) return refuse("took MICROSECONDS ...");
-        if (times_ > measured_times_max)
+        if (times_ > measured_times_max) {
             return {Code::limit,
                     "at most " + std::to_string(measured_times_max) + " times are read"};
+        }
         Status status = scheduler_.empty() ? check_copies() : schedule();
         if (!status.is_ok()) {
             return std::move(status).within("the exchange of line " + std::to_string(begun_line_));
