@@ -33,6 +33,7 @@ std::span<std::byte> room_at(void* to, std::uint64_t bytes) noexcept {
 }  // namespace
 
 Result<GlobalAddress> Lists::make(std::uint32_t process) {
+    if (auto heap = allocator_.heap_of(process); !heap.is_ok()) return std::move(heap).failure();
     ListBuffer result;
     const std::uint64_t maker = space_.process();
     auto told = asks_.ask(0, process, allocator::list_make_number, ListMessage().add(maker).bytes(),

@@ -16,10 +16,9 @@ constexpr std::uint32_t none = ~0U;
 
 }  // namespace
 
-LocalEnds::LocalEnds(char* memory,
-                     memory::GlobalAddress address,
-                     local::Registry& registry) noexcept
+LocalEnds::LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry)
     : memory_(memory), address_(address), registry_(registry) {
+    registered_.reserve(registered_max);
     static_assert(offset_of(block_count) == node::claim_bytes(node::Claim::local_ends, {}));
 }
 
@@ -112,7 +111,7 @@ base::Result<local::Key> LocalEnds::register_end(const End& end) {
     return registry_.add(end.memory, end.bytes, 0, rights);
 }
 
-// A free place in the list, marked so that it is nobody else's; `none` where all have commands. Throws std::bad_alloc.
+// A free place in the list, marked so that it is nobody else's; `none` where all have commands.
 std::uint32_t LocalEnds::take_place() {
     do {
         const std::scoped_lock lock(mutex_);

@@ -52,7 +52,8 @@ public:
     //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive this
     //   address   the global address of the first of them
     //   registry  of this process; must outlive this
-    LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry) noexcept;
+    // Throws std::bad_alloc.
+    LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry);
     LocalEnds(const LocalEnds&) = delete;
     LocalEnds& operator=(const LocalEnds&) = delete;
     ~LocalEnds() = default;
@@ -119,7 +120,7 @@ private:
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
     std::array<End, block_count> ends_;   // of lent blocks; written by who lends
     std::mutex mutex_;                    // guards registered_; not held over a call that blocks
-    std::vector<Registered> registered_;  // grows when none is free, up to registered_max
+    std::vector<Registered> registered_;  // has room for registered_max; grows when none is free
 };
 
 static_assert(LocalEnds::small_count == 64, "a bit for each small block");

@@ -18,7 +18,9 @@ constexpr std::uint32_t no_room = memory::granules_per_process;
 }  // namespace
 
 Registry::Registry(Space& space, Hazards& hazards)
-    : space_(space), hazards_(hazards), first_own_(space.shared_granules()), cursor_(first_own_) {}
+    : space_(space), hazards_(hazards), first_own_(space.shared_granules()), cursor_(first_own_) {
+    states_.reserve(memory::granules_per_process);
+}
 
 std::uint32_t Registry::find_room(std::uint64_t count) const {
     const std::uint32_t all = memory::granules_per_process;

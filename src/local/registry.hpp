@@ -22,6 +22,7 @@ using Key = std::uint64_t;
 class Registry {
 public:
     //   space, hazards  must outlive this; the space's starter memory must be published
+    // Throws std::bad_alloc. Of the later calls none needs memory but for the message of a failure.
     Registry(Space& space, Hazards& hazards);
 
     //   address, bytes  mapped memory of this process that allows the accesses in `rights`, bytes >= 1
@@ -71,8 +72,8 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    // States of the granules up to the last one that was given out: those behind are free, and have no memory here. Their
-    // generations are in the row of the table, which outlives epochs.
+    // States of the granules up to the last one that was given out: those behind are free, and their memory, which is reserved
+    // from the start, is not touched. Generations are in the row of the table, which outlives epochs.
     std::vector<State> states_;
     std::uint32_t first_own_;  // first granule behind those of the shared segments
     std::uint32_t cursor_;
