@@ -57,6 +57,8 @@ public:
                                                     const base::FaultPlan& faults,
                                                     const Shared& shared);
     ~Rail() override;
+    Rail(const Rail&) = delete;
+    Rail& operator=(const Rail&) = delete;
 
     // Where all nodes listen: of a row the address of this rail, or all of them where there is one rail.
     //   peers  a row per node
