@@ -24,7 +24,7 @@ template <typename Counters, std::size_t room>
 void add_counters(const Counters& from, std::array<std::uint64_t, room>& into) noexcept {
     static_assert(sizeof(Counters) % sizeof(std::uint64_t) == 0 && sizeof(Counters) <= sizeof into);
     static_assert(std::is_trivially_copyable_v<Counters>);
-    std::array<std::uint64_t, sizeof(Counters) / sizeof(std::uint64_t)> numbers;
+    std::array<std::uint64_t, sizeof(Counters) / sizeof(std::uint64_t)> numbers{};
     std::memcpy(numbers.data(), &from, sizeof from);
     for (std::size_t i = 0; i < numbers.size(); ++i) into[i] += numbers[i];
 }
