@@ -111,8 +111,8 @@ class Networks(ToolTest):
 
     def test_each_rail_has_a_bridge_and_every_node_an_interface_on_it(self):
         result = acprun("--nodes", "2", "--netns", "--rails", "3", "sh", "-c",
-                        "ls /sys/class/net; for i in 77 78 79; do grep -c 10.$i.1. /proc/net/fib_trie; done")
-        self.assertEqual(result.stdout.split().count(b"acp2"), 2, result.stderr)
+                        "grep -o 'acp[0-9]*:' /proc/net/dev; for i in 77 78 79; do grep -c 10.$i.1. /proc/net/fib_trie; done")
+        self.assertEqual(result.stdout.split().count(b"acp2:"), 2, result.stderr)
         self.assertNotIn(b"0", result.stdout.split())
         result = acprun("--nodes", "3", "--netns", "--rails", "4", RANK, "init", "0:put=1", "sync", "finalize")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
