@@ -35,9 +35,9 @@ constexpr std::int64_t ranks_per_cpu_max = 8;  // of which naps take account
 // What one more thread on a CPU adds to the time until a yield comes back.
 constexpr double turn_ns = 4'000;
 
-// In the order of WaitCase. Columns as in WaitPolicy. Of two threads that yield to each other on one CPU while another is idle, it
-// suffices that one naps: the program's thread that waits for the answer (cpu_per_thread_dear). So the service thread that gives the
-// answer (cpu_per_rank_dear) does not nap: there it would keep an answer back each time the other CPU is in use after all.
+// In the order of WaitCase. Columns as in WaitPolicy. Where two threads yield to each other on one CPU while another is idle, the
+// program's thread that waits for the answer naps (cpu_per_thread_dear); measured pairs have parted within 0.1 s. The service thread that
+// gives the answer (cpu_per_rank_dear) does not nap too: a nap would keep the answer back. That variant was not measured.
 constexpr std::array<WaitPolicy, wait_case_count> rows{{
     {"own_cpu", LookCost::cheap, 24, 24, false, 0, false, spin_ns, 0, 0},
     {"own_cpu_dear", LookCost::dear, 24, 24, false, 0, false, spin_ns, 0, 0},
