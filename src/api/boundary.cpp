@@ -53,6 +53,7 @@ void end_if_fatal() noexcept {
 }
 
 void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept {
+    const os::CancellationHold cancellation;
     if (code == base::Code::memory) {
         last_error().set(code, call, with_limits(text).data());
     } else {
@@ -62,6 +63,7 @@ void tell(base::Code code, const char* call, const char* text, bool is_fatal) no
 }
 
 void tell(const base::Status& failure, bool is_fatal) noexcept {
+    const os::CancellationHold cancellation;
     // A failure that found no memory for its own words was refused that of the process: its limits tell more.
     const bool is_wordless =
         failure.code() == base::Code::memory &&

@@ -73,10 +73,11 @@ int acp_sync(void) {
         return -1;
     }
     const api::MeetingCall meeting;
-    const bool is_ok = api::run_always<Gravity::failure_ends>("acp_sync", false, [] {
-        auto met = library().member->synchronize();
-        return met.is_ok() ? std::move(met) : api::in_call("acp_sync", std::move(met));
-    });
+    const bool is_ok =
+        api::run_always<Gravity::failure_ends, api::Cancellation::left>("acp_sync", false, [] {
+            auto met = library().member->synchronize();
+            return met.is_ok() ? std::move(met) : api::in_call("acp_sync", std::move(met));
+        });
     return is_ok ? 0 : -1;
 }
 

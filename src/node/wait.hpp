@@ -18,6 +18,7 @@
 #include "node/wait_policy.hpp"
 #include "node/yield_credit.hpp"
 #include "node/yield_ping_pong_detector.hpp"
+#include "os/cancellation.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
@@ -187,6 +188,8 @@ private:
                         std::uint64_t start_ns,
                         std::int64_t timeout_ns,
                         bool is_interruptible) {
+        const os::CancellationHold
+            cancellation;  // it may look for dead processes, which reads files
         for (;;) {
             std::int64_t nap_ns = is_watched() ? liveness_check_watched_ns : liveness_check_ns;
             if (timeout_ns >= 0) {
