@@ -323,16 +323,16 @@ static_assert(
 
 [[gnu::aligned(64)]] void acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
-    const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
-    if (static_cast<gma::Handle>(handle) <= done && done != 0) [[likely]] {  // 0: not in use
+    const gma::Handle below = api::fast_path.marks.complete_below.load(std::memory_order_acquire);
+    if (static_cast<gma::Handle>(handle) < below) [[likely]] {
         return;
     }
     complete_long(handle);
 }
 
 int acp_inquire(acp_handle_t handle) {
-    const gma::Handle done = api::fast_path.marks.complete_floor.load(std::memory_order_acquire);
-    if (static_cast<gma::Handle>(handle) <= done && done != 0) {  // as in acp_complete
+    const gma::Handle below = api::fast_path.marks.complete_below.load(std::memory_order_acquire);
+    if (static_cast<gma::Handle>(handle) < below) {
         return 0;
     }
     return api::run<Gravity::misuse_ends>("acp_inquire", -1, [&] {

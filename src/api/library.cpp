@@ -40,7 +40,7 @@ void close_in_forked_child() {
     }
     inline_line = nullptr;
     fast_path.view.index_count = 0;
-    fast_path.marks.complete_floor.store(0, std::memory_order_relaxed);
+    fast_path.marks.complete_below.store(0, std::memory_order_relaxed);
     fast_path.marks.order_floor.store(0, std::memory_order_relaxed);
     (void)instance.life.take(Step::fork);
     if (instance.hazards != nullptr) {

@@ -279,7 +279,7 @@ private:
     void publish_floors(std::uint64_t complete, std::uint64_t order) noexcept {
         // release: who reads a floor sees what the commands below it wrote
         done_published_.store(done_, std::memory_order_release);
-        marks_.complete_floor.store(complete | 1U, std::memory_order_release);
+        marks_.complete_below.store((complete | 1U) + 1, std::memory_order_release);
         marks_.order_floor.store(order | 1U, std::memory_order_release);
     }
 

@@ -212,7 +212,7 @@ Gma::~Gma() {
     service_.stop();
     remote_.close();
     fast_.view = {};
-    fast_.marks.complete_floor.store(0, std::memory_order_relaxed);
+    fast_.marks.complete_below.store(0, std::memory_order_relaxed);
     fast_.marks.order_floor.store(0, std::memory_order_relaxed);
     fast_.marks.inline_handle.store(0, std::memory_order_relaxed);
     revoke();

@@ -179,8 +179,8 @@ public:
     // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
         // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
-        const std::uint64_t floor = fast_.marks.complete_floor.load(std::memory_order_acquire);
-        if (handle % 2 != 0 && handle <= floor) [[likely]]
+        const std::uint64_t below = fast_.marks.complete_below.load(std::memory_order_acquire);
+        if (handle % 2 != 0 && handle < below) [[likely]]
             return {};
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }

@@ -16,8 +16,9 @@ inline constexpr Handle handle_cont = ~0ULL - 1;
 
 // What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
 struct Marks {
-    // Handles up to here are complete and no failure in their prefix is unreported.
-    std::atomic<std::uint64_t> complete_floor{0};
+    // Smaller handles, handle_null too, are complete, and no failure in their prefix is unreported. Not "up to here", so that one
+    // comparison says as well whether the queue is open.
+    std::atomic<std::uint64_t> complete_below{0};
     // Handles up to here may be used as order without asking the queue: besides, none of them failed.
     std::atomic<std::uint64_t> order_floor{0};
     // What a command that ran at once returns: newest number | 1.

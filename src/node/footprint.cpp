@@ -16,7 +16,7 @@ namespace acp::node {
 namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
-static_assert(memory::hazard_lines_per_slot * sizeof(memory::HazardLine) == page_bytes);
+static_assert(hazards_stride == page_bytes);
 
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -95,8 +95,9 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
                          n * page_bytes, rings - cells});
         parts.push_back({"cells for operations", "operations on other nodes", cells, 0, 0});
     }
-    // One page for each process: its first thread touches all of it.
-    parts.push_back({"hazard lines", "", hazards, hazards, hazards});
+    // A page for each process, but not at a page's beginning: the later lines of the last one lie on one more.
+    const std::uint64_t lines = slots_of(shape) * hazards_stride;
+    parts.push_back({"hazard lines", "threads", hazards, lines, hazards});
     const std::uint64_t tables_start = n * table_start_bytes(shape);
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);

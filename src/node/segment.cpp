@@ -230,7 +230,7 @@ SegmentLayout SegmentLayout::of(const Shape& shape) noexcept {
     const std::uint64_t loss_words = (shape.procs + 63) / 64 + (shape.nodes + 63) / 64;
     layout.losses = place(has_gateway ? loss_words * sizeof(SharedU64) : 0);
     layout.rings = place(has_gateway ? n * rings_stride : 0);
-    layout.hazards = place(slots * memory::hazard_lines_per_slot * sizeof(memory::HazardLine));
+    layout.hazards = place(hazards_shift + slots * hazards_stride);
     layout.tables = place(n * memory::granules_per_process * sizeof(memory::TableEntry));
     layout.mailbox_stride = round_up(MailboxLayout::of(shape).bytes_per_slot, page);
     layout.mailboxes = place(slots * layout.mailbox_stride);

@@ -66,7 +66,7 @@ protected:
         return failure ? failure->code() : Code::ok;
     }
 
-    [[nodiscard]] std::uint64_t complete_floor() const { return marks_.complete_floor.load(); }
+    [[nodiscard]] std::uint64_t complete_below() const { return marks_.complete_below.load(); }
 
     [[nodiscard]] std::uint64_t order_floor() const { return marks_.order_floor.load(); }
 
@@ -75,7 +75,7 @@ protected:
 };
 
 TEST_F(CommandQueueTest, opens_the_inline_path_when_it_is_made) {
-    EXPECT_EQ(complete_floor(), 1U);
+    EXPECT_EQ(complete_below(), 2U);
     EXPECT_EQ(order_floor(), 1U);
     EXPECT_EQ(marks_.inline_handle.load(), 1U);
 }
@@ -163,9 +163,9 @@ TEST_F(CommandQueueTest, a_command_that_is_known_to_fail_ends_with_its_own_failu
     const std::uint64_t number = admit_failed(failure_of(2, Code::address));
     EXPECT_EQ(number, 2U);
     EXPECT_EQ(queue_.done(), 2U);
-    EXPECT_EQ(complete_floor(), 1U);
+    EXPECT_EQ(complete_below(), 2U);
     EXPECT_EQ(take(2), Code::address);
-    EXPECT_EQ(complete_floor(), 3U);
+    EXPECT_EQ(complete_below(), 4U);
     EXPECT_EQ(order_floor(), 1U) << "who orders after it must ask the queue";
 }
 
@@ -223,9 +223,9 @@ TEST_F(CommandQueueTest, a_failure_in_a_prefix_is_not_announced_before_its_turn)
     admit(handle_null);
     fail(4);
     EXPECT_EQ(take(2), Code::ok);
-    EXPECT_EQ(complete_floor(), 1U);
+    EXPECT_EQ(complete_below(), 2U);
     finish(2);
-    EXPECT_EQ(complete_floor(), 3U);
+    EXPECT_EQ(complete_below(), 4U);
     EXPECT_EQ(queue_.done(), 4U);
 }
 
@@ -243,7 +243,7 @@ TEST_F(CommandQueueTest, a_long_chain_ends_with_its_first_failure) {
         ASSERT_EQ(take(2 * length), Code::order);
     }
     EXPECT_EQ(take(2 * length), Code::ok);
-    EXPECT_EQ(complete_floor(), 2 * length + 1);
+    EXPECT_EQ(complete_below(), 2 * length + 2);
 }
 
 TEST_F(CommandQueueTest, remembers_as_many_failed_handles_as_it_says_and_no_more) {
@@ -399,7 +399,7 @@ public:
         EXPECT_EQ(running, model_.numbers_in(QueueModel::State::ready));
         EXPECT_EQ(queue_.issued(), model_.issued());
         EXPECT_EQ(queue_.done(), model_.done());
-        EXPECT_EQ(marks_.complete_floor.load(), model_.complete_floor());
+        EXPECT_EQ(marks_.complete_below.load(), model_.complete_floor() + 1);
         EXPECT_EQ(marks_.order_floor.load(), model_.order_floor());
         EXPECT_EQ(marks_.inline_handle.load(), model_.issued() | 1U);
         const Numbers outstanding = model_.outstanding();
