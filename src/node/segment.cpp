@@ -277,7 +277,8 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     segment.file_ = std::move(file).value();
     segment.file_identity_ = os::identity_of_file(segment.file_.get());
     const std::uint64_t starters = shape.local_procs * segment.layout_.starter_stride;
-    segment.was_left_sparse_ = starters > os::memory_limits().available_bytes() / 4;
+    segment.was_left_sparse_ =
+        starters > os::little_bytes && starters > os::memory_limits().available_bytes() / 4;
     if (!segment.was_left_sparse_) {
         if (auto status = os::commit(segment.file_.get(), segment.layout_.starters, starters);
             !status.is_ok()) {

@@ -121,10 +121,12 @@ Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {
                                     std::to_string(offset) + ": the memory file ends at " +
                                     std::to_string(size)};
     }
-    const MemoryLimits limits = memory_limits();
-    if (bytes > limits.available_bytes() &&
-        missing_bytes(fd, offset, bytes) > limits.available_bytes()) {
-        return shortage(bytes, limits);
+    if (bytes > little_bytes) {
+        const MemoryLimits limits = memory_limits();
+        if (bytes > limits.available_bytes() &&
+            missing_bytes(fd, offset, bytes) > limits.available_bytes()) {
+            return shortage(bytes, limits);
+        }
     }
     int outcome = 0;
     do {

@@ -26,8 +26,12 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
 // Errors: state (the number is not open, or is some other file by now), limit (descriptors used up), system.
 Result<FileDescriptor> adopt_memory_file(int fd);
 
-// Commits the pages of [offset, offset + bytes), some of which may be committed already; their contents stay. Checks the
-// cgroup's limit and the machine's free memory first, so that a shortage does not cause the out-of-memory killer to run.
+// What takes less time to commit than the limits of memory take to read, and any machine has left.
+inline constexpr std::uint64_t little_bytes = 1ULL << 20;
+
+// Commits the pages of [offset, offset + bytes), some of which may be committed already; their contents stay. Of more than
+// little_bytes checks the cgroup's limit and the machine's free memory first, so that a shortage does not cause the out-of-memory
+// killer to run.
 // Errors: memory (requested and available bytes in the message; the range may be partly committed), argument (range outside the
 // file), system. Blocks while the kernel clears pages.
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes);
