@@ -82,7 +82,7 @@ Handle Issuer::issue_remote(GlobalAddress target,
             return handle_null;
         }
         number = parts_.commands.queue.admit_ready_copy(target, source, bytes);
-        is_due = parts_.remote.collect(number);
+        is_due = parts_.remote.collect(number, false);
     }
     if (is_due) {
         parts_.progress.send_collected();
@@ -138,7 +138,7 @@ Handle Issuer::issue_to_link(Command command, const Invocation* call) {
         }
         number = parts_.commands.queue.admit_ready(command);
         if (call != nullptr) parts_.invokes.bind(command, number);
-        is_due = parts_.remote.collect(number);
+        is_due = parts_.remote.collect(number, command.is_invoke());
     }
     if (is_due) {
         parts_.progress.send_collected();

@@ -24,15 +24,7 @@ public:
     // changed; for one never so when a place was made once and no record is here now.   1 <= records <= per_block
     [[nodiscard]] bool make_room(std::uint64_t records = 1) noexcept {
         const std::uint64_t taken = end_ % per_block;
-        if (taken != 0 && taken + records <= per_block) [[likely]] {
-            return true;
-        }
-        try {
-            prepare_block();
-            return true;
-        } catch (const std::bad_alloc&) {
-            return false;
-        }
+        return (taken != 0 && taken + records <= per_block) || try_prepare_block();
     }
 
     // A record that holds what an earlier one left there: the caller writes all of it. Throws std::bad_alloc, and
@@ -67,12 +59,10 @@ public:
 private:
     using Block = std::unique_ptr<T[]>;
 
-    [[nodiscard]] Block& slot(std::uint64_t block) noexcept {
-        return ring_[block & (ring_.size() - 1)];
-    }
+    [[nodiscard]] Block& slot(std::uint64_t block) noexcept { return ring_[block & mask_]; }
 
     [[nodiscard]] T& at(std::uint64_t number) const noexcept {
-        return ring_[number / per_block & (ring_.size() - 1)][number % per_block];
+        return ring_[number / per_block & mask_][number % per_block];
     }
 
     // The block that is opened next: the first behind all that are in use.
@@ -80,9 +70,18 @@ private:
         return (end_ + per_block - 1) / per_block;
     }
 
+    [[nodiscard]] [[gnu::noinline]] bool try_prepare_block() noexcept {
+        try {
+            prepare_block();
+            return true;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+
     // Takes the memory that open_block() needs.
     void prepare_block() {
-        if (next_block() - begin_ / per_block == ring_.size()) {
+        if (next_block() - begin_ / per_block == mask_ + 1) {
             widen();
         }
         if (spare_.empty()) {
@@ -100,14 +99,17 @@ private:
     }
 
     void widen() {
-        std::vector<Block> wider(ring_.size() * 2);
+        const std::uint64_t mask = 2 * mask_ + 1;
+        auto wider = std::make_unique<Block[]>(mask + 1);
         for (std::uint64_t block = begin_ / per_block; block < next_block(); ++block) {
-            wider[block & (wider.size() - 1)] = std::move(slot(block));
+            wider[block & mask] = std::move(slot(block));
         }
-        ring_.swap(wider);
+        ring_ = std::move(wider);
+        mask_ = mask;
     }
 
-    std::vector<Block> ring_ = std::vector<Block>(8);  // a power of two
+    std::uint64_t mask_ = 7;  // a power of two less one
+    std::unique_ptr<Block[]> ring_ = std::make_unique<Block[]>(mask_ + 1);
     std::vector<Block> spare_;
     std::size_t blocks_ = 0;
     std::uint64_t begin_ = 0;  // counted from the first ever

@@ -46,16 +46,16 @@ public:
 
     // Puts a ready command at the end. With the lock of Commands; any thread.
     void append(std::uint64_t number) noexcept {
-        note_kind(number);
+        note_kind(commands_.queue.command(number).is_invoke());
         commands_.queue.append(collected_, number);
         // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
         has_work_.store(true, std::memory_order_seq_cst);
     }
 
     // Appends a command that the next poll may hand over. True: the caller must hand over now, since nothing is under way,
-    // or collected_max commands wait. With the lock; any thread.
-    [[nodiscard]] bool collect(std::uint64_t number) noexcept {
-        note_kind(number);
+    // or collected_max commands wait. With the lock; any thread.   is_invoke  whether it is one
+    [[nodiscard]] bool collect(std::uint64_t number, bool is_invoke) noexcept {
+        note_kind(is_invoke);
         commands_.queue.append(collected_, number);
         is_fed_.store(true, std::memory_order_relaxed);
         return under_way_ == 0 || collected_.count >= collected_max;
@@ -117,9 +117,7 @@ public:
     void close() noexcept;
 
 private:
-    void note_kind(std::uint64_t number) noexcept {
-        has_invokes_ = has_invokes_ || commands_.queue.command(number).is_invoke();
-    }
+    void note_kind(bool is_invoke) noexcept { has_invokes_ = has_invokes_ || is_invoke; }
 
     static constexpr std::uint32_t collected_max = 256;  // copies between two polls of the link
     static constexpr std::size_t ended_min = 256;  // ends taken from the link at once, at least
