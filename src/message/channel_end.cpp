@@ -25,7 +25,8 @@ namespace acp::message {
 using base::Code;
 using base::Status;
 
-// The start of an end's block. The ring of a receiver follows, or the credits of a sender to another node.
+// The start of an end's block. The ring of a receiver follows, or the credits of a sender to another node, or the LendingWords of one to its
+// own.
 struct ChannelEnd::OwnBlock {
     Letter letter;
     alignas(line_bytes) std::atomic<std::uint64_t> fetched{0};
@@ -53,8 +54,9 @@ void grant_all(char* credits, std::uint64_t key) noexcept {
 }
 
 std::uint64_t block_bytes(Side side, RingShape shape) noexcept {
+    if (side == Side::receiver) return block_head_bytes + shape.bytes();
     return block_head_bytes +
-           (side == Side::receiver ? shape.bytes() : shape.bytes() - credits_begin(shape));
+           std::max(shape.bytes() - credits_begin(shape), std::uint64_t{sizeof(LendingWords<>)});
 }
 
 }  // namespace
@@ -200,7 +202,7 @@ void ChannelEnd::make_work(const Path& path,
     if (side_ == Side::receiver) {
         const SenderPlaces sender{
             partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
-            is_near ? blocks_of(name_.sender) : nullptr};
+            is_near ? blocks_of(name_.sender) : nullptr, is_near ? bell_slot : 0};
         auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
         if constexpr (std::is_same_v<Path, MappedPath<>>) near_receiver_ = &work->ring();
         work_ = std::move(work);
@@ -212,11 +214,13 @@ void ChannelEnd::make_work(const Path& path,
         pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
         rule.pipe = &pipe_;
         rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
+        rule.lending = reinterpret_cast<LendingWords<>*>(pointer_to(block_) + block_head_bytes);
+        rule.node = {space.segment().base(), space.segment().layout().total};
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }
-    auto work =
-        std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, own().fetched, bell);
+    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->whole : own().fetched;
+    auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, taken, bell);
     if constexpr (std::is_same_v<Path, MappedPath<>>) near_sender_ = &work->ring();
     work_ = std::move(work);
 }

@@ -18,6 +18,7 @@ enum class RecordTag : std::uint8_t {
     piece,   // the next bytes of such a message
     slot,    // a PipePiece: the next bytes of a message lie in the pipe
     offer,   // an FetchOffer: the receiver fetches the message
+    loan,    // a LentMessage: the receiver copies out of the sender's buffer
     end      // the sender frees its end
 };
 
@@ -25,6 +26,32 @@ enum class RecordTag : std::uint8_t {
 struct FetchOffer {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
+};
+
+// A message that the sender lends (lending.hpp). Places are bytes from the start of the node segment.
+struct LentMessage {
+    std::uint64_t words = 0;   // place of the LendingWords
+    std::uint64_t number = 0;  // of the offer
+    std::uint64_t source = 0;  // place of the buffer
+    std::uint64_t bytes = 0;
+};
+
+// The memory that all ranks of a node have mapped: the node segment.
+struct NodeMemory {
+    char* start = nullptr;
+    std::uint64_t bytes = 0;
+
+    // Whether a buffer lies there.
+    [[nodiscard]] bool has(const char* buffer, std::uint64_t its_bytes) const noexcept {
+        const auto place =
+            reinterpret_cast<std::uintptr_t>(buffer) - reinterpret_cast<std::uintptr_t>(start);
+        return place < bytes && its_bytes <= bytes - place;
+    }
+
+    // Of what lies there.
+    [[nodiscard]] std::uint64_t place_of(const void* it) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<const char*>(it) - start);
+    }
 };
 
 class EndWork {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -12,8 +13,10 @@
 
 #include "gma/gma.hpp"
 #include "message/end_work.hpp"
+#include "message/lending.hpp"
 #include "message/pipe.hpp"
 #include "message/ring.hpp"
+#include "node/death.hpp"
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
 #include "sync/lines.hpp"
@@ -26,6 +29,7 @@ namespace acp::message {
 struct SenderPlaces {
     memory::GlobalAddress fetched = 0;  // of its word that counts what was fetched
     char* blocks = nullptr;             // the start of its heap, where it is on this node
+    std::uint32_t slot = 0;             // its slot, where it is on this node
 };
 
 template <typename Path>
@@ -47,6 +51,8 @@ public:
         for (bool has_moved = false; !queue.is_empty(); has_moved = true) {
             if (has_partner_ended_) {
                 end_without_message(queue);
+            } else if (borrower_.is_busy()) {
+                if (!go_on_with_loan(queue)) return has_moved;
             } else if (fetch_ != gma::handle_null) {
                 if (!gma_.has_ended(fetch_)) return has_moved;
                 end_fetch(queue);
@@ -69,7 +75,7 @@ public:
     [[nodiscard]] bool is_over() const noexcept override { return has_partner_ended_; }
 
     [[nodiscard]] bool is_idle() noexcept override {
-        return (fetch_ == gma::handle_null || gma_.has_ended(fetch_)) &&
+        return !borrower_.is_busy() && (fetch_ == gma::handle_null || gma_.has_ended(fetch_)) &&
                (notice_ == gma::handle_null || gma_.has_ended(notice_)) && ring_.path().is_idle();
     }
 
@@ -110,6 +116,8 @@ private:
                 return take_piece(queue, PipePiece::read(record));
             case RecordTag::offer:
                 return begin_fetch(queue, record);
+            case RecordTag::loan:
+                return begin_loan(queue, record);
             case RecordTag::end:
                 has_partner_ended_ = true;
                 wake_if(ring_.release());
@@ -142,6 +150,44 @@ private:
         wake_if(ring_.release());
         wake_if(ring_.tell_released());
         if (request.moved >= request.length) finish(queue);
+    }
+
+    // The record is released at the end, so that the words of the loan stay as long as it is there.
+    void begin_loan(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        LentMessage loan;
+        std::memcpy(&loan, record.data, sizeof loan);
+        ChannelRequest& request = queue.front();
+        request.length = loan.bytes;
+        request.moved = loan.bytes;
+        const NodeMemory node = memory_of_node();
+        lending_ = reinterpret_cast<LendingWords<>*>(node.start + loan.words);
+        const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
+        if (wanted == 0) return end_loan(queue);
+        borrower_.begin(*lending_, loan.number, node.start + loan.source, request.buffer, wanted);
+        if (wanted > LentPieces::bytes_min && node.has(request.buffer, wanted))
+            borrower_.open(node.place_of(request.buffer), wanted);
+        (void)go_on_with_loan(queue);
+    }
+
+    // false: the sender copies its last piece yet.
+    bool go_on_with_loan(RequestQueue& queue) noexcept {
+        const auto copy = [](char* to, const char* from, std::uint64_t bytes) {
+            std::memcpy(to, from, bytes);
+        };
+        if (!borrower_.go_on(copy)) {
+            if (!node::is_dead(gma_.space().segment(), sender_.slot)) return false;
+            borrower_.take_over(copy);
+        }
+        end_loan(queue);
+        return true;
+    }
+
+    void end_loan(RequestQueue& queue) noexcept {
+        // release: the buffer is no longer read; partner: Sending::has_ended()
+        lending_->whole.store(++fetched_count_, std::memory_order_release);
+        wake_if(ring_.release());
+        wake_if(ring_.tell_released());
+        finish(queue);
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
@@ -206,13 +252,20 @@ private:
                          0});
     }
 
+    [[nodiscard]] NodeMemory memory_of_node() const noexcept {
+        const node::Segment& segment = gma_.space().segment();
+        return {segment.base(), segment.layout().total};
+    }
+
     gma::Gma& gma_;
     RingReceiver<Path> ring_;
     SenderPlaces sender_;
     sync::Bell<>& partner_;
     gma::Handle fetch_ = gma::handle_null;   // under way: of the offer that the ring still holds
     gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
-    std::uint64_t fetched_count_ = 0;
+    LendingWords<>* lending_ = nullptr;      // of the last loan
+    Borrower<> borrower_;                    // of a loan that the ring still holds
+    std::uint64_t fetched_count_ = 0;        // and loans
     bool has_partner_ended_ = false;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a channel that has met its partner. A message goes as one record if it fits, else in pieces that the receiver
 // takes out while more are put in: through the pipe (pipe.hpp) where both are on one node and the heap has room for it, else in the
-// ring. A long one for another node is offered: the receiver fetches it, and counts what it has fetched in a word of the sender. Messages are put into the ring in order, also while older ones are being fetched. Tests: tests/conformance/channel_test.cpp.
+// ring. One that is longer than the pipe, in memory that the receiver has mapped, is lent (lending.hpp). A long one for another node is
+// offered: the receiver fetches it. Of both the receiver counts in a word of the sender what it has taken. Messages are put into the ring in
+// order, also while older ones are being taken. Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +14,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/fence.hpp"
 #include "gma/gma.hpp"
 #include "message/end_work.hpp"
+#include "message/lending.hpp"
 #include "message/pipe.hpp"
 #include "message/pipe_block.hpp"
 #include "message/ring.hpp"
@@ -28,12 +32,14 @@ struct SendingRule {
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
     std::uint64_t slot_bytes = 0;                   // of a pipe
     PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
+    LendingWords<>* lending = nullptr;              // of this end; nullptr: nothing is lent
+    NodeMemory node;
 };
 
 template <typename Path>
 class Sending final : public EndWork {
 public:
-    //   fetched  counts the offers that the receiver has taken
+    //   fetched  counts the offers and loans that the receiver has taken
     //   partner  whom to wake, where the path does not
     Sending(gma::Gma& gma,
             const Path& path,
@@ -50,6 +56,7 @@ public:
         ring_.serve();
         has_moved_ = false;
         while (begun_ < queue.size() && begin(queue.at(begun_))) ++begun_;
+        if (begun_ > 0) help(queue.front());
         while (!queue.is_empty() && begun_ > 0 && has_ended(queue.front())) {
             queue.end_front({});
             --begun_;
@@ -77,6 +84,11 @@ private:
     // Puts what is left of a request into the ring. false: the ring is full.
     bool begin(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
+        if (rule_.lending != nullptr && request.length == 0 && request.moved == 0 &&
+            request.bytes > PipeSender<Path>::slots * rule_.slot_bytes &&
+            rule_.node.has(request.buffer, request.bytes)) {
+            return lend(request);
+        }
         if (request.bytes > rule_.offer_bytes && request.length == 0) {
             const Offering offering = offer(request);
             if (offering != Offering::impossible) return offering == Offering::done;
@@ -142,13 +154,35 @@ private:
         return Offering::done;
     }
 
+    // false: the ring is full.
+    bool lend(ChannelRequest& request) noexcept {
+        const LentMessage loan{rule_.node.place_of(rule_.lending), offered_ + 1,
+                               rule_.node.place_of(request.buffer), request.bytes};
+        if (!put(&loan, sizeof loan, RecordTag::loan)) return false;
+        request.offer = ++offered_;
+        return true;
+    }
+
+    // Copies pieces of a message that the receiver copies just now.
+    void help(const ChannelRequest& request) noexcept {
+        if (rule_.lending == nullptr || request.offer == 0) return;
+        const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
+            std::memcpy(rule_.node.start + place, from, bytes);
+        };
+        if (!Lender<>::help(*rule_.lending, request.offer, request.buffer, copy)) return;
+        has_moved_ = true;
+        // The receiver's announcement of its sleep and its last look come before or after this; partner: Bell::announce()
+        base::fence(std::memory_order_seq_cst);
+        if (ring_.path().ring()) os::futex_wake(partner_.word(), os::everybody);
+    }
+
     // Of a request that is in the ring.
     [[nodiscard]] bool has_ended(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) {
             is_over_ = ring_.is_released(ring_.next());
             return is_over_;
         }
-        // acquire: the receiver no longer reads the buffer; partner: operations::PutSignal
+        // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal, Receiving::end_loan
         if (request.offer > fetched_.load(std::memory_order_acquire)) return false;
         if (request.key != 0) (void)gma_.registry().remove(request.key);
         return true;

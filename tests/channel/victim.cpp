@@ -19,20 +19,27 @@
 namespace acp::test {
 namespace {
 
-constexpr std::size_t bytes_max = 60'000;
+constexpr std::size_t bytes_max = 600'000;
 constexpr std::uint64_t early_messages = 20;
 constexpr auto no_bytes = static_cast<std::size_t>(-1);
 
 // A message tells its number, and by each word whether it is whole.
 std::vector<std::uint64_t> message_of(std::uint64_t number) {
     Random random(number);
-    const std::size_t bytes = random.chance(10) ? random.below(bytes_max) : random.below(600);
+    std::size_t bytes = random.below(600);
+    if (random.chance(10)) bytes = random.below(bytes_max / 10);  // through the ring or the pipe
+    if (random.chance(3)) bytes = random.below(bytes_max);        // lent on a node
     return std::vector<std::uint64_t>(bytes / 8 + 1, number);
 }
 
 class Worker : VictimRank<ChannelNote> {
 public:
-    explicit Worker(ChannelBoard& board) : VictimRank(board.ranks[acp_rank()]), rank_(acp_rank()) {}
+    explicit Worker(ChannelBoard& board)
+        : VictimRank(board.ranks[acp_rank()]),
+          rank_(acp_rank()),
+          room_(static_cast<char*>(acp_query_address(acp_malloc(bytes_max + 8, rank_)))) {
+        must(room_ != nullptr, "acp_malloc");
+    }
 
     int run() {
         note_.process.store(getpid(), std::memory_order_relaxed);
@@ -56,14 +63,13 @@ private:
         const acp_ch_t out = acp_create_ch(1, 2);
         const acp_ch_t early = acp_create_ch(1, 2);
         const acp_ch_t left_open = acp_create_ch(0, 1);
-        std::vector<std::uint64_t> room(bytes_max / 8 + 1);
         for (std::uint64_t number = 0; number < early_messages; ++number)
             (void)acp_send_ch(early, &number, sizeof number);
-        (void)acp_recv_ch(left_open, room.data(), sizeof(std::uint64_t));
+        (void)acp_recv_ch(left_open, room_, sizeof(std::uint64_t));
         note_.is_at_work.store(1, std::memory_order_release);
         for (;;) {
-            const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
-            if (bytes == no_bytes || acp_send_ch(out, room.data(), bytes) != 0) pause();
+            const std::size_t bytes = acp_recv_ch(in, room_, bytes_max + 8);
+            if (bytes == no_bytes || acp_send_ch(out, room_, bytes) != 0) pause();
         }
     }
 
@@ -75,7 +81,8 @@ private:
             must(acp_nbsend_ch(left_open, &number, sizeof number) != ACP_REQUEST_NULL, "a send");
         for (std::uint64_t number = 0;; ++number) {
             const std::vector<std::uint64_t> message = message_of(number);
-            if (acp_send_ch(out, message.data(), message.size() * 8) != 0) break;
+            std::memcpy(room_, message.data(), message.size() * 8);
+            if (acp_send_ch(out, room_, message.size() * 8) != 0) break;
             if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
         }
         end_with_victim(out);
@@ -84,14 +91,12 @@ private:
     void receive_from_victim() {
         const acp_ch_t in = acp_create_ch(1, 2);
         const acp_ch_t early = acp_create_ch(1, 2);
-        std::vector<std::uint64_t> room(bytes_max / 8 + 1);
         for (std::uint64_t number = 0;; ++number) {
-            const std::size_t bytes = acp_recv_ch(in, room.data(), room.size() * 8);
+            const std::size_t bytes = acp_recv_ch(in, room_, bytes_max + 8);
             if (bytes == no_bytes) break;
             const std::vector<std::uint64_t> message = message_of(number);
-            must(
-                bytes == message.size() * 8 && std::memcmp(room.data(), message.data(), bytes) == 0,
-                "message " + std::to_string(number) + " has other bytes");
+            must(bytes == message.size() * 8 && std::memcmp(room_, message.data(), bytes) == 0,
+                 "message " + std::to_string(number) + " has other bytes");
             if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
         }
         end_with_victim(in);
@@ -150,6 +155,7 @@ private:
     }
 
     int rank_;
+    char* room_;  // of bytes_max + 8, in the heap, so that long messages are lent
 };
 
 }  // namespace

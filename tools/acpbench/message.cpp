@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `message`: messages through channels, from 4 bytes to 16 MiB, and PM messages, up to their longest, to and fro and one way, as paper 001
-// measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Rank 0 and one other rank play, the others sleep.
+// measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Long messages on a node go
+// between private buffers, and between buffers in the heap, which both ranks have mapped. Rank 0 and one other rank play, the others sleep.
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "os/clock.hpp"
 
@@ -20,6 +22,7 @@ namespace {
 constexpr std::uint32_t order_messages = 1;
 constexpr std::uint32_t order_end = 2;  // free the channels, which takes both
 constexpr std::uint64_t message_bytes_most = 16 << 20;
+constexpr std::uint64_t mapped_bytes_least = 256 << 10;
 constexpr std::array<std::uint64_t, 12> message_sizes{
     4,       8,        64,        256,     1 << 10, 4 << 10,
     8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, message_bytes_most};
@@ -41,8 +44,34 @@ struct MessageTimes {
 // Of rank 0. All take turns in each round.
 struct MessageOutcome {
     MessageTimes channels;
-    MessageTimes pm;  // empty where the messages are too long for it
+    MessageTimes pm;      // empty where the messages are too long for it
+    MessageTimes mapped;  // by channels; empty between nodes, and of short messages
     MessageTimes yardstick;
+};
+
+// What is sent, and where what is received goes.
+struct MessageBuffers {
+    char* source = nullptr;
+    char* target = nullptr;
+};
+
+// Memory of the calling rank's heap.
+class HeapMemory {
+public:
+    explicit HeapMemory(std::uint64_t bytes) : address_(acp_malloc(bytes, acp_rank())) {
+        if (address_ == ACP_GA_NULL) give_up(acp_error_message());
+        std::memset(data(), 1, bytes);
+    }
+
+    HeapMemory(const HeapMemory&) = delete;
+    HeapMemory& operator=(const HeapMemory&) = delete;
+
+    ~HeapMemory() { (void)acp_free(address_); }
+
+    [[nodiscard]] char* data() const { return static_cast<char*>(acp_query_address(address_)); }
+
+private:
+    acp_ga_t address_;
 };
 
 // One of the two ranks.
@@ -51,8 +80,8 @@ public:
     MessagePlayer(const Job& job, const Regions& memory, int other)
         : job_(job),
           is_near_(job.node_of(0) == job.node_of(job.conducts() ? other : job.rank())),
-          source_(memory.source(job.rank())),
-          target_(memory.target(job.rank())),
+          private_{memory.source(job.rank()), memory.target(job.rank())},
+          mapped_{mapped_source_.data(), mapped_target_.data()},
           channels_(job.rank(), other),
           pm_(other),
           puts_(memory, job.rank(), other),
@@ -61,10 +90,12 @@ public:
     MessageOutcome play(const MessageCase& what) {
         MessageOutcome outcome;
         for (std::uint64_t i = 0; i < what.rounds; ++i) {
-            exchange(channels_, sizeof(std::uint64_t), 2);  // both are awake
-            play_by(channels_, what, outcome.channels);
+            exchange(channels_, private_, sizeof(std::uint64_t), 2);  // both are awake
+            play_by(channels_, private_, what, outcome.channels);
+            if (is_near_ && what.bytes >= mapped_bytes_least)
+                play_by(channels_, mapped_, what, outcome.mapped);
             if (what.bytes <= PmWay::bytes_max) {
-                play_by(pm_, what, outcome.pm);
+                play_by(pm_, private_, what, outcome.pm);
                 pm_.settle();
             }
             play_yardstick(what, outcome.yardstick);
@@ -84,33 +115,39 @@ private:
     }
 
     template <typename Way>
-    void play_by(Way& way, const MessageCase& what, MessageTimes& times) {
-        times.ping_pong_ns.push_back(exchange(way, what.bytes, what.to_and_fro));
-        times.burst_ns.push_back(burst(way, what.bytes, what.burst));
+    void play_by(Way& way,
+                 const MessageBuffers& buffers,
+                 const MessageCase& what,
+                 MessageTimes& times) {
+        times.ping_pong_ns.push_back(exchange(way, buffers, what.bytes, what.to_and_fro));
+        times.burst_ns.push_back(burst(way, buffers, what.bytes, what.burst));
     }
 
     void play_yardstick(const MessageCase& what, MessageTimes& times) {
-        if (!is_near_) return play_by(puts_, what, times);
-        if (what.bytes <= BareWay::bytes_max) return play_by(bare_, what, times);
+        if (!is_near_) return play_by(puts_, private_, what, times);
+        if (what.bytes <= BareWay::bytes_max) return play_by(bare_, private_, what, times);
         if (!job_.conducts()) return;
         const std::uint64_t start = os::now_ns();
-        copy_by_memcpy(target_, source_, what.bytes, what.burst);
+        copy_by_memcpy(private_.target, private_.source, what.bytes, what.burst);
         times.burst_ns.push_back(since(start, what.burst));
         times.ping_pong_ns.push_back(times.burst_ns.back());
     }
 
     // Half a round trip. What rank 0 sends is fresh in its cache; the other one sends back what it got.
     template <typename Way>
-    double exchange(Way& way, std::uint64_t bytes, std::uint64_t count) {
+    double exchange(Way& way,
+                    const MessageBuffers& buffers,
+                    std::uint64_t bytes,
+                    std::uint64_t count) {
         const std::uint64_t start = os::now_ns();
         for (std::uint64_t i = 0; i < count; ++i) {
             if (job_.conducts()) {
-                std::memcpy(source_, &i, std::min<std::uint64_t>(bytes, sizeof i));
-                way.send(source_, bytes);
-                way.receive(target_, bytes);
+                std::memcpy(buffers.source, &i, std::min<std::uint64_t>(bytes, sizeof i));
+                way.send(buffers.source, bytes);
+                way.receive(buffers.target, bytes);
             } else {
-                way.receive(target_, bytes);
-                way.send(target_, bytes);
+                way.receive(buffers.target, bytes);
+                way.send(buffers.target, bytes);
             }
         }
         return since(start, 2 * count);
@@ -118,22 +155,27 @@ private:
 
     // From rank 0, until the other one has them all and has said so.
     template <typename Way>
-    double burst(Way& way, std::uint64_t bytes, std::uint64_t count) {
+    double burst(Way& way,
+                 const MessageBuffers& buffers,
+                 std::uint64_t bytes,
+                 std::uint64_t count) {
         const std::uint64_t start = os::now_ns();
         if (job_.conducts()) {
-            way.send_many(source_, bytes, count);
-            way.receive(target_, sizeof(std::uint64_t));
+            way.send_many(buffers.source, bytes, count);
+            way.receive(buffers.target, sizeof(std::uint64_t));
         } else {
-            way.receive_many(target_, bytes, count);
-            way.send(target_, sizeof(std::uint64_t));
+            way.receive_many(buffers.target, bytes, count);
+            way.send(buffers.target, sizeof(std::uint64_t));
         }
         return since(start, count);
     }
 
     const Job& job_;
     bool is_near_;
-    char* source_;
-    char* target_;
+    HeapMemory mapped_source_{message_bytes_most + sizeof(std::uint64_t)};
+    HeapMemory mapped_target_{message_bytes_most + sizeof(std::uint64_t)};
+    MessageBuffers private_;
+    MessageBuffers mapped_;
     ChannelWay channels_;
     PmWay pm_;
     PutWay puts_;
@@ -169,7 +211,7 @@ public:
         if (sizes.empty()) sizes.assign(message_sizes.begin(), message_sizes.end());
         if (sizes.back() > message_bytes_most) give_up("messages are measured up to 16 MiB");
         Progress progress("message", static_cast<int>(sizes.size()));
-        std::vector<Row> rows_of_kind[4];  // to and fro and one way, by channels and then by PM
+        std::vector<Row> rows_of_kind[6];  // to and fro and one way, of each kind
         for (const std::uint64_t bytes : sizes) {
             const MessageCase what = message_case_of(bytes, player_.is_near(), options_);
             Order order{order_messages, 0, {what.bytes, what.rounds, what.to_and_fro, what.burst}};
@@ -178,13 +220,16 @@ public:
             job_.join();
             trip_ns_ = player_.is_near() ? job_.round_trip_ns(20e3) : 0;
             const MessageTimes& yardstick = outcome.yardstick;
-            for (const bool is_pm : {false, true}) {
-                const MessageTimes& ours = is_pm ? outcome.pm : outcome.channels;
-                if (ours.burst_ns.empty()) continue;
-                rows_of_kind[is_pm ? 2 : 0].push_back(
-                    row_of(is_pm, false, what, ours.ping_pong_ns, yardstick.ping_pong_ns));
-                rows_of_kind[is_pm ? 3 : 1].push_back(
-                    row_of(is_pm, true, what, ours.burst_ns, yardstick.burst_ns));
+            std::vector<Row>* rows = rows_of_kind;
+            for (const auto& [kind, ours] : {std::pair("", &outcome.channels),
+                                             {", mapped", &outcome.mapped},
+                                             {", PM", &outcome.pm}}) {
+                if (!ours->burst_ns.empty()) {
+                    rows[0].push_back(
+                        row_of(kind, false, what, ours->ping_pong_ns, yardstick.ping_pong_ns));
+                    rows[1].push_back(row_of(kind, true, what, ours->burst_ns, yardstick.burst_ns));
+                }
+                rows += 2;
             }
             progress.step(std::to_string(bytes) + " bytes");
         }
@@ -201,7 +246,7 @@ private:
         return bytes <= BareWay::bytes_max ? "two bare copies" : "memcpy";
     }
 
-    [[nodiscard]] Row row_of(bool is_pm,
+    [[nodiscard]] Row row_of(const char* kind,
                              bool is_one_way,
                              const MessageCase& what,
                              std::vector<double> ours_ns,
@@ -217,7 +262,7 @@ private:
         comparison.yardstick_ns = summarize(theirs_ns);
         Row row;
         row.experiment = "message";
-        row.name = std::string(is_one_way ? "one way" : "to and fro") + (is_pm ? ", PM" : "");
+        row.name = std::string(is_one_way ? "one way" : "to and fro") + kind;
         row.mode = mode_by_environment();
         row.ranks = job_.ranks();
         row.nodes = job_.nodes();

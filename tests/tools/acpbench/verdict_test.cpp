@@ -68,13 +68,25 @@ Verdict verdict_of(const Row& row) {
     return judge(row).verdict;
 }
 
-TEST(Verdict, pm_messages_are_held_to_two_bare_copies) {
+TEST(Verdict, messages_are_held_to_two_bare_copies_and_to_memcpy) {
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.3, "us")), Verdict::met);
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 8, 1.31, "us")), Verdict::missed);
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 4096, 0.8, "MB/s")), Verdict::met);
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 4096, 0.79, "MB/s")), Verdict::missed);
     EXPECT_EQ(verdict_of(message_row("to and fro, PM", 64, 2, "us")), Verdict::none);
-    EXPECT_EQ(verdict_of(message_row("to and fro", 8, 2, "us")), Verdict::none);
+    EXPECT_EQ(verdict_of(message_row("to and fro", 8, 2, "us")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("to and fro", 8, 1.3, "us")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("to and fro", 1 << 20, 1, "MB/s")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("to and fro", 1 << 20, 0.99, "MB/s")), Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("to and fro, mapped", 4 << 20, 1.5, "MB/s")), Verdict::met);
+    EXPECT_EQ(verdict_of(message_row("to and fro, mapped", 4 << 20, 1.49, "MB/s")),
+              Verdict::missed);
+    EXPECT_EQ(verdict_of(message_row("one way, mapped", 1 << 20, 3, "MB/s")), Verdict::none);
+    Row burst = message_row("one way", 8, 1, "us");
+    burst.extra.emplace_back("M/s", 100);
+    EXPECT_EQ(verdict_of(burst), Verdict::met);
+    burst.extra.back().second = 99;
+    EXPECT_EQ(verdict_of(burst), Verdict::missed);
     Row far = message_row("to and fro, PM", 8, 2, "us");
     far.nodes = 2;
     EXPECT_EQ(verdict_of(far), Verdict::none);

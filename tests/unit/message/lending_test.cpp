@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lent messages: each piece is copied once, by whoever claims it, to where its own message goes; a sender that has died within a piece costs
+// nothing but that piece. In one thread, and with both ends at once under the seeded scheduler, whose memory is as weak as C++ allows.
+#include "message/lending.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "support/interleave.hpp"
+
+namespace acp::message {
+namespace {
+
+namespace sched = test::sched;
+
+constexpr std::uint64_t seeds = 5'000;
+
+TEST(LentPieces, cover_a_message_of_any_length_without_a_gap) {
+    for (const std::uint64_t bytes :
+         {std::uint64_t{1}, LentPieces::bytes_min - 1, LentPieces::bytes_min,
+          LentPieces::bytes_min + 1, std::uint64_t{1} << 30, (std::uint64_t{1} << 36) + 12345,
+          std::uint64_t{1} << 62}) {
+        const LentPieces pieces(bytes);
+        ASSERT_GT(pieces.count(), 0U) << bytes;
+        ASSERT_LT(pieces.count(), PieceCount::count_max) << bytes;
+        const std::uint64_t last = pieces.count() - 1;
+        EXPECT_EQ(pieces.begin(last) + pieces.bytes(last), bytes);
+        EXPECT_GT(pieces.bytes(last), 0U) << bytes;
+        EXPECT_EQ(pieces.begin(std::min<std::uint64_t>(last, 1)), last == 0 ? 0 : pieces.bytes(0));
+    }
+}
+
+TEST(PieceCount, says_what_it_was_made_of) {
+    const PieceCount count{(std::uint64_t{1} << 24) - 1, 5, PieceCount::count_max};
+    const PieceCount read = PieceCount::of(count.word());
+    EXPECT_EQ(read.number, count.number);
+    EXPECT_EQ(read.front, count.front);
+    EXPECT_EQ(read.back, count.back);
+    EXPECT_TRUE(read.is_of(count.number + (std::uint64_t{1} << 24)));
+    EXPECT_FALSE(read.is_of(count.number - 1));
+}
+
+// Two buffers, and copies between them that are counted for each byte.
+struct Buffers {
+    explicit Buffers(std::uint64_t bytes) : source(bytes), target(bytes), times(bytes) {
+        for (std::uint64_t i = 0; i < bytes; ++i) source[i] = static_cast<char>(i * 7 % 251);
+    }
+
+    void copy(char* to, const char* from, std::uint64_t bytes) {
+        std::memcpy(to, from, bytes);
+        for (std::uint64_t i = 0; i < bytes; ++i)
+            ++times[static_cast<std::uint64_t>(to - target.data()) + i];
+    }
+
+    [[nodiscard]] auto by_receiver() {
+        return [this](char* to, const char* from, std::uint64_t bytes) { copy(to, from, bytes); };
+    }
+
+    // The memory that both have mapped begins 100 bytes before the target.
+    [[nodiscard]] auto by_sender() {
+        return [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
+            copy(target.data() + place - 100, from, bytes);
+        };
+    }
+
+    std::vector<char> source;
+    std::vector<char> target;
+    std::vector<int> times;
+};
+
+TEST(Lending, a_receiver_copies_alone_what_the_sender_has_no_time_for) {
+    Buffers buffers(3 * LentPieces::bytes_min + 5);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    borrower.open(100, buffers.source.size());
+    EXPECT_TRUE(borrower.is_busy());
+    EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
+    EXPECT_FALSE(borrower.is_busy());
+    EXPECT_EQ(buffers.target, buffers.source);
+    EXPECT_FALSE(Lender<>::help(words, 1, buffers.source.data(), buffers.by_sender()));
+    EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
+              static_cast<long>(buffers.times.size()));
+}
+
+TEST(Lending, a_sender_copies_what_the_receiver_has_not_begun_and_no_message_but_its_own) {
+    Buffers buffers(3 * LentPieces::bytes_min + 5);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 7, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    EXPECT_FALSE(Lender<>::help(words, 7, buffers.source.data(), buffers.by_sender()))
+        << "it is not open";
+    borrower.open(100, buffers.source.size());
+    EXPECT_FALSE(Lender<>::help(words, 8, buffers.source.data(), buffers.by_sender()));
+    EXPECT_TRUE(Lender<>::help(words, 7, buffers.source.data(), buffers.by_sender()));
+    EXPECT_EQ(buffers.target, buffers.source);
+    EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
+    EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
+              static_cast<long>(buffers.times.size()));
+}
+
+TEST(Lending, a_cut_message_has_its_first_bytes_and_nothing_behind_them_is_written) {
+    Buffers buffers(3 * LentPieces::bytes_min);
+    const std::uint64_t wanted = LentPieces::bytes_min + 9;
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), wanted);
+    borrower.open(100, wanted);
+    (void)Lender<>::help(words, 1, buffers.source.data(), buffers.by_sender());
+    ASSERT_TRUE(borrower.go_on(buffers.by_receiver()));
+    for (std::uint64_t i = 0; i < buffers.times.size(); ++i)
+        ASSERT_EQ(buffers.times[i], i < wanted ? 1 : 0) << i;
+}
+
+TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
+    Buffers buffers(4 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    borrower.open(100, buffers.source.size());
+    // One piece copied, one claimed.
+    PieceCount claims = PieceCount::of(words.claims.load());
+    claims.back = 2;
+    words.claims.store(claims.word());
+    words.copied.store(PieceCount{1, 0, 1}.word());
+    const LentPieces pieces(buffers.source.size());
+    buffers.copy(buffers.target.data() + pieces.begin(3), buffers.source.data() + pieces.begin(3),
+                 pieces.bytes(3));
+    EXPECT_FALSE(borrower.go_on(buffers.by_receiver()));
+    EXPECT_FALSE(borrower.go_on(buffers.by_receiver())) << "the sender may live";
+    borrower.take_over(buffers.by_receiver());
+    EXPECT_FALSE(borrower.is_busy());
+    EXPECT_EQ(buffers.target, buffers.source);
+}
+
+// Messages of one to four pieces. Of each piece one word stands for its bytes.
+struct Scene {
+    static constexpr std::uint64_t messages = 6;
+    static constexpr std::uint64_t pieces_max = 4;
+
+    [[nodiscard]] static std::uint64_t pieces_of(std::uint64_t number) {
+        return 1 + number * 3 % pieces_max;
+    }
+
+    [[nodiscard]] static std::uint64_t bytes_of(std::uint64_t number) {
+        return pieces_of(number) * LentPieces::bytes_min;
+    }
+
+    // All messages are lent at the beginning; the buffers of two messages in a row lie apart.
+    [[nodiscard]] static std::uint64_t place_of(std::uint64_t number) {
+        return number % 2 * pieces_max * LentPieces::bytes_min;
+    }
+
+    void write(std::uint64_t place, std::uint64_t value) {
+        std::uint64_t& word = target[place / LentPieces::bytes_min];
+        sched::note_write(&word);
+        word = value;
+    }
+
+    void send() {
+        for (std::uint64_t number = 1; number <= messages; ++number) {
+            while (whole.load(std::memory_order_acquire) < number) {
+                const auto copy = [&](std::uint64_t place, const char*, std::uint64_t) {
+                    write(place, number);
+                };
+                (void)Lender<sched::Atomic>::help(words, number, nullptr, copy);
+                sched::pause();
+            }
+        }
+    }
+
+    void receive() {
+        Borrower<sched::Atomic> borrower;
+        for (std::uint64_t number = 1; number <= messages; ++number) {
+            const auto copy = [&](char* to, const char*, std::uint64_t) {
+                write(static_cast<std::uint64_t>(to - base()), number);
+            };
+            borrower.begin(words, number, nullptr, base() + place_of(number), bytes_of(number));
+            borrower.open(place_of(number), bytes_of(number));
+            while (!borrower.go_on(copy)) sched::pause();
+            for (std::uint64_t piece = 0; piece < pieces_of(number); ++piece) {
+                std::uint64_t& word = target[place_of(number) / LentPieces::bytes_min + piece];
+                sched::note_read(&word);
+                if (word != number)
+                    wrong =
+                        "piece " + std::to_string(piece) + " of message " + std::to_string(number);
+                word = 0;
+            }
+            whole.store(number, std::memory_order_release);
+        }
+    }
+
+    // Where pointers count from; never read.
+    [[nodiscard]] char* base() { return reinterpret_cast<char*>(target.data()); }
+
+    LendingWords<sched::Atomic> words;
+    sched::Atomic<std::uint64_t> whole;
+    std::array<std::uint64_t, 2 * pieces_max> target{};
+    std::string wrong;
+};
+
+TEST(LendingConcurrency, each_piece_is_copied_once_to_where_its_message_goes) {
+    sched::for_each_seed(seeds, [](std::uint64_t seed) {
+        Scene scene;
+        const sched::Outcome outcome =
+            sched::run({.seed = seed}, {[&] { scene.send(); }, [&] { scene.receive(); }});
+        ASSERT_EQ(outcome.failure, "") << "seed " << seed;
+        ASSERT_EQ(scene.wrong, "") << "seed " << seed;
+        ASSERT_EQ(scene.whole.load(std::memory_order_relaxed), Scene::messages);
+    });
+}
+
+}  // namespace
+}  // namespace acp::message
