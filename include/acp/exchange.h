@@ -119,7 +119,7 @@ ACP_API int acp_add_alltoallv_pattern(acp_pattern_t pattern,
 ACP_API int acp_free_pattern(acp_pattern_t pattern);
 
 /* Compiles the pattern of each member, all of which make this call, into a plan of each. The pattern may be compiled again, or be added to.
- *   network  NULL: messages to other nodes go longest first. Else the text of a network (docs/exchange.md), such as "preset tofu 4 4",
+ *   network  NULL: messages to other nodes go longest first, and long ones by all rails, by how fast these were lately. Else the text of a network (docs/guide/exchange.md), such as "preset tofu 4 4",
  *            a torus whose nodes are the members by team rank: then they go in the order, and in the pieces, of the planner of
  *            scheduled exchanges, as if each member sent what the caller sends. It changes nothing of what arrives.
  * Returns ACP_PLAN_NULL after a failure, which is one on all members, but for ACP_ERR_STALE, which has told nobody. ACP_ERR_MISMATCH (sends and receives of two members do not fit: which, is told to the receiver), ACP_ERR_ARGUMENT (targets of one
@@ -149,7 +149,8 @@ ACP_API int acp_test_plan(acp_plan_t plan);
 ACP_API int acp_wait_plan(acp_plan_t plan);
 
 /* Writes what the plan does: for each partner how many messages and bytes go which way, what memory it takes, and the order to other nodes
- * with the predicted time, a bound that no plan can beat, and the gap between the two.
+ * with the predicted time, a bound that no plan can beat, and the gap between the two; and how fast rails were lately, where it divides messages
+ * among several.
  *   text  NULL with size 0, or room for `size` bytes, of which the last one written is 0
  * Returns how many bytes the whole text has, without the 0 at its end; or -1. */
 ACP_API int acp_explain_plan(acp_plan_t plan, char* text, size_t size);

@@ -178,8 +178,9 @@ base::Status open_epoch(Library& instance) {
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
         instance.config.is_check_on || is_debug_build, instance.team_handles_made);
-    instance.plans = std::make_unique<execution::Plans>(
-        *instance.gma, *instance.allocator, *instance.teams, instance.plan_handles_made);
+    instance.plans =
+        std::make_unique<execution::Plans>(*instance.gma, *instance.allocator, *instance.teams,
+                                           instance.config.rails, instance.plan_handles_made);
     instance.link.join(*instance.member, *instance.gma);
     return {};
 }

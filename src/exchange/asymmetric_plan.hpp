@@ -2,7 +2,7 @@
 // Plans of patterns in which nodes send different things, on any network. There the mirror of the engine that sends may be busy with what
 // somebody else sends, so each target chooses the engines that receive: it knows what arrives. Each source then queues its own
 // messages, for which it needs to know nothing of the others but these choices. Pure; any thread.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/asymmetric_plan_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/asymmetric_plan_test.cpp.
 #pragma once
 
 #include <cstdint>

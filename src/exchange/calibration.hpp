@@ -3,7 +3,7 @@
 // it took. Exchanges in which all nodes of a torus send the same are simulated for one node; others on the whole network. The
 // fit begins from several first guesses, for what is no bottleneck of a guess has no slope there; of what explains the times equally well
 // it takes what is nearer to the first numbers. Pure; any thread.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/calibration_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/calibration_test.cpp.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 // them. How long does each set run at least, so that all bytes are sent? Whatever a plan does, however it cuts messages, it is a
 // solution of this linear program, so its optimum is a lower bound of the transfer. Solved by the simplex method over all sets; the
 // bound is taken from the dual prices and holds even when they are not quite optimal. Pure; any thread.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/configuration_program_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/configuration_program_test.cpp.
 #pragma once
 
 #include "exchange/node_problem.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner of exchanges: decides which engine of a node sends which messages, or pieces of them, in what order (docs/exchange.md).
+// The planner of exchanges: decides which engine of a node sends which messages, or pieces of them, in what order (docs/guide/exchange.md).
 // It makes greedy schedules with several sets of weights, moves pieces so that the engines end at the same time, and cuts long
 // messages where that cannot be reached otherwise. With the effort `standard` it also favours the messages that ended late in the
 // round before, takes the plan of any other scheduler that is better, and anneals; with `deep` it anneals longer. So standard and

@@ -2,7 +2,7 @@
 // The fluid simulator of a whole network: every engine of every node works its queue off in order, one command at a time, and the
 // commands that run at once share links, injection, reception and receive engines max-min fairly. Virtual time; no packets, no
 // latency. One thread per object.
-// Source: paper 003's network as calibrated in docs/exchange.md. Tests: tests/unit/exchange/fluid_test.cpp.
+// Source: paper 003's network as calibrated in docs/guide/exchange.md. Tests: tests/unit/exchange/fluid_test.cpp.
 #pragma once
 
 #include <cstddef>

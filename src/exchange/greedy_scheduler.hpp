@@ -3,7 +3,7 @@
 // brings the most worth per microsecond, where a byte is worth the more the more critical the resources are that it has yet to
 // pass. When nothing is left to begin, a free engine takes part of a running piece over if that is worth a command. Never
 // leaves an engine idle while a piece is left. One thread per object, which keeps its memory for the next problem.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/greedy_scheduler_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/greedy_scheduler_test.cpp.
 #pragma once
 
 #include <array>

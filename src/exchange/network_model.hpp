@@ -2,7 +2,7 @@
 // A network as the planner and the simulator see it: nodes with engines, switches, directed links with rates, static routes, and
 // what commands cost. Numbers alone: whose network it is, and how fast it really is, is not known here. Rates are in bytes per
 // microsecond (which is MB/s), times in microseconds. Values; any thread.
-// Source: paper 003 and its calibration (docs/exchange.md). Tests: tests/unit/exchange/network_model_test.cpp.
+// Source: paper 003 and its calibration (docs/guide/exchange.md). Tests: tests/unit/exchange/network_model_test.cpp.
 #pragma once
 
 #include <array>

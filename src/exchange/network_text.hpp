@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network model as a text file that people write, one statement per line; "#" begins a comment. docs/exchange.md has the list.
+// A network model as a text file that people write, one statement per line; "#" begins a comment. docs/guide/exchange.md has the list.
 //     preset tofu 6 8       begin with a preset; only as the first statement
 //     torus 5067 6 8        or with a torus: the rate of its links, its sizes
 //     nodes 4               or with nodes (and "switches 2") and no link

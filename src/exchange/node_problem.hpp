@@ -3,7 +3,7 @@
 // Where every node of a torus sends the same, all are in step, and what arrives on my links mirrors what I send; so one node
 // stands for all, and the engine that receives is the mirror of the engine that sends. A route is a set of links as bits.
 // Values; any thread.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/node_problem_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/node_problem_test.cpp.
 #pragma once
 
 #include <array>

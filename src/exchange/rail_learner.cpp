@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates that follow what was seen, and rails that are filled one after the other. One thread per object.
+// Rates that follow what was seen, and pieces that go where they end first. One thread per object.
 #include "exchange/rail_learner.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace acp::exchange {
 
 namespace {
 
 constexpr double newest_weight = 0.5;  // of the last exchange, beside all before
-constexpr double share_min =
-    0.01;  // of a rail, of an equal share: by it one sees that the rail has recovered
-constexpr std::uint64_t rail_piece_step = 64;  // messages are cut at multiples of it
+constexpr double rate_min = 0.001;     // of a rail, of the mean rate
 
 }  // namespace
 
-RailLearner::RailLearner(unsigned rails) : rates_(rails) {}
+RailLearner::RailLearner(unsigned rails) : rates_(rails), idle_(rails) {}
 
-// Of each rail, of all bytes. Rails of which nothing is known are as fast as the mean of the others.
-std::vector<double> RailLearner::shares() const {
+// Rails of which nothing is known are as fast as the mean of the others.
+std::vector<double> RailLearner::believed() const {
     double sum = 0;
     double known = 0;
     for (const double rate : rates_) {
@@ -28,37 +24,46 @@ std::vector<double> RailLearner::shares() const {
         known += rate > 0 ? 1 : 0;
     }
     const double mean = known > 0 ? sum / known : 1;
-    std::vector<double> shares;
+    std::vector<double> rates;
     for (const double rate : rates_)
-        shares.push_back(std::max(rate > 0 ? rate : mean, share_min * mean));
-    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-    for (double& share : shares) share /= all;
-    return shares;
+        rates.push_back(std::max(rate > 0 ? rate : mean, rate_min * mean));
+    return rates;
 }
 
-std::vector<std::vector<SentPiece>> RailLearner::divide(
-    std::span<const std::uint64_t> message_bytes) const {
-    const auto shares_of_rails = shares();
-    const auto total = static_cast<double>(
-        std::accumulate(message_bytes.begin(), message_bytes.end(), std::uint64_t{0}));
-    std::vector<std::vector<SentPiece>> rails(rates_.size());
-    std::size_t rail = 0;
-    double room = total * shares_of_rails[0];
-    for (std::uint32_t i = 0; i < message_bytes.size(); ++i) {
-        for (std::uint64_t sent = 0; sent < message_bytes[i];) {
-            const std::uint64_t left = message_bytes[i] - sent;
-            const auto fitting = static_cast<std::uint64_t>(std::max(std::round(room), 0.0)) /
-                                 rail_piece_step * rail_piece_step;
-            const bool is_last = rail + 1 == rails.size();
-            const std::uint64_t bytes = is_last ? left : std::min(left, fitting);
-            if (bytes != 0) rails[rail].push_back({i, sent, bytes});
-            sent += bytes;
-            room -= static_cast<double>(bytes);
-            // A rail is full when not even the smallest piece fits.
-            if (!is_last && room < rail_piece_step) room += total * shares_of_rails[++rail];
+std::vector<unsigned> RailLearner::assign(std::span<const std::uint64_t> piece_bytes) {
+    const std::vector<double> rates = believed();
+    std::vector<double> bytes_of_rail(rates.size());
+    std::vector<unsigned> rails(piece_bytes.size());
+    for (std::size_t i = 0; i < piece_bytes.size(); ++i) {
+        const auto bytes = static_cast<double>(piece_bytes[i]);
+        if (bytes == 0) continue;
+        unsigned best = 0;
+        for (unsigned rail = 1; rail < rates.size(); ++rail) {
+            if ((bytes_of_rail[rail] + bytes) / rates[rail] <
+                (bytes_of_rail[best] + bytes) / rates[best])
+                best = rail;
         }
+        bytes_of_rail[best] += bytes;
+        rails[i] = best;
     }
+    for (unsigned rail = 0; rail < idle_.size(); ++rail)
+        idle_[rail] = bytes_of_rail[rail] > 0 ? 0 : idle_[rail] + 1;
+    try_idle_rail(piece_bytes, rails);
     return rails;
+}
+
+void RailLearner::try_idle_rail(std::span<const std::uint64_t> piece_bytes,
+                                std::vector<unsigned>& rails) {
+    const auto longest = std::max_element(idle_.begin(), idle_.end());
+    if (*longest < idle_max) return;
+    std::size_t shortest = piece_bytes.size();
+    for (std::size_t i = 0; i < piece_bytes.size(); ++i) {
+        if (piece_bytes[i] == 0) continue;
+        if (shortest == piece_bytes.size() || piece_bytes[i] < piece_bytes[shortest]) shortest = i;
+    }
+    if (shortest == piece_bytes.size()) return;
+    rails[shortest] = static_cast<unsigned>(longest - idle_.begin());
+    *longest = 0;
 }
 
 void RailLearner::note(unsigned rail, std::uint64_t bytes, double took_us) {

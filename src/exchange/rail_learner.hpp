@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides messages among rails that all lead to the same places, in proportion to how fast each of them was lately, so that all end at the
-// same time. Is told how long each rail took for its part; a rail that becomes slow gets less, and more when it has recovered. Reads no
-// clock. One thread per object.
-// Source: the division is R. McNaughton's (Scheduling with deadlines and loss functions, 1959), for machines of different speeds.
+// Gives pieces of messages to rails that all lead to the same places, each piece to the rail that would be through with it first, by how fast
+// each of them was lately. Is told how long each rail took for its part; a rail that becomes slow gets less, and more when it has recovered.
+// Reads no clock. One thread per object.
+// Source: list scheduling on machines of different speeds, O. Ibarra and C. Kim, Heuristic algorithms for scheduling independent tasks on
+// nonidentical processors, 1977.
 // Tests: tests/unit/exchange/rail_learner_test.cpp.
 #pragma once
 
@@ -10,18 +11,18 @@
 #include <span>
 #include <vector>
 
-#include "exchange/send_order.hpp"
-
 namespace acp::exchange {
 
 class RailLearner {
 public:
+    static constexpr unsigned idle_max = 64;
+
     //   rails  >= 1; all are thought to be equally fast
     explicit RailLearner(unsigned rails);
 
-    // What each rail is to send, in order: together all messages, of which fewer than there are rails are cut.
-    [[nodiscard]] std::vector<std::vector<SentPiece>> divide(
-        std::span<const std::uint64_t> message_bytes) const;
+    // The rail of each piece in the next exchange. Pieces of 0 bytes are given to rail 0. A rail that got nothing in `idle_max` exchanges gets the
+    // shortest piece, for nobody would see otherwise that it has recovered.
+    [[nodiscard]] std::vector<unsigned> assign(std::span<const std::uint64_t> piece_bytes);
 
     // A rail has sent its part of an exchange. Nothing is learned of 0 bytes or no time.
     void note(unsigned rail, std::uint64_t bytes, double took_us);
@@ -29,10 +30,15 @@ public:
     // Bytes per microsecond; 0: nothing was sent yet.
     [[nodiscard]] double rate(unsigned rail) const noexcept { return rates_[rail]; }
 
+    [[nodiscard]] unsigned rails() const noexcept { return static_cast<unsigned>(rates_.size()); }
+
 private:
-    [[nodiscard]] std::vector<double> shares() const;
+    [[nodiscard]] std::vector<double> believed() const;
+
+    void try_idle_rail(std::span<const std::uint64_t> piece_bytes, std::vector<unsigned>& rails);
 
     std::vector<double> rates_;
+    std::vector<unsigned> idle_;  // exchanges in a row in which each rail got nothing
 };
 
 }  // namespace acp::exchange

@@ -2,7 +2,7 @@
 // Learns the numbers of a network from the exchanges that a plan makes, and plans anew when it has learned enough that another plan is better. It
 // begins with a network as it is thought to be, is told how long each exchange took, and fits the rates and costs to the last few of them
 // without going far from what it thought before. Reads no clock: it is told. One thread per object.
-// Source: docs/exchange.md. Tests: tests/unit/exchange/rate_learner_test.cpp.
+// Source: docs/guide/exchange.md. Tests: tests/unit/exchange/rate_learner_test.cpp.
 #pragma once
 
 #include <array>

@@ -37,8 +37,12 @@ struct SendOrder {
     friend bool operator==(const SendOrder&, const SendOrder&) = default;
 };
 
-// Where nothing is known of the network: whole messages, longest first.
-[[nodiscard]] SendOrder longest_first(std::span<const SentMessage> messages);
+// Pieces of a message for several rails are not shorter, but for the last one.
+inline constexpr std::uint64_t rail_piece_bytes_min = 32 << 10;
+
+// Where nothing is known of the network: longest first, whole, or where several rails lead to the same places, in so many pieces that each
+// rail can be given what it sends in the same time.   rails  >= 1
+[[nodiscard]] SendOrder longest_first(std::span<const SentMessage> messages, unsigned rails = 1);
 
 // By the planner, at standard effort, as if every node sent what this one sends. Messages to the own node take no time.
 //   torus  of at least own + 1 nodes

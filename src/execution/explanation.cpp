@@ -39,9 +39,27 @@ void add_prediction(std::string& text, const exchange::SendOrder& order) {
     text.append(line);
 }
 
+void add_rails(std::string& text, const RailBalance& balance) {
+    if (!balance.is_on()) return;
+    text.append("rails, by how fast they were lately:");
+    for (unsigned rail = 0; rail < balance.rails(); ++rail) {
+        char part[48];
+        // Bytes per microsecond are MB/s.
+        if (balance.rate(rail) > 0) {
+            std::snprintf(part, sizeof part, " %.0f MB/s", balance.rate(rail));
+        } else {
+            std::snprintf(part, sizeof part, " unknown");
+        }
+        text.append(rail != 0 ? "," : "").append(part);
+    }
+    text.append("\n");
+}
+
 }  // namespace
 
-std::string explain(const PlanRoutes& routes, const exchange::SendOrder& order) {
+std::string explain(const PlanRoutes& routes,
+                    const exchange::SendOrder& order,
+                    const RailBalance& balance) {
     PartnerFlow sent, received;
     for (const Partner& partner : routes.partners) {
         sent.messages += partner.sent.messages;
@@ -59,6 +77,7 @@ std::string explain(const PlanRoutes& routes, const exchange::SendOrder& order) 
         add_flow(text, "from", partner, partner.received);
     }
     add_prediction(text, order);
+    add_rails(text, balance);
     return text;
 }
 

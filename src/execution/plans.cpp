@@ -54,8 +54,9 @@ std::vector<exchange::SentMessage> messages_of(std::span<const PatternMessage* c
 
 Result<exchange::SendOrder> order_on(const char* network,
                                      const team::Membership& members,
-                                     std::span<const exchange::SentMessage> messages) {
-    if (network == nullptr) return exchange::longest_first(messages);
+                                     std::span<const exchange::SentMessage> messages,
+                                     unsigned rails) {
+    if (network == nullptr) return exchange::longest_first(messages, rails);
     auto model = exchange::network_from_text(network);
     if (!model.is_ok()) return std::move(model).failure().within("the network");
     if (model.value().nodes != members.size()) {
@@ -110,11 +111,13 @@ struct Plans::Preparation {
 Plans::Plans(gma::Gma& gma,
              data::Allocator& allocator,
              team::Teams& teams,
+             unsigned rails,
              const HandlesMade& made) noexcept
     : gma_(gma),
       allocator_(allocator),
       teams_(teams),
       telling_(gma),
+      rails_(rails),
       looks_(looks_of(gma.space().segment())),
       patterns_(made.patterns),
       plans_(made.plans) {}
@@ -155,7 +158,7 @@ Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
     if (!use.is_ok()) return use.why("pattern");
     const team::Membership& members = use.entry().pattern->members();
     return compile_in(use.entry(), prepare(*use.entry().pattern, [&](const auto& messages) {
-                          return order_on(network, members, messages);
+                          return order_on(network, members, messages, rails_);
                       }));
 }
 
@@ -197,6 +200,8 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
     Status refusal = std::move(own.refusal);
     PlanEntry* const plan = own.plan;
     std::unique_ptr<Rounds> rounds;
+    // Where a network was given, the plan says which engine, and so which rail, sends what.
+    const unsigned rails = own.order.predicted_us == 0 ? rails_ : 1;
     auto status = teams_.run(
         entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
             Compiler compiler(gma_, allocator_, team, pattern, own.sent, own.layout);
@@ -206,6 +211,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
                 refusal = std::move(routes).failure();
                 return !team.is_broken();
             }
+            routes.value().rails = rails;
             rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
             return team::synchronize(team);
         });
@@ -247,7 +253,8 @@ Status Plans::wait(PlanHandle handle) {
 Result<std::string> Plans::explain(PlanHandle handle) {
     const Use<PlanEntry> use(plans_.find(handle));
     if (!use.is_ok()) return use.why("plan");
-    return execution::explain(use.entry().rounds->routes(), use.entry().order);
+    const Rounds& rounds = *use.entry().rounds;
+    return execution::explain(rounds.routes(), use.entry().order, rounds.balance());
 }
 
 Status Plans::free_plan(PlanHandle handle) {

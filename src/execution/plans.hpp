@@ -34,11 +34,13 @@ public:
         std::uint64_t plans = 0;
     };
 
-    //   made  handles_made() of the epoch before this one
+    //   rails  that connect the nodes
+    //   made   handles_made() of the epoch before this one
     //   all else outlives this
     Plans(gma::Gma& gma,
           data::Allocator& allocator,
           team::Teams& teams,
+          unsigned rails,
           const HandlesMade& made) noexcept;
     ~Plans() = default;
     Plans(const Plans&) = delete;
@@ -152,6 +154,7 @@ private:
     data::Allocator& allocator_;
     team::Teams& teams_;
     team::Telling telling_;
+    unsigned rails_;
     int looks_;  // before a wait becomes a full one
     message::Slots<PatternEntry> patterns_;
     message::Slots<PlanEntry> plans_;

@@ -10,6 +10,7 @@
 #include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
+#include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "os/membarrier.hpp"
@@ -26,6 +27,13 @@ using base::Status;
 namespace {
 
 constexpr std::uint32_t looks_per_yield = 32;
+
+std::vector<std::uint64_t> bytes_of(const std::vector<RoutedParcel>& parcels) {
+    std::vector<std::uint64_t> bytes;
+    bytes.reserve(parcels.size());
+    for (const RoutedParcel& parcel : parcels) bytes.push_back(parcel.bytes);
+    return bytes;
+}
 
 }  // namespace
 
@@ -62,6 +70,7 @@ Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)
     : gma_(gma),
       telling_(telling),
       routes_(std::move(routes)),
+      balance_(routes_.rails, bytes_of(routes_.parcels)),
       is_fence_by_each_(!gma.hazards().has_membarrier()) {}
 
 template <typename Body>
@@ -133,6 +142,8 @@ bool Rounds::go_on() {
             if (incoming.taken != round_ && has_come(incoming)) take(incoming);
         }
     }
+    if (balance_.is_looking())
+        balance_.look(os::now_ns(), [this](gma::Handle handle) { return gma_.has_ended(handle); });
     if (!under_way_.empty()) forget_ended();
     if (is_sent_ && missing_ == 0 && in_place_ == 0 && are_all_consumed()) return true;
     look();
@@ -167,20 +178,37 @@ void Rounds::send_if_possible() {
     publish(routes_.head->started);
     ring_partners();
     is_sent_ = true;
-    for (const RoutedParcel& parcel : routes_.parcels) send_parcel(parcel, parity);
+    send_all(parity);
 }
 
-void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity) {
+// A colour in the target's address chooses the rail.
+void Rounds::send_all(std::size_t parity) {
+    if (!balance_.is_on()) {
+        for (const RoutedParcel& parcel : routes_.parcels)
+            send_parcel(parcel, parity, parcel.to[parity]);
+        return;
+    }
+    balance_.begin(os::now_ns());
+    for (std::size_t i = 0; i < routes_.parcels.size(); ++i) {
+        const RoutedParcel& parcel = routes_.parcels[i];
+        const std::size_t before = under_way_.size();
+        send_parcel(parcel, parity,
+                    gma_.space().layout().colored(parcel.to[parity], balance_.rail(i)));
+        balance_.note_sent(i, under_way_[before].handle);
+    }
+}
+
+// A short one goes with its word, a long one before it.
+void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalAddress to) {
     if (parcel.bytes <= operations::put_signal_bytes_max) {
         const std::span bytes(parcel.memory[parity], parcel.bytes);
-        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), parcel.to[parity],
+        set_word(parcel.process, parcel.arrived[parity], std::as_bytes(bytes), to,
                  gma::handle_null);
         return;
     }
     under_way_.push_back({gma::handle_null, parcel.is_in_place});
     if (parcel.is_in_place) ++in_place_;
-    under_way_.back().handle =
-        gma_.copy(parcel.to[parity], parcel.from[parity], parcel.bytes, gma::handle_null);
+    under_way_.back().handle = gma_.copy(to, parcel.from[parity], parcel.bytes, gma::handle_null);
     set_word(parcel.process, parcel.arrived[parity], {}, parcel.arrived[parity],
              under_way_.back().handle);
 }

@@ -21,6 +21,7 @@
 #include "gma/gma.hpp"
 #include "team/telling.hpp"
 
+#include "execution/rail_balance.hpp"
 #include "execution/routes.hpp"
 
 namespace acp::execution {
@@ -54,6 +55,8 @@ public:
 
     [[nodiscard]] const PlanRoutes& routes() const noexcept { return routes_; }
 
+    [[nodiscard]] const RailBalance& balance() const noexcept { return balance_; }
+
 private:
     class RoundEnd;
 
@@ -63,7 +66,8 @@ private:
     // Goes on, and tells whether the round has ended, or the plan is broken.
     bool go_on();
     void send_if_possible();
-    void send_parcel(const RoutedParcel& parcel, std::size_t parity);
+    void send_all(std::size_t parity);
+    void send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalAddress to);
     void set_word(std::uint32_t process,
                   GlobalAddress word,
                   std::span<const std::byte> bytes,
@@ -93,6 +97,7 @@ private:
     gma::Gma& gma_;
     team::Telling& telling_;
     PlanRoutes routes_;
+    RailBalance balance_;
     std::uint64_t round_ = 0;
     std::size_t missing_ = 0;   // members that something must come from in this round
     std::size_t in_place_ = 0;  // commands under way that the round lasts for

@@ -94,6 +94,7 @@ struct PlanRoutes {
     std::vector<IncomingRoute> incoming;
     std::vector<GlobalAddress> blocks;  // of the caller's heap
     std::uint64_t heap_bytes = 0;       // of these
+    unsigned rails = 1;                 // among which parcels are balanced (rail_balance.hpp)
 };
 
 }  // namespace acp::execution

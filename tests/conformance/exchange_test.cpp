@@ -2,12 +2,14 @@
 // Patterns compiled to plans and carried out, round by round; and what is refused.
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 #include "conformance/exchange_fixture.hpp"
+#include "support/nodes.hpp"
 
 namespace acp::test {
 namespace {
@@ -24,6 +26,25 @@ TEST_F(ExchangeTest, a_ring_carries_messages_of_all_sizes_from_all_memory) {
     }
     const acp_plan_t plan = compile();
     run_rounds(plan, 7);
+    free_plan(plan);
+}
+
+// In pieces where the members of other nodes are reached by several rails, and each round as those were found to be.
+TEST_F(ExchangeTest, long_messages_go_by_all_rails_and_the_plan_tells_how_fast_they_were) {
+    add_send(next(), 0, Buffer::Kind::own, 1'300'007);
+    add_send(next(), 1, Buffer::Kind::heap, 700'001);
+    add_send(next(), 2, Buffer::Kind::own, 99);
+    for (const int number : {0, 1, 2})
+        add_receive(before(), number, Buffer::Kind::own,
+                    sent_[static_cast<std::size_t>(number)].buffer.bytes());
+    const acp_plan_t plan = compile();
+    run_rounds(plan, 12);
+    std::array<char, 4000> text{};
+    ASSERT_GE(acp_explain_plan(plan, text.data(), text.size()), 0) << acp_error_message();
+    const char* const rails = std::getenv("ACP_RAILS");
+    const bool has_rails = rails != nullptr && std::atoi(rails) > 1 && !is_near(next());
+    EXPECT_EQ(std::string(text.data()).find("rails, by how fast") != std::string::npos, has_rails)
+        << text.data();
     free_plan(plan);
 }
 

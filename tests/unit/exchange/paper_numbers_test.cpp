@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What paper 003 measured, in its text: the simulator with the fitted rates gives it within 2 %, and every order it states. N1 ..
-// N15 are the numbers of docs/exchange.md.
+// N15 are the numbers of docs/guide/exchange.md.
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"

@@ -48,6 +48,20 @@ TEST(SendOrderTest, without_a_network_the_longest_goes_first_and_whole) {
     EXPECT_EQ(order.predicted_us, 0);
 }
 
+TEST(SendOrderTest, for_several_rails_long_messages_are_cut_into_pieces) {
+    const std::vector<SentMessage> messages{{1, 100}, {2, 10'000'001}, {1, 70'000}};
+    for (const unsigned rails : {2U, 4U}) {
+        const SendOrder order = longest_first(messages, rails);
+        expect_whole(order, messages);
+        EXPECT_GE(order.pieces.size(), 14 * rails);
+        EXPECT_LE(order.pieces.size(), 18 * rails);
+        for (const SentPiece& piece : order.pieces) EXPECT_EQ(piece.offset_bytes % 4096, 0U);
+    }
+    const SendOrder few = longest_first(std::vector<SentMessage>{{1, 70'000}}, 4);
+    const std::vector<SentPiece> expected{{0, 0, 32'768}, {0, 32'768, 32'768}, {0, 65'536, 4464}};
+    EXPECT_EQ(few.pieces, expected);
+}
+
 TEST(SendOrderTest, the_planner_orders_cuts_and_predicts) {
     auto torus = preset_network("tofu");
     ASSERT_TRUE(torus.is_ok());
@@ -55,7 +69,7 @@ TEST(SendOrderTest, the_planner_orders_cuts_and_predicts) {
     const auto order = planned_order(torus.value(), 0, messages);
     ASSERT_TRUE(order.is_ok()) << order.failure().message();
     expect_whole(order.value(), messages);
-    // docs/exchange.md: no plan takes less than 103.77 us, BLbased(4) 106.8.
+    // docs/guide/exchange.md: no plan takes less than 103.77 us, BLbased(4) 106.8.
     EXPECT_GT(order.value().bound_us, 103.7);
     EXPECT_LT(order.value().predicted_us, 106.8);
     EXPECT_GE(order.value().predicted_us, order.value().bound_us);

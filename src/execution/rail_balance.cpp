@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Giving out, and what an end teaches.
+#include "execution/rail_balance.hpp"
+
+#include <algorithm>
+
+namespace acp::execution {
+
+namespace {
+
+// An end that was seen by a look teaches something if the look before was not long before it: at most this part of the rail's time.
+constexpr std::uint64_t sharpness = 8;
+
+}  // namespace
+
+RailBalance::RailBalance(unsigned rails, std::vector<std::uint64_t> parcel_bytes)
+    : learner_(rails), parcel_bytes_(std::move(parcel_bytes)), parts_(rails) {
+    for (std::uint64_t& bytes : parcel_bytes_) bytes = bytes < bytes_min ? 0 : bytes;
+    const auto long_ones = std::count_if(parcel_bytes_.begin(), parcel_bytes_.end(),
+                                         [](std::uint64_t bytes) { return bytes != 0; });
+    is_on_ = rails > 1 && long_ones > 1;
+    rail_of_.resize(parcel_bytes_.size());
+}
+
+void RailBalance::begin(std::uint64_t now_ns) {
+    rail_of_ = learner_.assign(parcel_bytes_);
+    std::fill(parts_.begin(), parts_.end(), Part());
+    for (std::size_t i = 0; i < rail_of_.size(); ++i) parts_[rail_of_[i]].bytes += parcel_bytes_[i];
+    rails_under_way_ = 0;
+    begun_ns_ = looked_ns_ = now_ns;
+}
+
+void RailBalance::note_sent(std::size_t parcel, std::uint64_t handle) noexcept {
+    if (parcel_bytes_[parcel] == 0 || handle == 0) return;
+    Part& part = parts_[rail_of_[parcel]];
+    rails_under_way_ += part.last_handle == 0 ? 1 : 0;
+    part.last_handle = handle;
+}
+
+void RailBalance::end(unsigned rail, std::uint64_t now_ns) noexcept {
+    Part& part = parts_[rail];
+    part.last_handle = 0;
+    --rails_under_way_;
+    const std::uint64_t took_ns = now_ns - begun_ns_;
+    if (now_ns - looked_ns_ > took_ns / sharpness) return;
+    learner_.note(rail, part.bytes, static_cast<double>(took_ns) / 1e3);
+}
+
+}  // namespace acp::execution
