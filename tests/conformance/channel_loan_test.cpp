@@ -100,7 +100,7 @@ TEST_F(ChannelLoanTest, messages_between_memory_of_any_kind_arrive_whole) {
         Room own(false, longest + 64);
         for (const std::size_t bytes : {std::size_t{131'072}, std::size_t{131'073},
                                         std::size_t{200'000}, std::size_t{1'048'583}, longest}) {
-            for (const std::size_t shift : {0, 13}) {
+            for (const std::size_t shift : {std::size_t{0}, std::size_t{13}}) {
                 ++message;
                 const bool is_mapped_here = rank_ == 0 ? is_mapped : message % 2 == 0;
                 char* const at = (is_mapped_here ? mapped : own).data() + shift;
