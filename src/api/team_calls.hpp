@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "api/boundary.hpp"
 #include "api/fatal.hpp"
 #include "api/library.hpp"
+#include "os/cancellation.hpp"
 #include "team/teams.hpp"
 
 #include <acp/team.h>
@@ -25,31 +27,39 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return reinterpret_cast<acp_team_t>(static_cast<std::uintptr_t>(number));
 }
 
+// What the looks at arguments say. Apart from them, so that a look which finds nothing wrong is a comparison.
+[[gnu::cold, gnu::noinline]] base::Status null_buffer(const char* name, std::uint64_t bytes);
+[[gnu::cold, gnu::noinline]] base::Status too_many_bytes(std::uint64_t count, std::uint64_t size);
+[[gnu::cold, gnu::noinline]] base::Status no_member(const team::Membership& members,
+                                                    const char* name,
+                                                    int rank);
+
 // Of a size in bytes; `buffer` is of the caller.
-inline base::Status check_buffer(const char* name, const void* buffer, std::uint64_t bytes) {
-    if (buffer == nullptr && bytes != 0) {
-        return {base::Code::argument,
-                std::string(name) + " is NULL, and is of " + std::to_string(bytes) + " bytes"};
-    }
-    return {};
+[[gnu::always_inline]] inline base::Status check_buffer(const char* name,
+                                                        const void* buffer,
+                                                        std::uint64_t bytes) {
+    if (buffer != nullptr || bytes == 0) [[likely]]
+        return {};
+    return null_buffer(name, bytes);
 }
 
 // bytes becomes count * size.
-inline base::Status multiply(std::uint64_t count, std::uint64_t size, std::uint64_t& bytes) {
+[[gnu::always_inline]] inline base::Status multiply(std::uint64_t count,
+                                                    std::uint64_t size,
+                                                    std::uint64_t& bytes) {
     constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes >= bytes_max) {
-        return {base::Code::argument, std::to_string(count) + " times " + std::to_string(size) +
-                                          " bytes are not below 2^61"};
-    }
-    return {};
+    if (!__builtin_mul_overflow(count, size, &bytes) && bytes < bytes_max) [[likely]]
+        return {};
+    return too_many_bytes(count, size);
 }
 
 // A team rank as an argument.
-inline base::Status check_rank(const team::Membership& members, const char* name, int rank) {
-    if (rank >= 0 && static_cast<std::uint32_t>(rank) < members.size()) return {};
-    return {base::Code::argument, std::string(name) + " " + std::to_string(rank) +
-                                      " is not one of the members 0 to " +
-                                      std::to_string(members.size() - 1)};
+[[gnu::always_inline]] inline base::Status check_rank(const team::Membership& members,
+                                                      const char* name,
+                                                      int rank) {
+    if (rank >= 0 && static_cast<std::uint32_t>(rank) < members.size()) [[likely]]
+        return {};
+    return no_member(members, name, rank);
 }
 
 // A team's answer to check(members), which looks at arguments and returns a Status.
@@ -96,12 +106,16 @@ struct Begin {
 // The body of a function that returns 0, or -1.
 template <typename Call>
 int run_team_call(const char* name, const Call& call) noexcept {
-    const bool is_ok = run<Gravity::misuse_ends>(name, false, [&]() -> base::Status {
+    const auto body = [&]() -> base::Status {
+        // What goes to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation off for that.
+        std::optional<os::CancellationHold> cancellation;
+        if (library().member->segment().has_gateway()) cancellation.emplace();
         base::Status status = call();
         if (status.is_ok()) [[likely]]
             return status;
         return in_call(name, std::move(status));
-    });
+    };
+    const bool is_ok = run<Gravity::misuse_ends, Cancellation::left>(name, false, body);
     return is_ok ? 0 : -1;
 }
 

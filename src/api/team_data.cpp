@@ -26,9 +26,7 @@ bool is_one_of(const std::array<const char*, 7>& names, int number) noexcept {
     return number > 0 && static_cast<std::size_t>(number) < names.size();
 }
 
-Result<Combiner> combiner_of(int type, int operation) {
-    const auto found = Combiner::of(type, operation);
-    if (found.has_value()) return *found;
+[[gnu::cold, gnu::noinline]] Status no_combiner(int type, int operation) {
     if (!is_one_of(type_names, type))
         return Status(Code::argument, "there is no type " + std::to_string(type));
     if (!is_one_of(operation_names, operation))
@@ -36,6 +34,13 @@ Result<Combiner> combiner_of(int type, int operation) {
     return Status(Code::argument,
                   std::string(operation_names[static_cast<std::size_t>(operation)]) +
                       " combines integers only, not " + type_names[static_cast<std::size_t>(type)]);
+}
+
+Result<Combiner> combiner_of(int type, int operation) {
+    const auto found = Combiner::of(type, operation);
+    if (found.has_value()) [[likely]]
+        return *found;
+    return no_combiner(type, operation);
 }
 
 Result<Combiner> combiner_by(acp_combine_t combine, void* context, std::uint64_t size) {
