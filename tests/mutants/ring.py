@@ -7,7 +7,8 @@ from plants import Plants
 
 FOLDER = "tests/unit/message/"
 TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "ring_corruption_test.cpp", "ring_kill_test.cpp",
-                                    "ring_concurrency_test.cpp", "pipe_test.cpp", "pipe_kill_test.cpp")]
+                                    "ring_concurrency_test.cpp", "pipe_test.cpp", "pipe_kill_test.cpp",
+                                    "lending_test.cpp")]
 
 PLACE = "        if (bytes != 0) path_.place(shape.payload_offset(line, wraps), source, bytes);\n"
 JOURNAL = "        path_.store(shape.journal_offset(line), header);\n"
@@ -80,6 +81,22 @@ MUTANTS = {
         "            word(offset).store(value, std::memory_order_release);"),
     "the sender is not woken": ("ring.hpp", "        return line_ - told_ >= shape_.credit_lines() && tell_credit();",
                                 "        return line_ - told_ >= shape_.credit_lines() && tell_credit() && told_ == 0;"),
+    # Lent messages.
+    "a piece is told before it is there": ("lending.hpp", """\
+            words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
+                               std::memory_order_release);""", """\
+            words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
+                               std::memory_order_relaxed);"""),
+    "a message is opened before its words are there": ("lending.hpp",
+        "        words_->opened.store(number_, std::memory_order_release);",
+        "        words_->opened.store(number_, std::memory_order_relaxed);"),
+    "a claim is of any message": ("lending.hpp",
+        "            if (!claims.is_of(number) || claims.front", "            if (claims.number == ~number || claims.front"),
+    "a piece is claimed without a look at others": ("lending.hpp",
+        "            if (claims.front + claims.back >= pieces_.count()) break;", "            if (claims.front >= pieces_.count()) break;"),
+    "the sender's last piece is not waited for": ("lending.hpp", "        if (back != copied()) return false;\n", "        if (back > copied() + 1) return false;\n"),
+    "what a dead sender had claimed stays": ("lending.hpp",
+        "        for (std::uint64_t i = copied(); i < back; ++i)", "        for (std::uint64_t i = back; i < back; ++i)"),
 }
 
 if __name__ == "__main__":
