@@ -116,7 +116,7 @@ public:
                 continue;
             seen = claims.word();
             copy(target + pieces.begin(piece), source + pieces.begin(piece), pieces.bytes(piece));
-            // release: the bytes are there; partner: Borrower::is_whole()
+            // release: the bytes are there; partner: Borrower::copied()
             words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
                                std::memory_order_release);
             has_copied = true;

@@ -91,9 +91,12 @@ case $way in
         ;;
     html)
         pages=$prefix/share/doc/acp/html
-        for page in index.html man/acp_copy.3.html guide/first-steps.html; do
+        for page in index.html man/acp_copy.3.html guide/first-steps.html guide/exchange.html; do
             [[ -s $pages/$page ]] || fail "no page $page in $pages"
         done
+        while read -r cited; do # by man pages, as a file below ACP's folder
+            [[ -s $prefix/$cited ]] || fail "a man page cites $cited, which is not there"
+        done < <(grep -rhoE 'share/doc/acp/[a-z_/-]+\.html' "$prefix/share/man" | sort -u)
         while IFS=: read -r page link; do
             link=${link#href=\"}
             link=${link%%[#\"]*}
