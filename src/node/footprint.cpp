@@ -95,9 +95,8 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
                          n * page_bytes, rings - cells});
         parts.push_back({"cells for operations", "operations on other nodes", cells, 0, 0});
     }
-    // A page for each process, but not at a page's beginning: the later lines of the last one lie on one more.
-    const std::uint64_t lines = slots_of(shape) * hazards_stride;
-    parts.push_back({"hazard lines", "threads", hazards, lines, hazards});
+    // The first thread of a process touches all lines of its slot: a page, but not from a page's beginning.
+    parts.push_back({"hazard lines", "", hazards, hazards, hazards});
     const std::uint64_t tables_start = n * table_start_bytes(shape);
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);

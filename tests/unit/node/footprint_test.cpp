@@ -88,13 +88,13 @@ unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::ui
     return seen;
 }
 
-// Goes where a rank goes while it joins: its slot, its first hazard line, the entries of its shared segments, mailboxes; and where the
+// Goes where a rank goes while it joins: its slot, its hazard lines, the entries of its shared segments, mailboxes; and where the
 // gateway writes what all have gathered.
 void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         segment.slot(i).state.store(1, std::memory_order_relaxed);
-        segment.hazards(i)[0].is_claimed.store(1, std::memory_order_relaxed);
+        for (auto& line : segment.hazards(i)) line.is_claimed.store(1, std::memory_order_relaxed);
         memory::TableEntry* const row =
             segment.tables() + std::uint64_t{i} * memory::granules_per_process;
         const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
@@ -116,7 +116,8 @@ void join_all(const Segment& segment, const Shape& shape) {
             segment.wanted_table()[process].store(1, std::memory_order_relaxed);
         }
         segment.slot(segment.gateway_slot()).state.store(1, std::memory_order_relaxed);
-        segment.hazards(segment.gateway_slot())[0].is_claimed.store(1, std::memory_order_relaxed);
+        for (auto& line : segment.hazards(segment.gateway_slot()))
+            line.is_claimed.store(1, std::memory_order_relaxed);
     }
 }
 
