@@ -109,7 +109,7 @@ asan tsan:
 	@ctest --preset $@ -L '$(checked_label)' -O build/log/$@.log
 
 # The preset leaves out whole gateways, which need that architecture's libcrypto, copies by attach, which the emulator
-# cannot do, and what is asked about a process whose threads are the emulator's.
+# cannot do, what is asked about a process whose threads are the emulator's, and waits that it does not have (it forks for vfork).
 test-aarch64:
 	@cmake/setup.sh build test aarch64
 	$(call build_preset,aarch64,core_tests unit_tests fuzz_tests)
