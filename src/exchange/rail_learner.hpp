@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives pieces of messages to rails that all lead to the same places, each piece to the rail that would be through with it first, by how fast
+// Gives pieces of messages to rails that all lead to the same places, each piece to the rail that would finish it first, by how fast
 // each of them was lately. Is told how long each rail took for its part; a rail that becomes slow gets less, and more when it has recovered.
 // Reads no clock. One thread per object.
 // Source: list scheduling on machines of different speeds, O. Ibarra and C. Kim, Heuristic algorithms for scheduling independent tasks on
@@ -27,7 +27,7 @@ public:
     // A rail has sent its part of an exchange. Nothing is learned of 0 bytes or no time.
     void note(unsigned rail, std::uint64_t bytes, double took_us);
 
-    // Bytes per microsecond; 0: nothing was sent yet.
+    // Bytes per microsecond; 0: nothing was learned yet.
     [[nodiscard]] double rate(unsigned rail) const noexcept { return rates_[rail]; }
 
     [[nodiscard]] unsigned rails() const noexcept { return static_cast<unsigned>(rates_.size()); }

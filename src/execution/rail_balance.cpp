@@ -23,23 +23,30 @@ RailBalance::RailBalance(unsigned rails, std::vector<std::uint64_t> parcel_bytes
 }
 
 void RailBalance::begin(std::uint64_t now_ns) {
-    rail_of_ = learner_.assign(parcel_bytes_);
-    std::fill(parts_.begin(), parts_.end(), Part());
-    for (std::size_t i = 0; i < rail_of_.size(); ++i) parts_[rail_of_[i]].bytes += parcel_bytes_[i];
+    const double passed_us = static_cast<double>(now_ns - begun_ns_) / 1e3;
+    for (unsigned rail = 0; rail < parts_.size(); ++rail) {
+        Part& part = parts_[rail];
+        const bool is_open = !part.under_way.empty();
+        const std::uint64_t bytes = std::exchange(part.bytes, 0);
+        part.under_way.clear();
+        const bool is_slower = static_cast<double>(bytes) < learner_.rate(rail) * passed_us;
+        if (is_open && (is_slower || learner_.rate(rail) == 0))
+            learner_.note(rail, bytes, passed_us);
+    }
     rails_under_way_ = 0;
+    rail_of_ = learner_.assign(parcel_bytes_);
+    for (std::size_t i = 0; i < rail_of_.size(); ++i) parts_[rail_of_[i]].bytes += parcel_bytes_[i];
     begun_ns_ = looked_ns_ = now_ns;
 }
 
-void RailBalance::note_sent(std::size_t parcel, std::uint64_t handle) noexcept {
-    if (parcel_bytes_[parcel] == 0 || handle == 0) return;
+void RailBalance::note_sent(std::size_t parcel, std::uint64_t handle) {
     Part& part = parts_[rail_of_[parcel]];
-    rails_under_way_ += part.last_handle == 0 ? 1 : 0;
-    part.last_handle = handle;
+    part.under_way.push_back(handle);
+    rails_under_way_ += part.under_way.size() == 1 ? 1 : 0;
 }
 
 void RailBalance::end(unsigned rail, std::uint64_t now_ns) noexcept {
-    Part& part = parts_[rail];
-    part.last_handle = 0;
+    const Part& part = parts_[rail];
     --rails_under_way_;
     const std::uint64_t took_ns = now_ns - begun_ns_;
     if (now_ns - looked_ns_ > took_ns / sharpness) return;

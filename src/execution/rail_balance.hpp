@@ -3,7 +3,8 @@
 // rail's time of a round goes to a RailLearner, and the next round is given out by what that knows: a rail that has become slow gets less. Only
 // the sender need know, since a parcel goes to the same place by whichever rail. Reads no clock. For the thread that carries out the plan.
 // Contract: begin(), then note_sent() of each balanced parcel, then look() as often as the caller looks, until is_looking() is false or the next
-// begin(), which drops what was not seen to end. A rail whose end was seen late, because the program did not look, teaches nothing.
+// begin(). A rail whose end was seen late, because the program computed or slept, teaches nothing; one that has not ended by the next begin() was at
+// most as fast as that says.
 // Tests: tests/unit/execution/rail_balance_test.cpp.
 #pragma once
 
@@ -18,7 +19,7 @@ namespace acp::execution {
 
 class RailBalance {
 public:
-    // Shorter parcels stay where they are: their time says nothing of the rail.
+    // Shorter parcels go where the plan has them: their time is that of handing them over, and says nothing of the rail.
     static constexpr std::uint64_t bytes_min = 8192;
 
     //   parcel_bytes  of all parcels in the order in which they go
@@ -30,11 +31,14 @@ public:
     // A round begins to be sent. Throws std::bad_alloc.
     void begin(std::uint64_t now_ns);
 
-    // The rail of a parcel in this round.
+    // Whether this class gives the parcel a rail.
+    [[nodiscard]] bool has(std::size_t parcel) const noexcept { return parcel_bytes_[parcel] != 0; }
+
+    // The rail of such a parcel in this round.
     [[nodiscard]] unsigned rail(std::size_t parcel) const noexcept { return rail_of_[parcel]; }
 
-    // It was handed over under this handle. Of one rail they end in about that order.
-    void note_sent(std::size_t parcel, std::uint64_t handle) noexcept;
+    // Such a parcel was handed over under this handle, which is not 0. Throws std::bad_alloc.
+    void note_sent(std::size_t parcel, std::uint64_t handle);
 
     // Whether the end of some rail was not seen yet.
     [[nodiscard]] bool is_looking() const noexcept { return rails_under_way_ != 0; }
@@ -44,7 +48,11 @@ public:
     void look(std::uint64_t now_ns, const HasEnded& has_ended) {
         for (unsigned rail = 0; rail < parts_.size(); ++rail) {
             Part& part = parts_[rail];
-            if (part.last_handle != 0 && has_ended(part.last_handle)) end(rail, now_ns);
+            if (part.under_way.empty()) continue;
+            // In any order, as they go to different nodes.
+            while (!part.under_way.empty() && has_ended(part.under_way.back()))
+                part.under_way.pop_back();
+            if (part.under_way.empty()) end(rail, now_ns);
         }
         looked_ns_ = now_ns;
     }
@@ -58,7 +66,7 @@ private:
     // Of a round, what one rail carries.
     struct Part {
         std::uint64_t bytes = 0;
-        std::uint64_t last_handle = 0;  // 0: nothing under way
+        std::vector<std::uint64_t> under_way;  // handles, of which the last one was not seen to end
     };
 
     void end(unsigned rail, std::uint64_t now_ns) noexcept;

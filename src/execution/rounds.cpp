@@ -192,6 +192,10 @@ void Rounds::send_all(std::size_t parity) {
     for (std::size_t i = 0; i < routes_.parcels.size(); ++i) {
         const RoutedParcel& parcel = routes_.parcels[i];
         const std::size_t before = under_way_.size();
+        if (!balance_.has(i)) {
+            send_parcel(parcel, parity, parcel.to[parity]);
+            continue;
+        }
         send_parcel(parcel, parity,
                     gma_.space().layout().colored(parcel.to[parity], balance_.rail(i)));
         balance_.note_sent(i, under_way_[before].handle);

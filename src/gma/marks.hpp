@@ -14,7 +14,7 @@ inline constexpr Handle handle_null = 0;
 inline constexpr Handle handle_all = ~0ULL;
 inline constexpr Handle handle_cont = ~0ULL - 1;
 
-// What the inline path reads. Writer: who holds the queue's lock. 0 in every word: nothing may run inline.
+// What the inline path reads. Writer: who holds the queue's lock. 0 in every word: the queue is closed; the view of memory then finds nothing either.
 struct Marks {
     // Smaller handles, handle_null too, are complete, and no failure in their prefix is unreported. Not "up to here", so that one
     // comparison says as well whether the queue is open.

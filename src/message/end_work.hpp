@@ -17,7 +17,7 @@ enum class RecordTag : std::uint8_t {
     length,  // 8 bytes: so long is the message of which pieces follow
     piece,   // the next bytes of such a message
     slot,    // a PipePiece: the next bytes of a message lie in the pipe
-    offer,   // an FetchOffer: the receiver fetches the message
+    offer,   // a FetchOffer: the receiver fetches the message
     loan,    // a LentMessage: the receiver copies out of the sender's buffer
     end      // the sender frees its end
 };
@@ -31,7 +31,7 @@ struct FetchOffer {
 // A message that the sender lends (lending.hpp). Places are bytes from the start of the node segment.
 struct LentMessage {
     std::uint64_t words = 0;   // place of the LendingWords
-    std::uint64_t number = 0;  // of the offer
+    std::uint64_t number = 0;  // of the loan, counted with offers
     std::uint64_t source = 0;  // place of the buffer
     std::uint64_t bytes = 0;
 };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A long message between two ranks of a node whose buffers both have mapped: no copy in between. The sender lends its buffer, and the receiver
 // copies out of it. If the receiver's buffer is mapped by both as well, it opens the message, and then both copy, each piece by whoever
-// claims it first: the receiver from the front, the sender, while it waits, from the back. So a sender that does something else costs half of the
-// speed, and one that is stopped within a piece is waited for. A sender that is dead is not: its last piece is copied again.
+// claims it first: the receiver from the front; the sender, if it polls the channel just then, from the back. A sender that sleeps or computes copies
+// nothing, and the receiver copies all. One that is stopped within a piece is waited for. One that is dead, of which no thread runs any more, is not: its
+// last piece is copied again.
 //
 // Contract, per word of LendingWords, all in memory of the sender:
 //   opened, target, wanted  written by the receiver. `opened` last, with release: the number of the message of which the others speak
-//   whole                   the number of the last message that is whole: written by the receiver, for whom it serves as it likes
+//   whole                   the number of the last message that is whole: by the receiver's channel (Receiving::end_loan), not here
 //   claims                  number, pieces claimed from the front, pieces claimed from the back. Each claim is a compare-exchange. The receiver
-//                           begins them before it writes the other words of a message, so that a sender that has read words of two messages
-//                           claims nothing.
-//   copied                  number, and how many pieces the sender has copied: written by it, with release
-// Numbers of messages grow from 1 on; a message is begun when all before are whole. Knows no channel and no process.
+//                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
+//                           that has read words of two messages fails.
+//   copied                  number, and how many pieces the sender has copied: written by it, with release; begun by the receiver, with the claims
+// Numbers of messages grow from 1 on; the receiver begins a message when the one before is whole. Knows no channel and no process.
 // One thread at each end. Tests: tests/unit/message/lending_test.cpp.
 #pragma once
 
@@ -43,7 +44,7 @@ struct PieceCount {
     static constexpr std::uint64_t count_max = (std::uint64_t{1} << count_bits) - 1;
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * count_bits)) - 1;
 
-    std::uint64_t number = 0;  // of the message; of a large one the lower bits
+    std::uint64_t number = 0;  // of the message, modulo 2^24
     std::uint64_t front = 0;
     std::uint64_t back = 0;
 
@@ -60,7 +61,7 @@ struct PieceCount {
     }
 };
 
-// How a message of so many bytes is cut.
+// Divides a message into pieces of 64 KiB, or of more where there would be 2^19 and more of them. A message of 0 bytes has none.
 class LentPieces {
 public:
     static constexpr std::uint64_t bytes_min = 64 << 10;
@@ -144,7 +145,10 @@ public:
         source_ = source;
         target_ = target;
         pieces_ = LentPieces(wanted);
-        // relaxed: published by open(), and read by nobody else
+        // relaxed, both: published by open(). No piece of an earlier message is claimed and not copied, so that the sender stores nothing now; and
+        // what it stored for a message of the same number modulo 2^24 is not taken for pieces of this one.
+        words.copied.store(PieceCount{number & PieceCount::number_mask, 0, 0}.word(),
+                           std::memory_order_relaxed);
         words.claims.store(PieceCount{number & PieceCount::number_mask, 0, 0}.word(),
                            std::memory_order_relaxed);
     }

@@ -70,21 +70,43 @@ TEST(RailBalance, an_end_that_was_seen_late_teaches_nothing) {
     for (unsigned rail = 0; rail < 4; ++rail) EXPECT_GT(rounds.balance_.rate(rail), 0);
 }
 
-TEST(RailBalance, what_a_round_left_open_is_dropped_by_the_next_one) {
+TEST(RailBalance, a_rail_that_a_round_left_open_was_at_most_as_fast_as_that) {
     RailBalance balance(2, Bytes{32 * kilo, 5, 32 * kilo});
+    EXPECT_TRUE(balance.has(0));
+    EXPECT_FALSE(balance.has(1)) << "too short to tell anything";
     balance.begin(0);
     balance.note_sent(0, 7);
-    balance.note_sent(1, 8);  // too short to tell anything
     EXPECT_TRUE(balance.is_looking());
-    balance.begin(100);
+    balance.begin(32 * kilo);
     EXPECT_FALSE(balance.is_looking());
-    balance.note_sent(2, 9);
+    EXPECT_EQ(balance.rate(0), 1000) << "bytes per microsecond";
+    balance.note_sent(0, 8);
+    balance.begin(33 * kilo);  // soon after: it may be as fast as before
+    EXPECT_EQ(balance.rate(0), 1000);
+    balance.note_sent(0, 9);
+    balance.begin(97 * kilo);
+    EXPECT_EQ(balance.rate(0), 750);
     std::vector<std::uint64_t> asked;
-    balance.look(200, [&](std::uint64_t handle) {
+    balance.note_sent(2, 10);
+    balance.look(98 * kilo, [&](std::uint64_t handle) {
         asked.push_back(handle);
         return false;
     });
-    EXPECT_EQ(asked, (std::vector<std::uint64_t>{9}));
+    EXPECT_EQ(asked, (std::vector<std::uint64_t>{10}));
+}
+
+TEST(RailBalance, a_rail_has_ended_when_all_its_parcels_have) {
+    RailBalance balance(2, Bytes(8, 32 * kilo));
+    balance.begin(0);
+    for (std::size_t i = 0; i < 8; ++i) balance.note_sent(i, i + 1);
+    balance.look(1000, [](std::uint64_t handle) { return handle > 2; });
+    balance.look(1001, [](std::uint64_t handle) { return handle > 2; });
+    EXPECT_TRUE(balance.is_looking());
+    EXPECT_EQ(balance.rate(0) + balance.rate(1), 0);
+    balance.look(1002, [](std::uint64_t) { return true; });
+    EXPECT_FALSE(balance.is_looking());
+    EXPECT_GT(balance.rate(0), 0);
+    EXPECT_GT(balance.rate(1), 0);
 }
 
 }  // namespace

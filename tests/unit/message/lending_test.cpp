@@ -117,6 +117,28 @@ TEST(Lending, a_cut_message_has_its_first_bytes_and_nothing_behind_them_is_writt
         ASSERT_EQ(buffers.times[i], i < wanted ? 1 : 0) << i;
 }
 
+// Of numbers the words between the ends carry 24 bits.
+TEST(Lending, what_was_copied_of_a_message_long_ago_is_not_taken_for_pieces_of_this_one) {
+    Buffers buffers(2 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Borrower<> borrower;
+    const auto begin = [&](std::uint64_t number) {
+        borrower.begin(words, number, buffers.source.data(), buffers.target.data(),
+                       buffers.source.size());
+        borrower.open(100, buffers.source.size());
+    };
+    begin(5);
+    PieceCount claims = PieceCount::of(words.claims.load());
+    claims.back = 1;
+    words.claims.store(claims.word());
+    words.copied.store(PieceCount{5, 0, 1}.word());
+    ASSERT_TRUE(borrower.go_on(buffers.by_receiver()));
+    begin(5 + (std::uint64_t{1} << 24));
+    claims.front = 0;
+    words.claims.store(claims.word());  // the sender has claimed a piece, and copies it yet
+    EXPECT_FALSE(borrower.go_on(buffers.by_receiver()));
+}
+
 TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
     Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
