@@ -42,7 +42,7 @@ void RailBalance::begin(std::uint64_t now_ns) {
 void RailBalance::note_sent(std::size_t parcel, std::uint64_t handle) {
     Part& part = parts_[rail_of_[parcel]];
     part.under_way.push_back(handle);
-    rails_under_way_ += part.under_way.size() == 1 ? 1 : 0;
+    if (part.under_way.size() == 1) ++rails_under_way_;
 }
 
 void RailBalance::end(unsigned rail, std::uint64_t now_ns) noexcept {
