@@ -291,13 +291,16 @@ template <typename Where = data::TableCalls::Here, typename Handle, typename Run
 // Finds a key by the calling thread's view of the container: data::TableViews::find.
 template <typename Handle, typename Visit>
 [[nodiscard, gnu::always_inline]] inline data::TableViews::Found find_by_view(
-    const Handle& handle, std::span<const std::byte> key, const Visit& visit) noexcept {
+    const Handle& handle,
+    std::span<const std::byte> key,
+    std::uint64_t& tables,
+    const Visit& visit) noexcept {
     constexpr std::size_t most = (1 << 20) - 1;
     if (inline_line == nullptr || table_views_at_hand == nullptr) [[unlikely]]
         return data::TableViews::Found::unknown;
     if (key.size() - 1 >= most || key.data() == nullptr) [[unlikely]]
         return data::TableViews::Found::unknown;
-    return table_views_at_hand->find(hashed_epoch, name_of(handle), key, visit);
+    return table_views_at_hand->find(hashed_epoch, name_of(handle), key, tables, visit);
 }
 
 // A status as the result of an int function.

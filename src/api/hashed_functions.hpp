@@ -223,19 +223,22 @@ template <typename Found, typename Handle>
                                         const Handle& handle,
                                         std::span<const std::byte> key,
                                         Found& found) noexcept {
+    std::uint64_t tables = 0;
     const auto result = find_by_view(
-        handle, key,
-        [&](const data::TableView& view, std::uint64_t hash, auto& record, std::uint64_t number) {
-            const EntryPlace place{0, data::place_by_key(hash, key), view.address(number),
-                                   key.size(), record.value_bytes};
-            set_iterator(found.it, handle, place, Scope::all);
-        });
+        handle, key, tables,
+        [&](const data::TableView& view, std::uint64_t hash, auto& record, std::uint64_t number)
+            __attribute__((always_inline)) {
+                const EntryPlace place{view.index, data::place_by_key(hash, key),
+                                       view.address(number), key.size(), record.value_bytes};
+                set_iterator(found.it, handle, place, Scope::all);
+            });
     if (result == data::TableViews::Found::unknown) [[unlikely]]
         return find_without_view(call, handle, key, found);
     found.success = 1;
     if (result == data::TableViews::Found::there) return;
     found.success = 0;
-    set_iterator(found.it, handle, EntryPlace{1, {}, 0, 0, 0}, Scope::all);  // behind all entries
+    set_iterator(found.it, handle, EntryPlace{tables, {}, 0, 0, 0},
+                 Scope::all);  // behind all entries
 }
 
 template <typename Handle>

@@ -232,8 +232,9 @@ int acp_retrieve_map(
     using Found = data::TableViews::Found;
     const Bytes bytes = bytes_at(key, key_size);
     if (value_size != nullptr) [[likely]] {
+        std::uint64_t tables = 0;
         const Found found = api::find_by_view(
-            map, bytes,
+            map, bytes, tables,
             [&](const data::TableView&, std::uint64_t, const auto& record, std::uint64_t) {
                 record.copy_value(value, value != nullptr ? *value_size : 0);
                 *value_size = record.value_bytes;

@@ -11,31 +11,54 @@ void TableViews::learn(std::uint64_t epoch,
                        Bytes key,
                        const Directories& directories,
                        std::uint32_t thread) noexcept {
-    constexpr std::uint32_t patience = 8;
-    TableView& view = views_[name.id % views_max];
-    const bool is_taken = view.epoch == epoch && view.directory != name.directory;
-    if (is_busy_ || (is_taken && ++rivals_ % patience != 0)) return;
+    if (is_busy_) return;
     TablePlace place;
     if (!directories.find(name, key, place) || place.id != name.id) return;
-    if (place.tables != 1 || place.heap == nullptr) return;
+    if (place.heap == nullptr) return;
     const allocator::FinderPlace here = allocator::NodeFinder::place_of(*place.heap, thread);
     if (here.shown == nullptr) return;
+    constexpr std::uint32_t patience = 8;
+    ContainerView& container = container_of(name);
+    TableView& view = place.tables == 1 ? container.only : table_of(name.id, place.index);
+    const bool is_others = container.epoch == epoch && container.directory != name.directory;
+    const bool is_rivals = container.is_of(epoch, name) && view.container == container.number &&
+                           view.index != place.index;  // more tables than are kept
+    if ((is_others || is_rivals) && ++rivals_ % patience != 0) return;
     set_busy(true);
+    learn_container(container, epoch, name, place);
+    view.container = container.number;
+    view.index = place.index;
+    view.head = reinterpret_cast<const table::Head<std::atomic>*>(here.base +
+                                                                  table::offset_of(place.block));
+    view.mark = table::Head<std::atomic>::mark_of(place.block, place.id);
+    view.blocks = place.table - table::offset_of(place.block);
+    view.root = TableView::no_root;
+    view.heap = place.heap;
+    view.here = here;
+    set_busy(false);
+}
+
+void TableViews::learn_container(ContainerView& view,
+                                 std::uint64_t epoch,
+                                 const ContainerName& name,
+                                 const TablePlace& place) noexcept {
+    const bool is_known = view.is_of(epoch, name) && view.function == place.function &&
+                          view.seed == place.seed && view.slots == place.slots &&
+                          view.tables == place.tables;
+    if (is_known) return;
+    const bool is_by_mask = place.tables == 1 ||
+                            (std::has_single_bit(place.slots) && std::has_single_bit(place.tables));
     view.directory = name.directory;
     view.id = name.id;
     view.epoch = epoch;
     view.kind = name.kind;
     view.function = place.function;
     view.seed = place.seed;
-    view.head = reinterpret_cast<const table::Head<std::atomic>*>(here.base +
-                                                                  table::offset_of(place.block));
-    view.mark = table::Head<std::atomic>::mark_of(place.block, place.id);
-    view.blocks = place.table - table::offset_of(place.block);
-    view.root = TableView::no_root;
     view.slots = place.slots;
-    view.heap = place.heap;
-    view.here = here;
-    set_busy(false);
+    view.tables = place.tables;
+    view.mask = is_by_mask ? place.tables - 1 : ~std::uint64_t{0};
+    view.shift = is_by_mask ? static_cast<std::uint32_t>(std::countr_zero(place.slots)) : 0;
+    view.number = ++numbers_;
 }
 
 table::Spot<std::atomic> TableViews::spot_anew(TableView& view, std::uint64_t hash) noexcept {

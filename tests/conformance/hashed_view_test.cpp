@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds in containers that the calling thread has found keys in before: a thread keeps what it knows of such a container
-// (data/table_view.hpp), and must see all the same what became of the container since. The entries of each map here are on one rank, for
-// only then is anything kept.
+// (data/table_view.hpp), and must see all the same what became of the container since.
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -29,6 +28,13 @@ protected:
         return map;
     }
 
+    // With a map whose entries are all on one rank, and with one that has them on all ranks.
+    template <typename Use>
+    void with_each_map(int rank, const Use& use) {
+        with_map_of_rank(rank, use);
+        with_map(2, use);
+    }
+
     // Finds a key often enough that the thread keeps what it knows of the map.
     static void find_often(acp_map_t map, const std::string& key, int wanted) {
         for (int i = 0; i < 20; ++i) ASSERT_EQ(find(map, key).success, wanted) << key;
@@ -36,7 +42,7 @@ protected:
 };
 
 TEST_F(HashedViewTest, finds_see_what_any_rank_changes) {
-    with_map_of_rank(0, [this](acp_map_t map) {
+    with_each_map(0, [this](acp_map_t map) {
         const auto by_rank = [this](int rank, const auto& change) {
             sync_ranks();
             if (rank_ == rank % procs_) change();
@@ -58,7 +64,7 @@ TEST_F(HashedViewTest, finds_see_what_any_rank_changes) {
 }
 
 TEST_F(HashedViewTest, finds_go_on_while_the_table_grows) {
-    with_map_of_rank(0, [this](acp_map_t map) {
+    with_each_map(0, [this](acp_map_t map) {
         constexpr std::uint64_t entries = 3'000;
         for (std::uint64_t i = 0; i < entries; ++i) {
             ASSERT_EQ(insert(map, own_key(i), std::to_string(i)), 1) << acp_error_message();
@@ -73,7 +79,7 @@ TEST_F(HashedViewTest, finds_go_on_while_the_table_grows) {
 }
 
 TEST_F(HashedViewTest, an_iterator_of_a_find_is_walked_on_from_and_used_as_any_other) {
-    with_map_of_rank(procs_ - 1, [this](acp_map_t map) {
+    with_each_map(procs_ - 1, [this](acp_map_t map) {
         for (std::uint64_t i = 0; i < 100; ++i) {
             ASSERT_EQ(insert(map, own_key(i), std::to_string(i)), 1) << acp_error_message();
         }
@@ -134,6 +140,33 @@ TEST_F(HashedViewTest, maps_that_are_swapped_are_found_swapped) {
     }
     EXPECT_EQ(acp_destroy_map(one), 0);
     EXPECT_EQ(acp_destroy_map(other), 0);
+}
+
+// What a thread knows of one table may still be true when it has learned of another number of tables.
+TEST_F(HashedViewTest, maps_of_different_numbers_of_tables_are_found_after_each_swap) {
+    const acp_map_t one = make(rank_);
+    const acp_map_t all = acp_create_map(0, nullptr, 1, rank_);
+    ASSERT_NE(all.ga, ACP_GA_NULL) << acp_error_message();
+    constexpr std::uint64_t entries = 40;
+    for (std::uint64_t i = 0; i < entries; ++i) {
+        ASSERT_EQ(insert(one, own_key(i), "of one"), 1) << acp_error_message();
+        ASSERT_EQ(insert(all, own_key(i), "of all"), 1) << acp_error_message();
+    }
+    for (std::uint64_t round = 0; round < 12; ++round) {
+        const bool is_swapped = round % 2 != 0;
+        const std::uint64_t step = round % 3 == 0 ? 1 : 13;  // now and then of a few keys only
+        for (std::uint64_t i = round; i < entries; i += step) {
+            ASSERT_EQ(value_of(one, own_key(i)), is_swapped ? "of all" : "of one") << i;
+            ASSERT_EQ(value_of(all, own_key(i)), is_swapped ? "of one" : "of all") << i;
+            ASSERT_EQ(find(all, own_key(i)).success, 1);
+            ASSERT_EQ(find(one, own_key(entries + i)).success, 0);
+            ASSERT_EQ(acp_insert_if_absent_map(one, own_key(i).data(), own_key(i).size(), "", 0), 0)
+                << "a change belongs where the find looks";
+        }
+        ASSERT_EQ(acp_swap_map(one, all), 0) << acp_error_message();
+    }
+    EXPECT_EQ(acp_destroy_map(one), 0);
+    EXPECT_EQ(acp_destroy_map(all), 0);
 }
 
 TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
