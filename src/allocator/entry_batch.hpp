@@ -117,8 +117,9 @@ private:
             const std::uint32_t end = std::min(first + group, count_);
             for (std::uint32_t i = first; i < end; ++i) call(i);
         };
+        table::KnownRoot<> known;
         const auto fetch_bucket = [&](std::uint32_t i) {
-            spots[i] = finder.prefetch_bucket(table, ones_.it[i].key.hash);
+            spots[i] = finder.prefetch_bucket(known, table, ones_.it[i].key.hash);
         };
         const auto fetch_record = [&](std::uint32_t i) { fetch(i, spots); };
         for_group(0, fetch_bucket);

@@ -32,7 +32,7 @@ void TableViews::learn(std::uint64_t epoch,
                                                                   table::offset_of(place.block));
     view.mark = table::Head<std::atomic>::mark_of(place.block, place.id);
     view.blocks = place.table - table::offset_of(place.block);
-    view.root = TableView::no_root;
+    view.root.forget();
     view.heap = place.heap;
     view.here = here;
     set_busy(false);
@@ -59,19 +59,6 @@ void TableViews::learn_container(ContainerView& view,
     view.mask = is_by_mask ? place.tables - 1 : ~std::uint64_t{0};
     view.shift = is_by_mask ? static_cast<std::uint32_t>(std::countr_zero(place.slots)) : 0;
     view.number = ++numbers_;
-}
-
-table::Spot<std::atomic> TableViews::spot_anew(TableView& view, std::uint64_t hash) noexcept {
-    const table::Head<std::atomic>& head = *view.head;
-    const table::ReadGround<std::atomic> ground(view.here.base, *view.here.shown, true);
-    const auto spot = table::Growth<std::atomic>::spot_for_find(ground, head, hash);
-    const table::Root root = table::Root::unpacked(spot.root);
-    const std::uint64_t buckets = head.buckets(root.from);
-    if (root.is_growing() || !std::has_single_bit(buckets)) return spot;
-    view.mask = buckets - 1;
-    view.buckets = spot.first - (hash & view.mask);
-    view.root = spot.root;
-    return spot;
 }
 
 }  // namespace acp::data

@@ -24,6 +24,7 @@
 #include "data/table_calls.hpp"
 
 #include "allocator/node_tables.hpp"
+#include "table/known_root.hpp"
 #include "table/position.hpp"
 #include "table/search.hpp"
 
@@ -38,17 +39,7 @@ struct alignas(128) TableView {
     GlobalAddress blocks = 0;  // where the blocks of the heap begin
     allocator::NodeHeap* heap = nullptr;
     allocator::FinderPlace here;  // the thread's, in the heap
-    // The array of buckets that has all entries while this is the table's root, for no root comes twice; no_root: not known.
-    static constexpr std::uint64_t no_root = ~std::uint64_t{0};
-    std::uint64_t root = 0;
-    table::Bucket<std::atomic>* buckets = nullptr;
-    std::uint64_t mask = 0;  // how many they are, a power of two, less 1
-
-    // Where a find looks, by the root that it has read.
-    [[nodiscard, gnu::always_inline]] table::Spot<std::atomic> spot_of(
-        std::uint64_t hash) const noexcept {
-        return {root, buckets + (hash & mask)};
-    }
+    table::KnownRoot<> root;
 
     [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
         return blocks + table::offset_of(block);
@@ -194,9 +185,7 @@ private:
                                                 Bytes key,
                                                 const Visit& visit) noexcept {
         const table::ReadGround<std::atomic> ground(view.here.base, *view.here.shown, true);
-        // acquire: the array of this root
-        const bool is_root_known = view.head->root.load(std::memory_order_acquire) == view.root;
-        const auto spot = is_root_known ? view.spot_of(hash) : spot_anew(view, hash);
+        const auto spot = view.root.spot_for_find(ground, *view.head, hash);
         using Finder = table::Finder<>;
         const auto seen = Finder(ground).find_once(
             *view.head, spot, {key.data(), static_cast<std::uint32_t>(key.size()), hash},
@@ -211,11 +200,6 @@ private:
                          std::uint64_t epoch,
                          const ContainerName& name,
                          const TablePlace& place) noexcept;
-
-    // Where a find looks by another root than the view's. The view is of that root from now on, unless the table grows or its buckets are
-    // another number than a power of two.
-    [[gnu::noinline]] static table::Spot<std::atomic> spot_anew(TableView& view,
-                                                                std::uint64_t hash) noexcept;
 
     // For signal handlers, which see it in the order of the program.
     void set_busy(bool is_busy) noexcept {

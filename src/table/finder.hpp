@@ -9,6 +9,7 @@
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
+#include "table/known_root.hpp"
 #include "table/search.hpp"
 
 namespace acp::table {
@@ -71,10 +72,10 @@ public:
         return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
     }
 
-    // Has the processor fetch the bucket of a key of this hash, which others may move afterwards.
+    // Has the processor fetch the bucket of a key of this hash, which others may move afterwards.   known  of this table
     [[nodiscard, gnu::always_inline]] Spot<Atomic> prefetch_bucket(
-        BlockNumber table, std::uint64_t hash) const noexcept {
-        const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, ground_.head(table), hash);
+        KnownRoot<Atomic>& known, BlockNumber table, std::uint64_t hash) const noexcept {
+        const Spot<Atomic> spot = known.spot_for_find(ground_, ground_.head(table), hash);
         __builtin_prefetch(spot.first);
         return spot;
     }

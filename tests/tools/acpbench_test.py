@@ -287,7 +287,7 @@ class Experiments(unittest.TestCase):
                 path = f"{folder}/map.json"
                 rows = self.rows_from(run(BIN / "acprun", "-n", 4, "--nodes", nodes, BIN / "acpbench", "map", "--quick",
                                           "--json", path), path)
-            places = ["own process", far, "4 processes"]
+            places = ["own process", "own process, growing", far, "4 processes"]
             self.assertEqual([its["case"] for its in rows],
                              [f"{call}, {place}" for place in places for call in ("insert", "find", "insert_many", "find_many")])
             self.assertTrue(all(its["ratio"] > 0 for its in rows))

@@ -117,8 +117,9 @@ public:
         const Finder<Atomic> finder = user_.table.finder();
         std::vector<Spot<Atomic>> spots;
         std::vector<typename Finder<Atomic>::Trail> trails;
+        KnownRoot<Atomic> known;
         for (std::uint32_t which = 0; which < count; ++which)
-            spots.push_back(finder.prefetch_bucket(table, hashed(key_number(which)).hash));
+            spots.push_back(finder.prefetch_bucket(known, table, hashed(key_number(which)).hash));
         for (std::uint32_t which = 0; which < count; ++which)
             trails.push_back(finder.follow(table, spots[which], hashed(key_number(which)).hash));
         for (std::uint32_t which = 0; which < count; ++which) {

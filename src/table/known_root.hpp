@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The array of buckets that has all entries of a table while a root is the table's, so that the next find there need not work out again
+// where the array lies. A root never comes twice, so this is out of date at worst, and then learned anew. One table; one thread.
+// Tests: tests/unit/table, tests/conformance/hashed_view_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic = std::atomic>
+class KnownRoot {
+public:
+    // Where a find looks, as Growth::spot_for_find() says.
+    //   ground, head  of the same table each time
+    [[nodiscard, gnu::always_inline]] Spot<Atomic> spot_for_find(const ReadGround<Atomic>& ground,
+                                                                 const Head<Atomic>& head,
+                                                                 std::uint64_t hash) noexcept {
+        // acquire: the array of this root
+        const std::uint64_t root = head.root.load(std::memory_order_acquire);
+        if (~root == inverse_) [[likely]]
+            return {root, buckets_ + (hash & mask_)};
+        return spot_anew(ground, head, hash);
+    }
+
+    void forget() noexcept { inverse_ = 0; }
+
+private:
+    // Nothing is known of a table that grows, or whose buckets are another number than a power of two. The ground is a copy, so that the
+    // caller's stays in registers.
+    [[nodiscard, gnu::noinline]] Spot<Atomic> spot_anew(ReadGround<Atomic> ground,
+                                                        const Head<Atomic>& head,
+                                                        std::uint64_t hash) noexcept {
+        const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground, head, hash);
+        const Root root = Root::unpacked(spot.root);
+        const std::uint64_t buckets = head.buckets(root.from);
+        if (root.is_growing() || !std::has_single_bit(buckets)) return spot;
+        mask_ = buckets - 1;
+        buckets_ = spot.first - (hash & mask_);
+        inverse_ = ~spot.root;
+        return spot;
+    }
+
+    std::uint64_t inverse_ = 0;  // of the root: so 0 is none's, and all zero knows nothing
+    Bucket<Atomic>* buckets_ = nullptr;
+    std::uint64_t mask_ = 0;  // how many they are, a power of two, less 1
+};
+
+}  // namespace acp::table
