@@ -299,7 +299,7 @@ class Experiments(unittest.TestCase):
         rows = self.quick(3, "map-rate")
         for ranks in ("1 rank", "2 ranks", "3 ranks"):
             cases = [its["case"] for its in rows if its["case"].endswith(f", {ranks}")]
-            self.assertEqual(len(cases), 13)
+            self.assertEqual(len(cases), 14)
             self.assertEqual(sum("YCSB" in case for case in cases), 6)
         for its in rows:
             self.assertGreater(its["extra"]["M/s"], 0)

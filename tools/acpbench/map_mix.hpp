@@ -19,17 +19,18 @@ enum class Mix : std::uint64_t {
     find_uniform,
     find_zipf,
     update_uniform,
-    ycsb_a,  // 50 % finds, 50 % updates
-    ycsb_b,  // 95 % finds, 5 % updates
-    ycsb_c,  // finds
-    ycsb_d,  // 95 % finds of what was inserted last, 5 % inserts
-    ycsb_e,  // 95 % scans of 1 to 100 entries, 5 % inserts
-    ycsb_f,  // 50 % finds, 50 % finds each followed by an update of what was found
+    ycsb_a,        // 50 % finds, 50 % updates
+    ycsb_b,        // 95 % finds, 5 % updates
+    ycsb_c,        // finds
+    ycsb_d,        // 95 % finds of what was inserted last, 5 % inserts
+    ycsb_e,        // 95 % scans of 1 to 100 entries, 5 % inserts
+    ycsb_f,        // 50 % finds, 50 % finds each followed by an update of what was found
+    insert_erase,  // a new entry, which is erased at once: one operation
     find_many,
     update_many,
 };
 
-inline constexpr std::uint64_t mixes = 11;
+inline constexpr std::uint64_t mixes = 12;
 
 [[nodiscard]] constexpr const char* name_of(Mix mix) {
     constexpr std::array<const char*, mixes> names = {"find, uniform keys",
@@ -41,6 +42,7 @@ inline constexpr std::uint64_t mixes = 11;
                                                       "YCSB D",
                                                       "YCSB E",
                                                       "YCSB F",
+                                                      "an entry in and out again",
                                                       "find_many of 256",
                                                       "assign_many of 256"};
     return names[static_cast<std::size_t>(mix)];
@@ -153,6 +155,9 @@ private:
                 ++value_.words[0];
                 return table.assign(key, value_);
             }
+            case Mix::insert_erase:
+                insert(table);
+                return table.erase(key_of(first_new_ + inserted_ - 1));
         }
     }
 

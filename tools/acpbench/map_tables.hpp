@@ -45,6 +45,8 @@ public:
         checked(acp_insert_or_assign_map(map_, &key, sizeof key, &value, sizeof value));
     }
 
+    void erase(const MapKey& key) const { checked(acp_remove_map(map_, &key, sizeof key)); }
+
     // Reads as many entries from the key's on, in the order of the table. Returns a sum of what it has read.
     std::uint64_t scan(const MapKey& key, std::uint64_t count) {
         acp_map_ib_t found = acp_find_map(map_, &key, sizeof key);
@@ -97,6 +99,8 @@ public:
         entries_.insert_or_assign(text(key), text(value));
     }
 
+    void erase(const MapKey& key) { entries_.erase(text(key)); }
+
     std::uint64_t scan(const MapKey& key, std::uint64_t count) const {
         std::uint64_t sum = 0;
         auto at = entries_.find(text(key));
@@ -129,6 +133,21 @@ public:
 
     void assign(const MapKey& key, const MapKey& value) { put(key, value, true); }
 
+    // Those behind it that are not where they belong move up.
+    void erase(const MapKey& key) {
+        const std::size_t mask = entries_.size() - 1;
+        std::size_t free = place_of(entries_, key);
+        if (is_free(entries_[free])) return;
+        for (std::size_t at = (free + 1) & mask; !is_free(entries_[at]); at = (at + 1) & mask) {
+            const std::size_t home = hash_of(entries_[at].key) & mask;
+            if (((at - home) & mask) < ((at - free) & mask)) continue;
+            entries_[free] = entries_[at];
+            free = at;
+        }
+        entries_[free] = {};
+        --used_;
+    }
+
     std::uint64_t scan(const MapKey& key, std::uint64_t count) const {
         std::uint64_t sum = 0;
         std::uint64_t seen = 0;
@@ -151,10 +170,14 @@ private:
 
     static bool is_free(const Entry& entry) { return entry.key.words[0] == 0; }
 
+    static std::size_t hash_of(const MapKey& key) {
+        return mixed(key.words[0] ^ key.words[1] ^ key.words[2] ^ key.words[3]);
+    }
+
     // The key's entry, or the free one where it belongs.
     static std::size_t place_of(const std::vector<Entry>& entries, const MapKey& key) {
         const std::size_t mask = entries.size() - 1;
-        std::size_t at = mixed(key.words[0] ^ key.words[1] ^ key.words[2] ^ key.words[3]) & mask;
+        std::size_t at = hash_of(key) & mask;
         while (!is_free(entries[at]) && entries[at].key != key) at = (at + 1) & mask;
         return at;
     }
