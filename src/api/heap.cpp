@@ -101,11 +101,12 @@ extern "C" {
 acp_ga_t acp_malloc(size_t size, int rank) {
     // A line of its own: the thread has called the library before, which need not be in use any more.
     const memory::HazardLine* const line = api::inline_line;
-    if (line != nullptr && library().allocator != nullptr) [[likely]] {
-        const node::Segment& segment = library().gma->space().segment();
+    const api::Library& here = library();
+    if (line != nullptr && here.allocator != nullptr) [[likely]] {
+        const node::Segment& segment = here.gma->space().segment();
         if (static_cast<std::uint32_t>(rank) < segment.shape().procs) [[likely]] {
             const std::uint32_t process = segment.process_of(static_cast<std::uint32_t>(rank));
-            const acp_ga_t block = library().allocator->allocate_here(*line, process, size);
+            const acp_ga_t block = here.allocator->allocate_here(*line, process, size);
             if (block != ACP_GA_NULL) [[likely]]
                 return block;
         }
@@ -157,8 +158,8 @@ acp_ga_t acp_realloc(acp_ga_t ga, size_t size) {
 
 int acp_free(acp_ga_t ga) {
     const memory::HazardLine* const line = api::inline_line;
-    if (line != nullptr && library().allocator != nullptr &&
-        library().allocator->free_here(*line, ga)) [[likely]] {
+    data::Allocator* const allocator = library().allocator.get();
+    if (line != nullptr && allocator != nullptr && allocator->free_here(*line, ga)) [[likely]] {
         return 0;
     }
     return free_long(ga);

@@ -42,14 +42,19 @@ std::span<const std::byte> bytes_of(const Words& words, std::size_t count) {
 Allocator::Allocator(gma::Gma& gma)
     : gma_(gma),
       space_(gma.space()),
+      hazards_(gma.hazards()),
       blocks_offset_(node::claim_offset(node::Claim::heap_blocks, space_.segment().shape())),
       heap_count_(space_.segment().shape().heap_bytes != 0 ? space_.segment().shape().local_procs
                                                            : 0),
-      heaps_(std::make_unique<std::atomic<allocator::NodeHeap*>[]>(heap_count_)) {}
+      heaps_(std::make_unique<HeapHere[]>(heap_count_)) {
+    for (std::uint32_t slot = 0; slot < heap_count_; ++slot) {
+        heaps_[slot].start = start_of(space_.segment().shape().first_process + slot);
+    }
+}
 
 Allocator::~Allocator() {
     for (std::uint32_t i = 0; i < heap_count_; ++i) {
-        delete heaps_[i].load(std::memory_order_relaxed);
+        delete heaps_[i].heap.load(std::memory_order_relaxed);
     }
 }
 
@@ -64,7 +69,7 @@ Status Allocator::no_heaps() const {
 Result<allocator::NodeHeap*> Allocator::heap_of(std::uint32_t process) {
     if (heap_count_ == 0) return no_heaps();
     if (!space_.is_on_node(process)) return static_cast<allocator::NodeHeap*>(nullptr);
-    std::atomic<allocator::NodeHeap*>& place = heaps_[space_.slot_of(process)];
+    std::atomic<allocator::NodeHeap*>& place = heaps_[space_.slot_of(process)].heap;
     allocator::NodeHeap* known = place.load(std::memory_order_acquire);
     if (known != nullptr) return known;
     auto made = std::make_unique<allocator::NodeHeap>(space_.segment(), space_.slot_of(process),

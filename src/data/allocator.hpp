@@ -35,12 +35,13 @@ public:
     [[nodiscard]] GlobalAddress allocate_here(const memory::HazardLine& line,
                                               std::uint32_t process,
                                               std::uint64_t bytes) noexcept {
-        allocator::NodeHeap* const heap = known_heap(process);
+        const std::uint32_t slot = space_.slot_of(process);
+        allocator::NodeHeap* const heap = known_heap(slot);
         if (heap == nullptr) [[unlikely]]
             return 0;
         const heap::Offset block =
-            heap->allocate(gma_.hazards().index_of(line), bytes, allocator::alignment_least);
-        return block != heap::no_block ? start_of(process) + block : 0;
+            heap->allocate(hazards_.index_of(line), bytes, allocator::alignment_least);
+        return block != heap::no_block ? heaps_[slot].start + block : 0;
     }
 
     // Frees a block of this node. false: nothing was done, and free() knows why not.
@@ -48,21 +49,18 @@ public:
         const memory::HazardLine& line,
         GlobalAddress address,
         allocator::BlockOwner whose = allocator::BlockOwner::program) noexcept {
-        const std::uint64_t process = gma_.space().layout().process(address);
-        if (process >= space_.segment().shape().procs) [[unlikely]]
-            return false;
-        const auto owner = static_cast<std::uint32_t>(process);
-        allocator::NodeHeap* const heap = known_heap(owner);
+        const std::uint64_t slot = space_.view().slot_of(address);
+        allocator::NodeHeap* const heap = known_heap(slot);
         if (heap == nullptr) [[unlikely]]
             return false;
-        const GlobalAddress block = address - start_of(owner);
-        return heap->free(gma_.hazards().index_of(line), block, whose) == heap::Freed::done;
+        const GlobalAddress block = address - heaps_[slot].start;
+        return heap->free(hazards_.index_of(line), block, whose) == heap::Freed::done;
     }
 
     // The heap of a process, for layers that keep more than blocks in it; nullptr: it is of another node, or was not asked for
     // before: heap_of() tells.
     [[nodiscard]] allocator::NodeHeap* heap_if_known(std::uint32_t process) const noexcept {
-        return known_heap(process);
+        return known_heap(space_.slot_of(process));
     }
 
     // nullptr: it is of another node. Errors: unsupported.
@@ -124,11 +122,16 @@ public:
     base::Status ask(const gma::Invocation& call);
 
 private:
-    // The heap of a process of this node; nullptr: none, or it was not asked for before.
-    [[nodiscard]] allocator::NodeHeap* known_heap(std::uint32_t process) const noexcept {
-        const std::uint32_t slot = space_.slot_of(process);
+    // The heap of a process of this node.
+    struct HeapHere {
+        std::atomic<allocator::NodeHeap*> heap{nullptr};  // made when first asked for
+        GlobalAddress start = 0;                          // start_of() its process
+    };
+
+    // nullptr: the slot is none of this node, or its heap was not asked for before.
+    [[nodiscard]] allocator::NodeHeap* known_heap(std::uint64_t slot) const noexcept {
         // acquire: partner is heap_of()
-        return slot < heap_count_ ? heaps_[slot].load(std::memory_order_acquire) : nullptr;
+        return slot < heap_count_ ? heaps_[slot].heap.load(std::memory_order_acquire) : nullptr;
     }
 
     [[nodiscard]] std::string owner_name(std::uint32_t process) const;
@@ -144,10 +147,10 @@ private:
 
     gma::Gma& gma_;
     const local::Space& space_;
-    std::uint64_t blocks_offset_;  // of the heap's blocks among what is claimed for a process
-    std::uint32_t heap_count_;     // of this node; 0: the job has no heaps
-    std::unique_ptr<std::atomic<allocator::NodeHeap*>[]>
-        heaps_;  // by slot, made when first asked for
+    const local::Hazards& hazards_;
+    std::uint64_t blocks_offset_;        // of the heap's blocks among what is claimed for a process
+    std::uint32_t heap_count_;           // of this node; 0: the job has no heaps
+    std::unique_ptr<HeapHere[]> heaps_;  // by slot
 };
 
 }  // namespace acp::data

@@ -237,11 +237,11 @@ void Engine::note_peer(NodeId node) {
 
 // The router is told at once where there is one rail: nothing of the node can be on its way then.
 void Engine::note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason reason) {
-    if (severed_.size() < severed_told_max) severed_.push_back({node, reason});
+    if (severed_.size() < severed_told_max) severed_.push_back({node, reason, rail});
     if (rails_.size() == 1) {
         router_->on_severed(node, reason);
     } else {
-        torn_.push_back({node, reason});
+        torn_.push_back({node, reason, rail});
     }
     // Last: there may be no memory for the words.
     if (reason == datagram::SeverReason::mismatched) {
@@ -253,11 +253,11 @@ void Engine::note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason
     }
 }
 
-datagram::SeverReason Engine::reason_of(NodeId node) const noexcept {
+Engine::Severed Engine::severed(NodeId node) const noexcept {
     for (const Severed& one : severed_) {
-        if (one.node == node) return one.reason;
+        if (one.node == node) return one;
     }
-    return datagram::SeverReason::told;
+    return {node};
 }
 
 std::string Engine::security_name() const {

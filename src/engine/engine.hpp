@@ -88,8 +88,19 @@ public:
     // Who is asked before a node is given up for its silence (EndpointHandler::may_be_waited_for). Nobody at first.
     void set_patience(std::function<bool(NodeId)> may_wait) { may_wait_ = std::move(may_wait); }
 
-    // Why a node was severed here; told when the news came from others.
-    [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept;
+    struct Severed {
+        NodeId node = 0;
+        datagram::SeverReason reason = datagram::SeverReason::told;
+        std::uint32_t rail = 0;  // that did so first
+    };
+
+    // How a node was severed here; told when the news came from others.
+    [[nodiscard]] Severed severed(NodeId node) const noexcept;
+
+    // The reason alone.
+    [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept {
+        return severed(node).reason;
+    }
 
     static constexpr std::size_t recent_peers_max = 64;
 
@@ -131,11 +142,6 @@ private:
     std::vector<int> wait_fds_;  // of that event, then of the sockets of all rails
 
     std::function<bool(NodeId)> may_wait_;
-
-    struct Severed {
-        NodeId node = 0;
-        datagram::SeverReason reason = datagram::SeverReason::told;
-    };
 
     std::vector<Severed> severed_;  // here, first ones; only for messages
     std::vector<Severed> torn_;     // on one of several rails, and not yet on the others

@@ -20,11 +20,17 @@ constexpr std::uint64_t process_bytes = 3200ULL * 1024;
 // The same in a rank that is its own gateway, beside what a rank takes anyhow.
 constexpr std::uint64_t own_process_bytes = 2752ULL * 1024;
 
-// Per node of the job: its seat at the endpoint (16), its place in the router's list (8), where its processes begin
-// (4), where its addresses begin (4), an address.
-constexpr std::uint64_t unmet_node_bytes = 32 + sizeof(datagram::Address);
+// What each rail but the first one adds to either: an endpoint with its pools, room for a burst to send and one received: measured.
+constexpr std::uint64_t further_rail_bytes = 1984ULL * 1024;
 
-// Once it was met: what stays of it when it is idle (WIRE-92), and what the router knows of it.
+// Per node of the job: where its processes begin.
+constexpr std::uint64_t node_bytes = 4;
+
+// Per node and rail: its seat at the endpoint (16), its place in the router's list of lanes (8), where its addresses begin
+// (4), an address.
+constexpr std::uint64_t unmet_node_bytes = 28 + sizeof(datagram::Address);
+
+// Once it was met on that rail: what stays of it when it is idle (WIRE-92), and what the router knows of it.
 constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::RouterPeer);
 
 // A command under way: its record and its place in the index, and work that waits for room.
@@ -58,33 +64,35 @@ constexpr Names own_names = {"own gateway: process", "own gateway: nodes",
 
 void append(std::vector<node::FootprintPart>& parts,
             const Names& names,
-            std::uint64_t process,
-            const node::Shape& shape) {
+            std::uint64_t one_rail_process,
+            const node::Shape& shape,
+            std::uint32_t rails) {
     const router::RouterSettings limits;
-    const std::uint64_t others = shape.nodes - 1;
-    const std::uint64_t unmet = shape.nodes * unmet_node_bytes;
-    const std::uint64_t met = unmet + others * met_node_bytes;
+    const std::uint64_t process = one_rail_process + (rails - 1) * further_rail_bytes;
+    const std::uint64_t lanes = std::uint64_t{rails} * (shape.nodes - 1);  // to other nodes
+    const std::uint64_t unmet = shape.nodes * (node_bytes + rails * unmet_node_bytes);
+    const std::uint64_t met = unmet + lanes * met_node_bytes;
     const std::uint64_t commands_most =
         limits.commands_max * command_bytes + limits.notes_max * sizeof(router::Note);
     const std::uint64_t commands =
         std::min(limits.commands_max, stated_commands * shape.local_procs) * command_bytes;
-    const std::uint64_t hot = std::min(others, hot_peers_stated) * hot_peer_bytes;
+    const std::uint64_t hot = std::min(lanes, rails * hot_peers_stated) * hot_peer_bytes;
     parts.push_back({names.process, "", process, process, process});
     parts.push_back({names.nodes, "nodes talked to", met, unmet, met});
     parts.push_back(
-        {names.connections, "nodes talked to in a minute", others * hot_peer_bytes, 0, hot});
+        {names.connections, "nodes talked to in a minute", lanes * hot_peer_bytes, 0, hot});
     parts.push_back({names.commands, "commands under way", commands_most, 0, commands});
-    parts.push_back({names.buffers, "bytes under way", pool_bytes(longest_datagram_bytes), 0,
-                     pool_bytes(stated_datagram_bytes)});
+    parts.push_back({names.buffers, "bytes under way", rails * pool_bytes(longest_datagram_bytes),
+                     0, rails * pool_bytes(stated_datagram_bytes)});
 }
 
 }  // namespace
 
-std::vector<node::FootprintPart> footprint_of(const node::Shape& shape) {
+std::vector<node::FootprintPart> footprint_of(const node::Shape& shape, std::uint32_t rails) {
     std::vector<node::FootprintPart> parts;
     if (shape.nodes == 1) return parts;
-    append(parts, agents_names, process_bytes, shape);
-    if (shape.has_own_gateways != 0) append(parts, own_names, own_process_bytes, shape);
+    append(parts, agents_names, process_bytes, shape, rails);
+    if (shape.has_own_gateways != 0) append(parts, own_names, own_process_bytes, shape, rails);
     return parts;
 }
 

@@ -16,7 +16,7 @@ namespace acp::engine {
 // Peers with a full record at a time that `in use` is stated for; one idle for a minute gives it up.
 inline constexpr std::uint64_t hot_peers_stated = 1024;
 
-// What a peer takes while it is connected and not idle: its record and the keys of both directions.
+// What a peer takes on a rail while it is connected there and not idle: its record and the keys of both directions.
 inline constexpr std::uint64_t hot_peer_bytes = 7168;
 
 // Commands of each rank under way that `in use` is stated for.
@@ -27,6 +27,8 @@ inline constexpr std::uint64_t stated_datagram_bytes = 1472;
 
 // The parts of the memory of a node's gateway, and of its rank's own where all nodes have one rank each; none in a
 // job of one node.
-[[nodiscard]] std::vector<node::FootprintPart> footprint_of(const node::Shape& shape);
+//   rails  1 .. router::rails_max; in use, all have talked to all by each of them
+[[nodiscard]] std::vector<node::FootprintPart> footprint_of(const node::Shape& shape,
+                                                            std::uint32_t rails);
 
 }  // namespace acp::engine

@@ -126,7 +126,7 @@ bool Duties::is_anybody_joined() const noexcept {
 void Duties::on_node_dead(NodeId node) {
     const datagram::SeverReason reason = core_.reason_of(node);
     if (reason == datagram::SeverReason::closed && !is_anybody_joined()) return;
-    port_.publish_severed(node, fate_of(reason));
+    port_.publish_severed(node, loss_of(core_, node));
 }
 
 void Duties::on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> gathered) {

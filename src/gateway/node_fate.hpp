@@ -5,6 +5,8 @@
 #include "datagram/endpoint.hpp"
 #include "node/loss.hpp"
 
+#include "engine/engine.hpp"
+
 namespace acp::gateway {
 
 [[nodiscard]] constexpr node::NodeFate fate_of(datagram::SeverReason reason) noexcept {
@@ -29,6 +31,15 @@ namespace acp::gateway {
             break;
     }
     return node::NodeFate::told;
+}
+
+// Why the engine has severed a node, and which of several rails did first.
+[[nodiscard]] inline node::NodeLoss loss_of(const engine::Engine& core,
+                                            datagram::NodeId node) noexcept {
+    const engine::Engine::Severed severed = core.severed(node);
+    const bool has_several = core.rails().size() > 1;
+    return {fate_of(severed.reason),
+            has_several ? static_cast<std::uint8_t>(severed.rail) : node::every_rail};
 }
 
 }  // namespace acp::gateway

@@ -329,7 +329,7 @@ private:
             ended.result = invokes_.result(one.token);
         }
         if (one.code == base::Code::peer) {
-            ended.fate = fate_of(core_->reason_of(core_->map().node_of(one.process)));
+            ended.loss = loss_of(*core_, core_->map().node_of(one.process));
         }
     }
 
@@ -344,7 +344,7 @@ private:
 
     void on_node_dead(NodeId node) override {
         if (!lost_) lost_ = node;
-        if (meeting_.is_on) meeting_.owner->fail(*lost_, fate_of(core_->reason_of(*lost_)));
+        if (meeting_.is_on) meeting_.owner->fail(*lost_, loss_of(*core_, *lost_));
     }
 
     void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> least) override {

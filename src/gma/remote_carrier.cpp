@@ -270,7 +270,7 @@ std::string RemoteCarrier::text_of(const Command& command, const remote::Ended& 
         (command.is_invoke() ? invokes_.subject(command) : subject_of(command, space_.rank())) +
         ": ";
     if (ended.code == base::Code::peer) {
-        return who + node::fate_of_process(space_.segment(), ended.process, ended.fate);
+        return who + node::fate_of_process(space_.segment(), ended.process, ended.loss);
     }
     if (ended.blamed == memory::BlamedAddress::none) {
         return who + base::phrase(ended.code) + ": the target is " +

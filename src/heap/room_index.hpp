@@ -34,8 +34,10 @@ public:
     template <typename Note>
     [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size_class,
                                                     const Note& note) const noexcept {
-        for (std::uint32_t i = 0; i < control_.summary_words(); ++i) {
-            auto& summary = control_.room_summary(size_class, i);
+        Word* const summaries = &control_.room_summary(size_class, 0);
+        const std::uint32_t count = control_.summary_words();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            auto& summary = summaries[i];
             // acquire, both: pairs with add()
             std::uint64_t words = summary.load(std::memory_order_acquire);
             for (; words != 0; words &= words - 1) {

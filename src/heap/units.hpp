@@ -42,7 +42,8 @@ public:
         if (needed > areas) return no_unit;
         std::uint32_t& from = cache.search_from(units);
         for (std::uint32_t i = 0; i < areas; ++i) {
-            const std::uint32_t area = (from + i) % areas;
+            std::uint32_t area = from + i;
+            if (area >= areas) area -= areas;
             if (area + needed > areas) continue;
             const std::uint32_t head = units <= area_units
                                            ? claim_in_area(cache, area, units, alignment)
@@ -127,12 +128,12 @@ private:
         return units > known ? free & free >> (units - known) : free;
     }
 
-    static std::uint64_t aligned_places(std::uint32_t alignment) noexcept {
-        std::uint64_t places = 1;
-        for (std::uint32_t i = alignment; i < area_units; i += alignment) {
-            places |= std::uint64_t{1} << i;
-        }
-        return places;
+    // The places in an area that are multiples of a power of two, a bit each.
+    static constexpr std::uint64_t aligned_places(std::uint32_t alignment) noexcept {
+        constexpr std::uint64_t all = ~std::uint64_t{0};
+        if (alignment == 1) return all;
+        // As often as a number of so many bits fits into the word, its lowest bit.
+        return alignment < area_units ? all / ((std::uint64_t{1} << alignment) - 1) : 1;
     }
 
     std::uint32_t claim_in_area(const ThreadCache& cache,

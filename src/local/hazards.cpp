@@ -113,6 +113,7 @@ constexpr std::int64_t nap_ns = 50'000;
 Hazards::Hazards(const node::Segment& segment, std::uint32_t slot)
     : segment_(segment),
       slot_(slot),
+      first_line_(segment.hazards(slot).data()),
       view_(next_view()),
       has_membarrier_(os::register_expedited() && ACP_PLAIN_HAZARDS != 0),
       claims_(std::make_unique<Claims>(segment, slot)) {

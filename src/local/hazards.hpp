@@ -98,7 +98,7 @@ public:
 
     // The index of a line among those of its process: 0 .. hazard_lines_per_slot - 1.
     [[nodiscard]] std::uint32_t index_of(const memory::HazardLine& line) const noexcept {
-        return static_cast<std::uint32_t>(&line - segment_.hazards(slot_).data());
+        return static_cast<std::uint32_t>(&line - first_line_);
     }
 
     // Names the addresses that the calling thread is about to use, in a line that it may use. Executes a fence only where the
@@ -135,7 +135,8 @@ private:
 
     const node::Segment& segment_;
     std::uint32_t slot_;
-    std::uint64_t view_;  // unique number of this object; 0 is none
+    const memory::HazardLine* first_line_;  // of this process
+    std::uint64_t view_;                    // unique number of this object; 0 is none
     bool has_membarrier_;
     std::unique_ptr<Claims> claims_;
     // its values are Holdings; if it is not open, no thread keeps a line

@@ -203,7 +203,7 @@ struct Loss {
     SharedU32 is_node;
     SharedU32 index;  // of the process or node
     SharedU32 why;    // wait status, or NodeFate
-    SharedU32 reserved;
+    SharedU32 rail;   // of a node: NodeLoss::rail
 };
 
 inline constexpr std::uint32_t every_node = ~0U;  // in ControlBlock::watch_asked

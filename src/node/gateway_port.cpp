@@ -84,7 +84,7 @@ void GatewayPort::publish_death(std::uint32_t process, std::uint32_t wait_status
     }
 }
 
-void GatewayPort::publish_severed(std::uint32_t node, NodeFate why) noexcept {
+void GatewayPort::publish_severed(std::uint32_t node, NodeLoss why) noexcept {
     if (note_lost_node(segment_, node, why)) {
         count_loss(segment_);
     }

@@ -74,7 +74,7 @@ public:
 
     // Another node is lost, and all its processes with it. Only the first call for it counts. Not for a node whose
     // processes have all left in order.
-    void publish_severed(std::uint32_t node, NodeFate why) noexcept;
+    void publish_severed(std::uint32_t node, NodeLoss why) noexcept;
 
     // From now on who publishes something for the gateway signals its event.
     void announce_sleep() noexcept;

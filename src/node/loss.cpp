@@ -28,7 +28,8 @@ bool note(const Segment& segment,
           SharedU64* bits,
           bool is_node,
           std::uint32_t index,
-          std::uint32_t why) noexcept {
+          std::uint32_t why,
+          std::uint32_t rail) noexcept {
     if (is_set(bits, index)) {
         return false;
     }
@@ -39,16 +40,23 @@ bool note(const Segment& segment,
         loss.is_node.store(is_node ? 1 : 0, std::memory_order_relaxed);
         loss.index.store(index, std::memory_order_relaxed);
         loss.why.store(why, std::memory_order_relaxed);
+        loss.rail.store(rail, std::memory_order_relaxed);
     }
     bits[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
     control.losses.store(count + 1, std::memory_order_release);  // partner: has_losses
     return true;
 }
 
-// "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all that is tried.
-std::string ways_to(const Segment& segment, std::uint32_t node) {
+NodeLoss loss_in(const Loss& told) noexcept {
+    return {static_cast<NodeFate>(told.why.load(std::memory_order_relaxed)),
+            static_cast<std::uint8_t>(told.rail.load(std::memory_order_relaxed))};
+}
+
+// "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all that is tried. Of a rail: the one address that a node has there.
+std::string ways_to(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
     std::array<NodeAddress, node_addresses_max> addresses;
     const std::uint32_t count = NodeTable(segment).addresses(node, addresses);
+    if (rail < count) return "UDP to " + text_of(addresses[rail], true);
     std::string text = "UDP to ";
     for (std::uint32_t i = 0; i < count; ++i) {
         if (i != 0) text += i + 1 == count ? " and " : ", ";
@@ -57,23 +65,43 @@ std::string ways_to(const Segment& segment, std::uint32_t node) {
     return text;
 }
 
-std::string text_of(const Segment& segment, std::uint32_t node, NodeFate why) {
-    switch (why) {
+std::string silence_text(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
+    const bool is_of_rail = rail != every_rail;
+    return "has not answered for too long" +
+           (is_of_rail ? " on rail " + std::to_string(rail) : std::string()) + " (" +
+           ways_to(segment, node, rail) +
+           (is_of_rail ? "; that network or its machine" : "; its machine") +
+           " may be down, its agent or a rank that is its own gateway (ACP_GATEWAY) may be "
+           "stopped, or a firewall may have begun to drop it)";
+}
+
+std::string unreachable_text(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
+    return "could not be reached " +
+           (rail != every_rail ? "on rail " + std::to_string(rail)
+                               : std::string("at any of its addresses")) +
+           " (" + ways_to(segment, node, rail) +
+           "; a firewall may drop it, there or on the way, or the process that should answer there "
+           "may be stopped)";
+}
+
+std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
+    switch (why.fate) {
         case NodeFate::silent:
-            return "has not answered for too long (" + ways_to(segment, node) +
-                   "; its machine may be down, its agent or a rank that is its own gateway "
-                   "(ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)";
+            return silence_text(segment, node, why.rail);
         case NodeFate::unreachable:
-            return "could not be reached at any of its addresses (" + ways_to(segment, node) +
-                   "; a firewall may drop it, there or on the way, or the process that should "
-                   "answer there may be stopped)";
+            return unreachable_text(segment, node, why.rail);
         case NodeFate::restarted:
             return "was answered for by another instance of its gateway";
         case NodeFate::closed:
-            return "has left the job or given this node up";
+            return std::string("has left the job or given this node up") +
+                   (why.rail != every_rail
+                        ? ", which it does when it gets no answer by one of the rails"
+                        : "");
         case NodeFate::narrowed:
-            return "gets nothing any more that was sent before the MTU on the way to it became "
-                   "smaller";
+            return "gets nothing any more that was sent before the MTU on the way to it" +
+                   (why.rail != every_rail ? " by rail " + std::to_string(why.rail)
+                                           : std::string()) +
+                   " became smaller";
         case NodeFate::no_memory:
             return "was given up for want of memory to talk to it";
         case NodeFate::mismatched:
@@ -112,8 +140,7 @@ std::string text_of(const Segment& segment, const Loss& loss) {
         const std::uint32_t others = table.first_process(index + 1) - first - 1;
         return "rank " + std::to_string(segment.rank_of(first)) +
                (others == 0 ? " is" : " and " + std::to_string(others) + " more are") + " on " +
-               node_name(segment, index) + ", which " +
-               text_of(segment, index, static_cast<NodeFate>(why));
+               node_name(segment, index) + ", which " + text_of(segment, index, loss_in(loss));
     }
     return "rank " + std::to_string(segment.rank_of(index)) + " on " +
            node_name(segment, NodeTable(segment).node_of(index)) + " " + ending_text(why);
@@ -125,12 +152,12 @@ bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
                        std::uint32_t wait_status) noexcept {
     return process < segment.shape().procs &&
-           note(segment, segment.lost_processes(), false, process, wait_status);
+           note(segment, segment.lost_processes(), false, process, wait_status, every_rail);
 }
 
-bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) noexcept {
-    return node < segment.shape().nodes &&
-           note(segment, segment.lost_nodes(), true, node, static_cast<std::uint32_t>(why));
+bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept {
+    return node < segment.shape().nodes && note(segment, segment.lost_nodes(), true, node,
+                                                static_cast<std::uint32_t>(why.fate), why.rail);
 }
 
 bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept {
@@ -167,7 +194,7 @@ std::string told_loss(const Segment& segment, std::uint32_t index) {
     return text_of(segment, segment.control().told[index]);
 }
 
-std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeFate otherwise) {
+std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeLoss otherwise) {
     const Shape& shape = segment.shape();
     if (process - shape.first_process < shape.local_procs) {
         return fate(segment, process - shape.first_process);
@@ -178,10 +205,8 @@ std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeF
         return text_of(segment, *told);
     }
     const Loss* told = find_told(segment, true, node);
-    if (told != nullptr || otherwise != NodeFate::told) {
-        const NodeFate why = told == nullptr
-                                 ? otherwise
-                                 : static_cast<NodeFate>(told->why.load(std::memory_order_relaxed));
+    if (told != nullptr || otherwise.fate != NodeFate::told) {
+        const NodeLoss why = told == nullptr ? otherwise : loss_in(*told);
         return rank + " is on " + node_name(segment, node) + ", which " +
                text_of(segment, node, why);
     }

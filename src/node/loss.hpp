@@ -13,7 +13,7 @@ namespace acp::node {
 class Segment;
 
 // Why a node was given up.
-enum class NodeFate : std::uint32_t {
+enum class NodeFate : std::uint8_t {
     silent,
     unreachable,
     restarted,
@@ -25,13 +25,22 @@ enum class NodeFate : std::uint32_t {
     own_socket
 };
 
+inline constexpr std::uint8_t every_rail = 0xFF;
+
+// The same, and which rail has lost the node first where the job has several. Then the others may be well.
+struct NodeLoss {
+    NodeFate fate = NodeFate::told;
+    std::uint8_t rail =
+        every_rail;  // every_rail: the job has one, or the fate is not one of a rail
+};
+
 inline constexpr std::uint32_t losses_told = 16;
 
 // Writers of these: the gateway's thread. true when it is news.
 bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
                        std::uint32_t wait_status) noexcept;
-bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) noexcept;
+bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept;
 
 // Whether a process of another node is known to be gone, alone or with its node.   process < procs
 [[nodiscard]] bool is_lost(const Segment& segment, std::uint32_t process) noexcept;
@@ -42,7 +51,7 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeFate why) no
 //   otherwise  why its node is gone, as the caller knows, where nothing was told yet
 [[nodiscard]] std::string fate_of_process(const Segment& segment,
                                           std::uint32_t process,
-                                          NodeFate otherwise = NodeFate::told);
+                                          NodeLoss otherwise = {});
 
 // Whether the first loss that was told is a process that had left in order, and ended (death.hpp, finished_status).
 [[nodiscard]] bool first_loss_is_finished(const Segment& segment) noexcept;

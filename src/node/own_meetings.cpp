@@ -12,7 +12,9 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::uint32_t fate_bits = 8;
+// Of OwnMeetings::lost_: the fate below the rail below the node.
+constexpr std::uint32_t byte_bits = 8;
+constexpr std::uint32_t loss_bits = 2 * byte_bits;
 
 // The least of the first word is the least call, of the second the inverse of the greatest.
 constexpr std::size_t least_call = 0;
@@ -33,8 +35,9 @@ void OwnMeetings::ask(std::uint32_t number, AwaitedCall call) noexcept {
 
 base::Status OwnMeetings::failure() const {
     const std::uint64_t lost = lost_.load(std::memory_order_acquire);
-    const auto node = static_cast<std::uint32_t>(lost >> fate_bits) - 1;
-    const auto why = static_cast<NodeFate>(lost & ((1U << fate_bits) - 1));
+    const auto node = static_cast<std::uint32_t>(lost >> loss_bits) - 1;
+    const NodeLoss why{static_cast<NodeFate>(lost & 0xFF),
+                       static_cast<std::uint8_t>(lost >> byte_bits & 0xFF)};
     return {base::Code::peer,
             "the barrier cannot complete: " + fate_of_process(segment_, node, why)};
 }
@@ -76,10 +79,11 @@ bool OwnMeetings::ask_to_watch(std::uint32_t node) noexcept {
     return true;
 }
 
-void OwnMeetings::fail(std::uint32_t node, NodeFate why) noexcept {
+void OwnMeetings::fail(std::uint32_t node, NodeLoss why) noexcept {
     std::uint64_t nobody = 0;
-    const std::uint64_t lost =
-        (std::uint64_t{node} + 1) << fate_bits | static_cast<std::uint64_t>(why);
+    const std::uint64_t lost = (std::uint64_t{node} + 1) << loss_bits |
+                               std::uint64_t{why.rail} << byte_bits |
+                               static_cast<std::uint64_t>(why.fate);
     // release: partner is has_failed()
     if (lost_.compare_exchange_strong(nobody, lost, std::memory_order_acq_rel)) {
         wake_everybody(segment_);

@@ -59,7 +59,7 @@ public:
     [[nodiscard]] bool ask_to_watch(std::uint32_t node) noexcept;
 
     // No meeting ends any more. Only the first call counts.
-    void fail(std::uint32_t node, NodeFate why) noexcept;
+    void fail(std::uint32_t node, NodeLoss why) noexcept;
 
 private:
     const Segment& segment_;
@@ -67,7 +67,7 @@ private:
     Words brought_{};                      // to that one
     std::uint32_t taken_ = 0;
     Words least_{};                       // of the meeting that ended last
-    std::atomic<std::uint64_t> lost_{0};  // node + 1, above the NodeFate
+    std::atomic<std::uint64_t> lost_{0};  // node + 1, above the NodeLoss
 };
 
 }  // namespace acp::node

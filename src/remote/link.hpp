@@ -33,7 +33,7 @@ struct Ended {
     std::uint32_t process = 0;  // failure: the process whose memory or death caused it
     // Why the node of that process is gone, if the link knows this before the node segment does. told: it knows no more than
     // node/loss.hpp tells.
-    node::NodeFate fate = node::NodeFate::told;
+    node::NodeLoss loss = {};
     std::uint32_t result_bytes = 0;  // for an invoke that succeeded
     // of that invoke: memory of the link, valid until the next call of poll() or flush()
     const std::byte* result = nullptr;

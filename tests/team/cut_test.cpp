@@ -56,7 +56,8 @@ std::string note_loss(pid_t process, std::uint32_t node) {
     }
     auto segment = node::Segment::open(opened(segment_of(process), O_RDWR));
     if (!segment.is_ok()) return std::string(segment.failure().message());
-    if (!node::note_lost_node(segment.value(), node, node::NodeFate::silent)) return "lost before";
+    if (!node::note_lost_node(segment.value(), node, {node::NodeFate::silent}))
+        return "lost before";
     node::count_loss(segment.value());
     return "";
 }

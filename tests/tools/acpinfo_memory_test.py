@@ -67,14 +67,16 @@ class Network(unittest.TestCase):
     LEAST = 0.75
     RING_RECORDS = 1024  # not fewer than a ring between a rank and its gateway has
 
-    def stated(self, nodes, per_node=PER_NODE):
+    def stated(self, nodes, per_node=PER_NODE, rails=1):
         command = [ACPINFO, "--memory", "-n", str(nodes * per_node), "--ppn", str(per_node), "--json", "-"]
-        return json.loads(output_of(command, {}))["memory"]
+        stated = json.loads(output_of(command, {"ACP_RAILS": str(rails)}))["memory"]
+        self.assertEqual(stated["rails"], rails)
+        return stated
 
-    def measured(self, nodes, times, size, per_node=PER_NODE):
+    def measured(self, nodes, times, size, per_node=PER_NODE, rails=1):
         """[(moment, segment bytes, gateway bytes, the first rank's bytes)] of every node."""
-        text = output_of([ACPRUN, "-n", str(nodes * per_node), "--nodes", str(nodes), PROGRAM, str(per_node),
-                          str(times), str(size)], {})
+        text = output_of([ACPRUN, "-n", str(nodes * per_node), "--nodes", str(nodes), "--rails", str(rails), PROGRAM,
+                          str(per_node), str(times), str(size)], {})
         rows = [(line.split()[0], *map(int, line.split()[1:])) for line in text.splitlines()]
         self.assertEqual(sorted(row[0] for row in rows), ["start"] * nodes + ["used"] * nodes)
         return rows
@@ -125,6 +127,30 @@ class Network(unittest.TestCase):
                 key = f"node_{moment}_bytes"
                 self.assertLessEqual(segment, self.sum_of(stated, key, "segment"), (nodes, moment))
                 self.assertLessEqual(gateway, self.sum_of(stated, key, "gateway"), (nodes, moment))
+
+    def test_each_rail_takes_what_is_stated(self):
+        for nodes in (2, 8):
+            for rails in (2, 4):
+                stated = self.stated(nodes, rails=rails)
+                for moment, _, gateway, _ in self.measured(nodes, 16, 8, rails=rails):
+                    most = self.sum_of(stated, f"node_{moment}_bytes", "gateway", without=("buffers",))
+                    self.assert_as_stated(gateway, most, (nodes, rails, moment))
+
+    def test_each_rail_of_ranks_that_are_their_own_gateways_takes_as_much_again(self):
+        for rails in (2, 4):
+            stated = self.stated(4, per_node=1, rails=rails)
+            for moment, _, gateway, own in self.measured(4, 16, 8, per_node=1, rails=rails):
+                key = f"node_{moment}_bytes"
+                most = self.sum_of(stated, key, "own gateway", without=("buffers",)) + self.RANK_KIB * 1024
+                self.assert_as_stated(own, most, (rails, moment))
+                self.assert_as_stated(gateway, self.sum_of(stated, key, "gateway", without=("buffers",)), (rails, moment))
+
+    def test_a_stream_by_all_rails_stays_within_what_is_stated_for_use(self):
+        stated = self.stated(4, rails=3)
+        for moment, segment, gateway, _ in self.measured(4, 100, 60000, rails=3):
+            key = f"node_{moment}_bytes"
+            self.assertLessEqual(segment, self.sum_of(stated, key, "segment"), moment)
+            self.assertLessEqual(gateway, self.sum_of(stated, key, "gateway"), moment)
 
     def test_a_million_ranks_take_half_a_megabyte_each_in_use(self):
         text = output_of([ACPINFO, "--memory", "-n", "1000000", "--ppn", "100", "--json", "-"], {})

@@ -92,8 +92,8 @@ int run_memory(const Options& options, const base::Config& config, tool::Json da
         std::cerr << "acpinfo: " << shape.failure().message() << "\n";
         return exit_usage;
     }
-    if (options.json_file.empty()) return show(memory_text(shape.value()));
-    data["memory"] = memory_json(shape.value());
+    if (options.json_file.empty()) return show(memory_text(shape.value(), config.rails));
+    data["memory"] = memory_json(shape.value(), config.rails);
     return write_json(data, options.json_file);
 }
 

@@ -58,34 +58,36 @@ Total total_of(const std::vector<node::FootprintPart>& parts) {
     return total;
 }
 
-std::vector<node::FootprintPart> parts_of(const node::Shape& shape) {
+std::vector<node::FootprintPart> parts_of(const node::Shape& shape, std::uint32_t rails) {
     std::vector<node::FootprintPart> parts = node::footprint_of(shape);
     // Told below the table: what they may take would hide all else.
     std::erase_if(parts, [](const node::FootprintPart& part) { return part.name == "heaps"; });
-    for (const node::FootprintPart& part : engine::footprint_of(shape)) {
+    for (const node::FootprintPart& part : engine::footprint_of(shape, rails)) {
         parts.push_back(part);
     }
     return parts;
 }
 
-std::string heading(const node::Shape& shape) {
+std::string heading(const node::Shape& shape, std::uint32_t rails) {
     std::string text = "Memory of a job of " + std::to_string(shape.procs) +
                        (shape.procs == 1 ? " rank" : " ranks");
     if (shape.procs > shape.local_procs)
         text += ", " + std::to_string(shape.local_procs) + " on a node";
+    if (shape.nodes > 1 && rails > 1) text += ", " + std::to_string(rails) + " rails";
     return text + ": starter memory " + base::human_size(shape.starter_bytes) + ", mailbox " +
            mailbox_name(shape.mailbox_kind) + ", datagram " +
            base::human_size(shape.datagram_bytes);
 }
 
 // What the figures stand for.
-std::string in_use_text(const node::Shape& shape) {
+std::string in_use_text(const node::Shape& shape, std::uint32_t rails) {
     if (shape.nodes == 1) {
         return "This is the shared memory; acpbench memory measures whole processes.\n";
     }
     return "This is the shared memory and the gateway's; acpbench memory measures whole processes. "
            "In use: all\n"
-           "have talked to all, " +
+           "have talked to all" +
+           std::string(rails > 1 ? " by every rail, " : ", ") +
            std::to_string(std::min<std::uint64_t>(shape.nodes - 1, engine::hot_peers_stated)) +
            " nodes within the last minute, with " + std::to_string(engine::stated_commands) +
            " commands of each rank under way and all buffers\nfull of datagrams of " +
@@ -121,8 +123,8 @@ base::Result<node::Shape> shape_of_job(std::uint64_t procs,
     return shape;
 }
 
-std::string memory_text(const node::Shape& shape) {
-    const std::vector<node::FootprintPart> parts = parts_of(shape);
+std::string memory_text(const node::Shape& shape, std::uint32_t rails) {
+    const std::vector<node::FootprintPart> parts = parts_of(shape, rails);
     Table table({{"BYTES PER RANK"},
                  {"AT START", Table::Align::right},
                  {"IN USE", Table::Align::right},
@@ -140,17 +142,17 @@ std::string memory_text(const node::Shape& shape) {
     const std::uint64_t most_bytes = per_rank(total.reserved_bytes, shape);
     table.add_row({"total", std::to_string(start_bytes), std::to_string(used_bytes),
                    std::to_string(most_bytes)});
-    return heading(shape) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
+    return heading(shape, rails) + "\n\n" + table.text() + "\n" + base::human_size(start_bytes) +
            " per rank at start, " + base::human_size(used_bytes) + " in use, " +
            base::human_size(most_bytes) + " at most;\n" + base::human_size(total.start_bytes) +
            ", " + base::human_size(total.used_bytes) + " and " +
            base::human_size(total.reserved_bytes) + " per node of " +
            std::to_string(shape.local_procs) + ".\nBeside it acp_malloc takes memory, of " +
-           base::human_size(shape.heap_bytes) + " per rank at most.\n" + in_use_text(shape);
+           base::human_size(shape.heap_bytes) + " per rank at most.\n" + in_use_text(shape, rails);
 }
 
-tool::Json memory_json(const node::Shape& shape) {
-    const std::vector<node::FootprintPart> parts = parts_of(shape);
+tool::Json memory_json(const node::Shape& shape, std::uint32_t rails) {
+    const std::vector<node::FootprintPart> parts = parts_of(shape, rails);
     tool::Json rows = tool::Json::array();
     for (const node::FootprintPart& part : parts) {
         rows.push_back({{"part", part.name},
@@ -166,6 +168,7 @@ tool::Json memory_json(const node::Shape& shape) {
     return {{"ranks", shape.procs},
             {"ranks_per_node", shape.local_procs},
             {"nodes", shape.nodes},
+            {"rails", rails},
             {"starter_bytes", shape.starter_bytes},
             {"heap_bytes", shape.heap_bytes},
             {"parts", rows},

@@ -22,8 +22,9 @@ namespace acp::acpinfo {
                                                      std::uint64_t procs_per_node,
                                                      const base::Config& config);
 
-[[nodiscard]] std::string memory_text(const node::Shape& shape);
+//   rails  networks between the nodes (ACP_RAILS), 1 or more
+[[nodiscard]] std::string memory_text(const node::Shape& shape, std::uint32_t rails);
 
-[[nodiscard]] tool::Json memory_json(const node::Shape& shape);
+[[nodiscard]] tool::Json memory_json(const node::Shape& shape, std::uint32_t rails);
 
 }  // namespace acp::acpinfo

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory a job takes: what acpinfo --memory states. Joins, and has rank 0 print how many bytes the kernel
  * has given to the node's shared memory; nothing is sent before. With arguments, all ranks put so many times so
- * many bytes into every rank of the other nodes, and the first rank of each node prints "start SEGMENT GATEWAY OWN",
+ * many bytes into every rank of the other nodes by every rail, and the first rank of each node prints "start SEGMENT GATEWAY OWN",
  * OWN being its own process, and afterwards "used SEGMENT GATEWAY OWN".
  *   usage: node_memory [RANKS-PER-NODE TIMES BYTES] */
 #include <dirent.h>
@@ -59,15 +59,31 @@ static void tell(const char* moment) {
            private_bytes(getpid()));
 }
 
-static int put_to_all(int per_node, int times, size_t bytes) {
+static void put_to_others(int per_node, int times, size_t bytes, acp_ga_t source) {
     const int node = acp_rank() / per_node;
     for (int rank = 0; rank < acp_procs(); ++rank) {
         acp_handle_t last = ACP_HANDLE_NULL;
         for (int i = 0; i < times && rank / per_node != node; ++i) {
-            last = acp_copy(acp_query_starter_ga(rank), acp_query_starter_ga(acp_rank()), bytes,
-                            ACP_HANDLE_NULL);
+            last = acp_copy(acp_query_starter_ga(rank), source, bytes, ACP_HANDLE_NULL);
         }
         acp_complete(last);
+    }
+}
+
+/* Starter memory has colour 0, so the source's colour chooses the rail. */
+static int put_to_all(int per_node, int times, size_t bytes) {
+    const acp_ga_t starter = acp_query_starter_ga(acp_rank());
+    put_to_others(per_node, times, bytes, starter);
+    for (int color = 1; color < acp_colors(); ++color) {
+        void* memory = acp_query_address(starter);
+        const acp_atkey_t key = acp_register_memory(memory, bytes, color);
+        if (key == ACP_ATKEY_NULL) {
+            return -1;
+        }
+        put_to_others(per_node, times, bytes, acp_query_ga(key, memory));
+        if (acp_unregister_memory(key) != 0) {
+            return -1;
+        }
     }
     return acp_sync();
 }

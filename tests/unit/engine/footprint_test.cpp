@@ -62,14 +62,41 @@ TEST(GatewayFootprint, a_connection_takes_what_is_stated) {
 TEST(GatewayFootprint, no_part_starts_larger_than_it_can_become) {
     node::Shape shape;
     shape.local_procs = 4;
-    EXPECT_TRUE(engine::footprint_of(shape).empty());
+    EXPECT_TRUE(engine::footprint_of(shape, 1).empty());
     for (const std::uint32_t nodes : {2U, 1000U, 60'000U}) {
         shape.nodes = nodes;
         shape.procs = 4 * nodes;
-        for (const node::FootprintPart& part : engine::footprint_of(shape)) {
-            EXPECT_LE(part.start_bytes, part.used_bytes) << part.name;
-            EXPECT_LE(part.used_bytes, part.reserved_bytes) << part.name;
-            EXPECT_EQ(part.growth.empty(), part.start_bytes == part.reserved_bytes) << part.name;
+        for (const std::uint32_t rails : {1U, 4U}) {
+            for (const node::FootprintPart& part : engine::footprint_of(shape, rails)) {
+                EXPECT_LE(part.start_bytes, part.used_bytes) << part.name;
+                EXPECT_LE(part.used_bytes, part.reserved_bytes) << part.name;
+                EXPECT_EQ(part.growth.empty(), part.start_bytes == part.reserved_bytes)
+                    << part.name;
+            }
+        }
+    }
+}
+
+TEST(GatewayFootprint, a_rail_takes_connections_and_buffers_of_its_own_but_shares_the_commands) {
+    node::Shape shape;
+    shape.local_procs = 2;
+    shape.nodes = 8;
+    shape.procs = 16;
+    const auto one = engine::footprint_of(shape, 1);
+    const auto three = engine::footprint_of(shape, 3);
+    ASSERT_EQ(one.size(), three.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        const bool is_each =
+            one[i].name == "gateway: connections" || one[i].name == "gateway: buffers";
+        const bool is_shared = one[i].name == "gateway: commands";
+        if (is_each) {
+            EXPECT_EQ(three[i].used_bytes, 3 * one[i].used_bytes) << one[i].name;
+            EXPECT_EQ(three[i].reserved_bytes, 3 * one[i].reserved_bytes) << one[i].name;
+        } else if (is_shared) {
+            EXPECT_EQ(three[i].reserved_bytes, one[i].reserved_bytes) << one[i].name;
+        } else {
+            EXPECT_GT(three[i].start_bytes, one[i].start_bytes) << one[i].name;
+            EXPECT_LT(three[i].start_bytes, 3 * one[i].start_bytes) << one[i].name;
         }
     }
 }

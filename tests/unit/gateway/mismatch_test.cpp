@@ -23,7 +23,7 @@ TEST(Mismatch, is_told_with_both_ciphers_by_both_gateways) {
                                     job.memory(0, true).address, 8, 0, 0});
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_EQ(ended.code, Code::peer);
-    EXPECT_EQ(ended.fate, node::NodeFate::mismatched);
+    EXPECT_EQ(ended.loss.fate, node::NodeFate::mismatched);
     EXPECT_TRUE(has(said,
                     "acp: node 0: its gateway and that of node 1 cannot talk: here encrypt by "
                     "aes-128-gcm, keys agreed on by x25519"))

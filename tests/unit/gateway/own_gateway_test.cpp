@@ -55,7 +55,7 @@ TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_el
 TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
     Job job(of_ranks());
     fill_table(job.segment(0));
-    node::GatewayPort(job.segment(0)).publish_severed(2, node::NodeFate::silent);
+    node::GatewayPort(job.segment(0)).publish_severed(2, {node::NodeFate::silent});
     EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8),
               Code::peer);
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
@@ -112,7 +112,7 @@ TEST_F(OwnMeetingsOfNodes, fail_on_all_nodes_that_wait_when_one_of_them_gives_a_
     for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed());
     job_.stop_node(2);
-    node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
+    node::GatewayPort(job_.segment(0)).publish_severed(2, {node::NodeFate::silent});
     job_.poll_until([&] { return meetings_[0]->has_failed() && meetings_[1]->has_failed(); });
     EXPECT_EQ(meetings_[0]->failure().code(), Code::peer);
 }
@@ -139,7 +139,7 @@ TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_othe
 }
 
 TEST_F(OwnMeetingsOfNodes, fail_at_once_after_a_node_was_lost) {
-    node::GatewayPort(job_.segment(0)).publish_severed(2, node::NodeFate::silent);
+    node::GatewayPort(job_.segment(0)).publish_severed(2, {node::NodeFate::silent});
     for (int polls = 0; polls < 20; ++polls) job_.poll();
     EXPECT_FALSE(meetings_[0]->has_failed())
         << "nobody meets: a node may leave at the end of an epoch";

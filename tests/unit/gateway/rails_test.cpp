@@ -106,8 +106,12 @@ TEST_P(RailsTest, a_cut_rail_is_felt_by_its_colour_alone_until_its_node_is_given
         EXPECT_EQ(job.copy(0, source.address, colored(job, target.address, color), 8), Code::ok);
     }
     const std::uint64_t began_ns = os::now_ns();
-    EXPECT_EQ(job.copy(0, colored(job, target.address, 2), source.address, 8), Code::peer);
+    const Ended cut =
+        job.run(0, {Operation::copy, 0, colored(job, target.address, 2), source.address, 8, 0, 0});
+    EXPECT_EQ(cut.code, Code::peer);
     EXPECT_GT(os::now_ns() - began_ns, 250'000'000U) << "it was given up before its time";
+    const std::string told = node::fate_of_process(job.segment(0), last, cut.loss);
+    EXPECT_NE(told.find("could not be reached on rail 2 ("), std::string::npos) << told;
     for (std::uint32_t color = 0; color < rails; ++color) {
         EXPECT_EQ(job.copy(0, colored(job, target.address, color), source.address, 8), Code::peer);
     }

@@ -198,7 +198,7 @@ TEST_F(NodesTest, a_death_on_another_node_ends_the_meetings_here_with_its_name_a
 
 TEST_F(NodesTest, a_lost_node_ends_the_meetings_here) {
     GatewayPort port(segments_[0]);
-    port.publish_severed(2, NodeFate::silent);
+    port.publish_severed(2, {NodeFate::silent});
     EXPECT_EQ(
         members_[0]->synchronize().message(),
         "the barrier cannot complete: rank 3 and 2 more are on node 2 (10.0.0.2), which has not "

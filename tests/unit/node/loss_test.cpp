@@ -20,15 +20,15 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     const Segment& here = segments[0];
     EXPECT_TRUE(note_lost_process(here, 3, 9));
     EXPECT_FALSE(note_lost_process(here, 3, 0)) << "known already";
-    EXPECT_TRUE(note_lost_node(here, 2, NodeFate::unreachable));
-    EXPECT_FALSE(note_lost_node(here, 2, NodeFate::silent));
+    EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::unreachable}));
+    EXPECT_FALSE(note_lost_node(here, 2, {NodeFate::silent}));
     for (std::uint32_t process = 0; process < 7; ++process) {
         EXPECT_EQ(is_lost(here, process), process == 3 || process >= 5) << process;
     }
     EXPECT_TRUE(is_node_lost(here, 2));
     EXPECT_FALSE(is_node_lost(here, 1));
     EXPECT_FALSE(note_lost_process(here, 7, 9)) << "one past the last";
-    EXPECT_FALSE(note_lost_node(here, 3, NodeFate::told));
+    EXPECT_FALSE(note_lost_node(here, 3, {NodeFate::told}));
     EXPECT_EQ(fate_of_process(here, 3),
               "rank 3 on node 1 (10.0.0.1) was killed by signal 9 (SIGKILL)");
     EXPECT_EQ(fate_of_process(here, 6),
@@ -42,12 +42,45 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
         "rank 5 and 1 more are on node 2 (10.0.0.2), which could not be reached at any of its "
         "addresses (UDP to 10.0.0.2:4711; a firewall may drop it, there or on the way, or the "
         "process that should answer there may be stopped)");
-    EXPECT_EQ(fate_of_process(here, 4, NodeFate::silent),
+    EXPECT_EQ(fate_of_process(here, 4, {NodeFate::silent}),
               "rank 4 is on node 1 (10.0.0.1), which has not answered for too long (UDP to "
               "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
               "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
     EXPECT_EQ(told_loss(here, 2), "");
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
+}
+
+// Node 1 has an address on each of three rails.
+TEST(LossTest,
+     a_node_that_one_of_several_rails_has_lost_is_told_with_that_rail_and_its_address_there) {
+    const std::vector<Segment> segments = make_nodes({1, 1, 1});
+    std::array<NodeAddress, 3> addresses;
+    for (std::uint8_t rail = 0; rail < 3; ++rail) {
+        addresses[rail].family = 4;
+        addresses[rail].ip = {10, rail, 0, 1};
+        addresses[rail].port = static_cast<std::uint16_t>(4711 + rail);
+    }
+    ASSERT_TRUE(NodeTable(segments[0]).set(1, 1, addresses).is_ok());
+    EXPECT_EQ(fate_of_process(segments[0], 1, {NodeFate::unreachable, 1}),
+              "rank 1 is on node 1 (10.0.0.1), which could not be reached on rail 1 (UDP to "
+              "10.1.0.1:4712; a firewall may drop it, there or on the way, or the process that "
+              "should answer there may be stopped)");
+    EXPECT_TRUE(note_lost_node(segments[0], 1, {NodeFate::silent, 2}));
+    EXPECT_EQ(fate_of_process(segments[0], 1),
+              "rank 1 is on node 1 (10.0.0.1), which has not answered for too long on rail 2 (UDP "
+              "to 10.2.0.1:4713; that network or its machine may be down, its agent or a rank "
+              "that is its own gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun "
+              "to drop it)");
+    EXPECT_EQ(told_loss(segments[0], 0), fate_of_process(segments[0], 1));
+    const std::string given_up = fate_of_process(segments[0], 2, {NodeFate::closed, 0});
+    EXPECT_NE(given_up.find("given this node up, which it does when it gets no answer by one of "
+                            "the rails"),
+              std::string::npos)
+        << given_up;
+    EXPECT_TRUE(note_lost_node(segments[0], 2, {NodeFate::narrowed, 1}));
+    EXPECT_NE(told_loss(segments[0], 1).find("the way to it by rail 1 became smaller"),
+              std::string::npos)
+        << told_loss(segments[0], 1);
 }
 
 TEST(LossTest, the_first_sixteen_are_told_and_later_ones_are_gone) {

@@ -117,7 +117,7 @@ TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_are_told_so) {
 
 TEST_F(OwnMeetingsTest, a_lost_node_ends_this_meeting_and_all_later_ones) {
     begin();
-    meetings_.fail(1, NodeFate::silent);
+    meetings_.fail(1, {NodeFate::silent});
     const auto status = end();
     EXPECT_EQ(status.code(), base::Code::peer);
     EXPECT_NE(status.message().find("has not answered for too long"), std::string::npos)
@@ -125,9 +125,17 @@ TEST_F(OwnMeetingsTest, a_lost_node_ends_this_meeting_and_all_later_ones) {
     EXPECT_EQ(member_.synchronize().code(), base::Code::peer);
 }
 
+TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_told) {
+    begin();
+    meetings_.fail(1, {NodeFate::silent, 0});
+    const auto status = end();
+    EXPECT_NE(status.message().find("has not answered for too long on rail 0 ("), std::string::npos)
+        << status.message();
+}
+
 TEST_F(OwnMeetingsTest, what_the_agent_tells_a_little_later_is_the_reason) {
     begin();
-    meetings_.fail(1, NodeFate::told);
+    meetings_.fail(1, {NodeFate::told});
     GatewayPort(segments_[0]).publish_death(1, 9);
     const auto status = end();
     EXPECT_EQ(status.code(), base::Code::peer);
