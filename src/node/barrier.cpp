@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "os/cancellation.hpp"
@@ -68,8 +67,7 @@ base::Status Barrier::wait(Gathers gathers) {
     sync::SleepWord<>& released = control.barrier_released;
     // What brings a meeting to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation
     // off for that: a hold costs a third of a barrier that does not sleep.
-    std::optional<os::CancellationHold> cancellation;
-    if (segment_.has_gateway()) cancellation.emplace();
+    const os::CancellationHold cancellation(segment_.has_gateway());
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
