@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "local/shared_memory.hpp"
 #include "message/far_path.hpp"
 #include "message/mapped_path.hpp"
 #include "message/receiving.hpp"
@@ -75,7 +76,7 @@ char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
 // The start of the heap of a process of this node.
 char* ChannelEnd::blocks_of(std::uint32_t process) const noexcept {
     const local::Space& space = tools_->gma.space();
-    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks);
+    return local::heap_memory(space.segment(), space.slot_of(process)).start;
 }
 
 Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side) {
@@ -215,7 +216,7 @@ void ChannelEnd::make_work(const Path& path,
         rule.pipe = &pipe_;
         rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
         rule.lending = reinterpret_cast<LendingWords<>*>(pointer_to(block_) + block_head_bytes);
-        rule.node = {space.segment().base(), space.segment().layout().total};
+        rule.node = local::node_memory(space.segment());
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }

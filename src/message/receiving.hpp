@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gma/gma.hpp"
+#include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
 #include "message/pipe.hpp"
@@ -152,18 +153,25 @@ private:
         if (request.moved >= request.length) finish(queue);
     }
 
+    // A message that the sender's memory has, for the oldest request.
+    template <typename Offered>
+    [[nodiscard]] static Offered read_offer(ChannelRequest& request,
+                                            const ReceivedRecord& record) noexcept {
+        Offered offered;
+        std::memcpy(&offered, record.data, sizeof offered);
+        request.length = request.moved = offered.bytes;
+        return offered;
+    }
+
     // The record is released at the end, so that the words of the loan stay as long as it is there.
     void begin_loan(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        LentMessage loan;
-        std::memcpy(&loan, record.data, sizeof loan);
         ChannelRequest& request = queue.front();
-        request.length = loan.bytes;
-        request.moved = loan.bytes;
-        const NodeMemory node = memory_of_node();
-        lending_ = reinterpret_cast<LendingWords<>*>(node.start + loan.words);
+        const auto loan = read_offer<LentMessage>(request, record);
+        const local::SharedRange node = local::node_memory(gma_.space().segment());
+        lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
         if (wanted == 0) return end_loan(queue);
-        borrower_.begin(*lending_, loan.number, node.start + loan.source, request.buffer, wanted);
+        borrower_.begin(*lending_, loan.number, node.at(loan.source), request.buffer, wanted);
         if (wanted > LentPieces::bytes_min && node.has(request.buffer, wanted))
             borrower_.open(node.place_of(request.buffer), wanted);
         (void)go_on_with_loan(queue);
@@ -191,11 +199,8 @@ private:
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        FetchOffer offer;
-        std::memcpy(&offer, record.data, sizeof offer);
         ChannelRequest& request = queue.front();
-        request.length = offer.bytes;
-        request.moved = offer.bytes;
+        const auto offer = read_offer<FetchOffer>(request, record);
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(
@@ -250,11 +255,6 @@ private:
                                                       "more messages will come");
                                               }),
                          0});
-    }
-
-    [[nodiscard]] NodeMemory memory_of_node() const noexcept {
-        const node::Segment& segment = gma_.space().segment();
-        return {segment.base(), segment.layout().total};
     }
 
     gma::Gma& gma_;

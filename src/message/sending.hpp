@@ -16,6 +16,7 @@
 
 #include "base/fence.hpp"
 #include "gma/gma.hpp"
+#include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
 #include "message/pipe.hpp"
@@ -33,7 +34,7 @@ struct SendingRule {
     std::uint64_t slot_bytes = 0;                   // of a pipe
     PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
     LendingWords<>* lending = nullptr;              // of this end; nullptr: nothing is lent
-    NodeMemory node;
+    local::SharedRange node;                        // local::node_memory
 };
 
 template <typename Path>
@@ -167,7 +168,7 @@ private:
     void help(const ChannelRequest& request) noexcept {
         if (rule_.lending == nullptr || request.offer == 0) return;
         const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
-            std::memcpy(rule_.node.start + place, from, bytes);
+            std::memcpy(rule_.node.at(place), from, bytes);
         };
         if (!Lender<>::help(*rule_.lending, request.offer, request.buffer, copy)) return;
         has_moved_ = true;
