@@ -203,7 +203,8 @@ void ChannelEnd::make_work(const Path& path,
     if (side_ == Side::receiver) {
         const SenderPlaces sender{
             partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
-            is_near ? blocks_of(name_.sender) : nullptr, is_near ? bell_slot : 0};
+            is_near ? local::heap_memory(space.segment(), bell_slot) : local::SharedRange{},
+            is_near ? bell_slot : 0};
         auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
         if constexpr (std::is_same_v<Path, MappedPath<>>) near_receiver_ = &work->ring();
         work_ = std::move(work);

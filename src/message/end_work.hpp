@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "local/shared_memory.hpp"
+#include "message/lending.hpp"
 #include "message/request_queue.hpp"
 
 namespace acp::message {
@@ -34,6 +36,12 @@ struct LentMessage {
     std::uint64_t number = 0;  // of the loan, counted with offers
     std::uint64_t source = 0;  // place of the buffer
     std::uint64_t bytes = 0;
+
+    // Whether the words and the buffer lie in memory of the node.
+    [[nodiscard]] bool lies_in(const local::SharedRange& node) const noexcept {
+        return words % alignof(LendingWords<>) == 0 &&
+               node.has_place(words, sizeof(LendingWords<>)) && node.has_place(source, bytes);
+    }
 };
 
 class EndWork {

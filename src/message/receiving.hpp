@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiver's end of a channel that has met its partner: takes messages out of the ring for its requests, in order. What no request
-// waits for stays in the ring. Tests: tests/conformance/channel_test.cpp.
+// waits for stays in the ring. What a record says is not believed before it is looked at whether it can be so, for it leads to memory.
+// Tests: tests/unit/message/receiving_test.cpp, tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace acp::message {
 // What a receiver knows of its sender.
 struct SenderPlaces {
     memory::GlobalAddress fetched = 0;  // of its word that counts what was fetched
-    char* blocks = nullptr;             // the start of its heap, where it is on this node
+    local::SharedRange heap;            // its heap, where it is on this node
     std::uint32_t slot = 0;             // its slot, where it is on this node
 };
 
@@ -108,13 +109,14 @@ private:
                 copy_out(request, record);
                 break;
             case RecordTag::length:
+                if (record.bytes != sizeof request.length) return refuse(queue, record);
                 std::memcpy(&request.length, record.data, sizeof request.length);
                 break;
             case RecordTag::piece:
                 copy_out(request, record);
                 break;
             case RecordTag::slot:
-                return take_piece(queue, PipePiece::read(record));
+                return take_piece(queue, record);
             case RecordTag::offer:
                 return begin_fetch(queue, record);
             case RecordTag::loan:
@@ -124,9 +126,29 @@ private:
                 wake_if(ring_.release());
                 wake_if(ring_.tell_released());
                 return;
+            default:
+                return refuse(queue, record);
         }
         wake_if(ring_.release());
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
+    }
+
+    // What the record says cannot be so: words between the ranks were overwritten. It stays, so that each request after this one finds it too,
+    // and none takes the rest of a message for another one. A request to free passes over it.
+    void refuse(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        if (queue.front().kind == RequestKind::free) {
+            if (tag_of(record) == RecordTag::loan || tag_of(record) == RecordTag::offer)
+                ++fetched_count_;
+            return wake_if(ring_.release());
+        }
+        queue.end_front({base::Status::worded(
+                             base::Code::system,
+                             [] {
+                                 return std::string(
+                                     "a record of the channel says what cannot be: memory of the "
+                                     "library was overwritten, on this rank or on the sender");
+                             }),
+                         0});
     }
 
     // How many of the next bytes of the message have room in the buffer.
@@ -142,10 +164,13 @@ private:
     }
 
     // The sender waits for the slot, so it is told at once.
-    void take_piece(RequestQueue& queue, const PipePiece& piece) noexcept {
+    void take_piece(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        const PipePiece piece = PipePiece::read(record);
+        if (record.bytes != sizeof piece || !piece.lies_in(sender_.heap)) [[unlikely]]
+            return refuse(queue, record);
         ChannelRequest& request = queue.front();
         request.length = piece.message_bytes;
-        sync::take_lines(request.buffer + request.moved, sender_.blocks + piece.place,
+        sync::take_lines(request.buffer + request.moved, sender_.heap.at(piece.place),
                          wanted_of(request, piece.bytes), piece.bytes);
         request.moved += piece.bytes;
         wake_if(ring_.release());
@@ -168,6 +193,9 @@ private:
         ChannelRequest& request = queue.front();
         const auto loan = read_offer<LentMessage>(request, record);
         const local::SharedRange node = local::node_memory(gma_.space().segment());
+        if (record.bytes != sizeof loan || loan.number != fetched_count_ + 1 || !loan.lies_in(node))
+            [[unlikely]]
+            return refuse(queue, record);
         lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
         if (wanted == 0) return end_loan(queue);
@@ -201,6 +229,8 @@ private:
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         ChannelRequest& request = queue.front();
         const auto offer = read_offer<FetchOffer>(request, record);
+        if (record.bytes != sizeof offer) [[unlikely]]
+            return refuse(queue, record);
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(

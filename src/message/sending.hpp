@@ -167,10 +167,16 @@ private:
     // Copies pieces of a message that the receiver copies just now.
     void help(const ChannelRequest& request) noexcept {
         if (rule_.lending == nullptr || request.offer == 0) return;
+        const auto may_copy = [this](std::uint64_t place, std::uint64_t bytes) {
+            return rule_.node.has_place(place, bytes);
+        };
         const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
             std::memcpy(rule_.node.at(place), from, bytes);
         };
-        if (!Lender<>::help(*rule_.lending, request.offer, request.buffer, copy)) return;
+        if (!Lender<>::help(*rule_.lending, request.offer, {request.buffer, request.bytes},
+                            may_copy, copy)) {
+            return;
+        }
         has_moved_ = true;
         // The receiver's announcement of its sleep and its last look come before or after this; partner: Bell::announce()
         base::fence(std::memory_order_seq_cst);
