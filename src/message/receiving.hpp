@@ -234,7 +234,7 @@ private:
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(
-            {offer.address, {request.buffer, wanted, true}, memory::IssuedBy::get},
+            {offer.address, {request.buffer, wanted, true}, memory::IssuedBy::fetch},
             gma::handle_null);
     }
 

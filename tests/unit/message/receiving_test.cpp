@@ -222,6 +222,17 @@ TEST_F(ReceivingTest, an_offer_of_another_length_is_refused) {
     expect_refused();
 }
 
+// The call that receives names itself before this.
+TEST_F(ReceivingTest, a_fetch_that_fails_names_no_other_call_of_the_interface) {
+    put(FetchOffer{gma_->space().starter_address(1) + (1 << 16), 100}, RecordTag::offer);
+    const ChannelRequest& request = begin(RequestKind::receive);
+    ASSERT_TRUE(request.is_done.load());
+    const std::string message(request.result.status.message());
+    EXPECT_EQ(request.result.status.code(), Code::address) << message;
+    EXPECT_NE(message.find("the fetch of a message by rank 0"), std::string::npos) << message;
+    EXPECT_EQ(message.find("acp_"), std::string::npos) << message;
+}
+
 TEST_F(ReceivingTest, a_record_of_no_kind_is_refused) {
     put("text", 4, static_cast<RecordTag>(99));
     expect_refused();
