@@ -30,7 +30,7 @@ using base::Status;
 // own.
 struct ChannelEnd::OwnBlock {
     Letter letter;
-    alignas(line_bytes) std::atomic<std::uint64_t> fetched{0};
+    alignas(line_bytes) std::atomic<std::uint64_t> taken{0};
 };
 
 namespace {
@@ -202,7 +202,7 @@ void ChannelEnd::make_work(const Path& path,
     sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
     if (side_ == Side::receiver) {
         const SenderPlaces sender{
-            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
+            partner.letter + (offsetof(OwnBlock, taken) - offsetof(OwnBlock, letter)),
             is_near ? local::heap_memory(space.segment(), bell_slot) : local::SharedRange{},
             is_near ? bell_slot : 0};
         auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
@@ -221,7 +221,7 @@ void ChannelEnd::make_work(const Path& path,
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }
-    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->whole : own().fetched;
+    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->taken : own().taken;
     auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, taken, bell);
     if constexpr (std::is_same_v<Path, MappedPath<>>) near_sender_ = &work->ring();
     work_ = std::move(work);

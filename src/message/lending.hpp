@@ -7,7 +7,7 @@
 //
 // Contract, per word of LendingWords, all in memory of the sender:
 //   opened, target, wanted  written by the receiver. `opened` last, with release: the number of the message of which the others speak
-//   whole                   the number of the last message that is whole: by the receiver's channel (Receiving::end_loan), not here
+//   taken                   the number of the last message that the receiver has taken: by its channel (Receiving::end_loan), not here
 //   claims                  number, pieces claimed from the front, pieces claimed from the back. Each claim is a compare-exchange. The receiver
 //                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
 //                           that has read words of two messages fails.
@@ -32,7 +32,7 @@ struct LendingWords {
     Word target{
         0};  // where the bytes are to go, in bytes from the start of the memory that both have mapped
     Word wanted{0};  // how many: perhaps fewer than the message has
-    Word whole{0};
+    Word taken{0};
     alignas(line_bytes) Word claims{0};
     alignas(line_bytes) Word copied{0};
 };

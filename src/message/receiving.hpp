@@ -29,9 +29,9 @@ namespace acp::message {
 
 // What a receiver knows of its sender.
 struct SenderPlaces {
-    memory::GlobalAddress fetched = 0;  // of its word that counts what was fetched
-    local::SharedRange heap;            // its heap, where it is on this node
-    std::uint32_t slot = 0;             // its slot, where it is on this node
+    memory::GlobalAddress taken = 0;  // of its word that counts what this end has taken
+    local::SharedRange heap;          // its heap, where it is on this node
+    std::uint32_t slot = 0;           // its slot, where it is on this node
 };
 
 template <typename Path>
@@ -138,7 +138,7 @@ private:
     void refuse(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         if (queue.front().kind == RequestKind::free) {
             if (tag_of(record) == RecordTag::loan || tag_of(record) == RecordTag::offer)
-                ++fetched_count_;
+                ++taken_count_;
             return wake_if(ring_.release());
         }
         queue.end_front({base::Status::worded(
@@ -193,7 +193,7 @@ private:
         ChannelRequest& request = queue.front();
         const auto loan = read_offer<LentMessage>(request, record);
         const local::SharedRange node = local::node_memory(gma_.space().segment());
-        if (record.bytes != sizeof loan || loan.number != fetched_count_ + 1 || !loan.lies_in(node))
+        if (record.bytes != sizeof loan || loan.number != taken_count_ + 1 || !loan.lies_in(node))
             [[unlikely]]
             return refuse(queue, record);
         lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
@@ -220,7 +220,7 @@ private:
 
     void end_loan(RequestQueue& queue) noexcept {
         // release: the buffer is no longer read; partner: Sending::has_ended()
-        lending_->whole.store(++fetched_count_, std::memory_order_release);
+        lending_->taken.store(++taken_count_, std::memory_order_release);
         wake_if(ring_.release());
         wake_if(ring_.tell_released());
         finish(queue);
@@ -242,11 +242,11 @@ private:
         base::Status status;
         if (fetch_ != gma::handle_null) status = gma_.wait_for_one(fetch_);
         fetch_ = gma::handle_null;
-        ++fetched_count_;
+        ++taken_count_;
         settle_notice();
-        const operations::PutSignal counted{sender_.fetched, sender_.fetched, fetched_count_};
+        const operations::PutSignal counted{sender_.taken, sender_.taken, taken_count_};
         notice_ = gma_.issue_invoke(
-            {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.fetched)),
+            {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.taken)),
              operations::put_signal_set_number,
              std::as_bytes(std::span(&counted, 1)),
              {},
@@ -295,7 +295,7 @@ private:
     gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
     LendingWords<>* lending_ = nullptr;      // of the last loan
     Borrower<> borrower_;                    // of a loan that the ring still holds
-    std::uint64_t fetched_count_ = 0;        // and loans
+    std::uint64_t taken_count_ = 0;          // offers and loans
     bool has_partner_ended_ = false;
 };
 

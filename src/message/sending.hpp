@@ -40,16 +40,16 @@ struct SendingRule {
 template <typename Path>
 class Sending final : public EndWork {
 public:
-    //   fetched  counts the offers and loans that the receiver has taken
+    //   taken    counts the offers and loans that the receiver has taken
     //   partner  whom to wake, where the path does not
     Sending(gma::Gma& gma,
             const Path& path,
             RingShape shape,
             RingKey key,
             SendingRule rule,
-            std::atomic<std::uint64_t>& fetched,
+            std::atomic<std::uint64_t>& taken,
             sync::Bell<>& partner)
-        : gma_(gma), ring_(path, shape, key), rule_(rule), fetched_(fetched), partner_(partner) {}
+        : gma_(gma), ring_(path, shape, key), rule_(rule), taken_(taken), partner_(partner) {}
 
     [[nodiscard]] RingSender<Path>& ring() noexcept { return ring_; }
 
@@ -190,7 +190,7 @@ private:
             return is_over_;
         }
         // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal, Receiving::end_loan
-        if (request.offer > fetched_.load(std::memory_order_acquire)) return false;
+        if (request.offer > taken_.load(std::memory_order_acquire)) return false;
         if (request.key != 0) (void)gma_.registry().remove(request.key);
         return true;
     }
@@ -208,10 +208,10 @@ private:
     RingSender<Path> ring_;
     PipeSender<Path> pipe_{ring_};
     SendingRule rule_;
-    std::atomic<std::uint64_t>& fetched_;
+    std::atomic<std::uint64_t>& taken_;
     sync::Bell<>& partner_;
     std::size_t begun_ = 0;  // of the requests in the queue, the first ones: they are in the ring
-    std::uint64_t offered_ = 0;  // how many
+    std::uint64_t offered_ = 0;  // how many messages were offered or lent
     bool has_moved_ = false;     // since go_on() began
     bool is_over_ = false;
 };

@@ -224,7 +224,7 @@ struct Scene {
 
     void send() {
         for (std::uint64_t number = 1; number <= messages; ++number) {
-            while (whole.load(std::memory_order_acquire) < number) {
+            while (taken.load(std::memory_order_acquire) < number) {
                 const auto copy = [&](std::uint64_t place, const char*, std::uint64_t) {
                     write(place, number);
                 };
@@ -252,7 +252,7 @@ struct Scene {
                         "piece " + std::to_string(piece) + " of message " + std::to_string(number);
                 word = 0;
             }
-            whole.store(number, std::memory_order_release);
+            taken.store(number, std::memory_order_release);
         }
     }
 
@@ -260,7 +260,7 @@ struct Scene {
     [[nodiscard]] char* base() { return reinterpret_cast<char*>(target.data()); }
 
     LendingWords<sched::Atomic> words;
-    sched::Atomic<std::uint64_t> whole;
+    sched::Atomic<std::uint64_t> taken;
     std::array<std::uint64_t, 2 * pieces_max> target{};
     std::string wrong;
 };
@@ -272,7 +272,7 @@ TEST(LendingConcurrency, each_piece_is_copied_once_to_where_its_message_goes) {
             sched::run({.seed = seed}, {[&] { scene.send(); }, [&] { scene.receive(); }});
         ASSERT_EQ(outcome.failure, "") << "seed " << seed;
         ASSERT_EQ(scene.wrong, "") << "seed " << seed;
-        ASSERT_EQ(scene.whole.load(std::memory_order_relaxed), Scene::messages);
+        ASSERT_EQ(scene.taken.load(std::memory_order_relaxed), Scene::messages);
     });
 }
 

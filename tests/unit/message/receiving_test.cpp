@@ -145,7 +145,7 @@ TEST_F(ReceivingTest, sound_records_are_received) {
     for (std::uint64_t i = 0; i < bytes; ++i) wanted += heap_.start[source_at + i];
     expect_received(wanted);
     const auto& words = *reinterpret_cast<const LendingWords<>*>(heap_.at(words_at));
-    EXPECT_EQ(words.whole.load(), 1U);
+    EXPECT_EQ(words.taken.load(), 1U);
 }
 
 class CorruptPieceTest : public ReceivingTest, public testing::WithParamInterface<PipePiece> {};
