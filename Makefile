@@ -57,7 +57,7 @@ help:
 	@echo "make leaks         kills ranks that work on containers, 20000 of them, and looks whether anything is left"
 	@echo "make models        a million random steps on each container, beside the standard library's"
 	@echo "make sim           SEEDS ($(SEEDS)) of the network simulator"
-	@echo "make mutants       defects planted into the protocol, the heap and the table: does a test find each?"
+	@echo "make mutants       defects planted into the protocol and shared structures: does a test find each?"
 	@echo "make fuzz          every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))"
 	@echo "make bare          the first commands of a user on a bare Debian, in a folder (as root)"
 	@echo "make docs          man pages, and all documents as HTML"
@@ -153,13 +153,14 @@ sim:
 
 mutants:
 	@cmake/setup.sh build
-	$(call build_preset,mutants,acpsim)
+	$(call build_preset,mutants,acpsim acp_data)
 	@python3 tests/sim/mutants.py --build build/mutants --jobs $(JOBS)
 	@python3 tests/mutants/heap.py
 	@python3 tests/mutants/table.py
 	@python3 tests/mutants/list.py
 	@python3 tests/mutants/sequence.py
 	@python3 tests/mutants/ring.py
+	@python3 tests/mutants/view.py
 
 fuzz:
 	@cmake/setup.sh build test fuzz

@@ -34,11 +34,20 @@ using node::AwaitedCall;
 constexpr auto no_bytes = static_cast<size_t>(-1);
 constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
 
-// "acp_send_ch(channel 0x100000001) by rank 0 on host"
-Status named(const char* call, const char* what, std::uint64_t number, Status failure) {
+constexpr int of_no_list = -1;
+
+// "acp_send_ch(channel 0x100000001) by rank 0 on host", "acp_waitall_ch(requests[2] 0x200000001) by rank 0 on host"
+//   place  of_no_list, or the number's in a list of several
+Status named(const char* call,
+             const char* what,
+             std::uint64_t number,
+             Status failure,
+             int place = of_no_list) {
     if (failure.is_ok()) return failure;
-    return std::move(failure).within(std::string(call) + "(" + what + " " + base::hex(number) +
-                                     ")" + gma::by_rank(library().member->rank()));
+    const std::string in_list = place == of_no_list ? "" : "s[" + std::to_string(place) + "]";
+    return std::move(failure).within(std::string(call) + "(" + what + in_list + " " +
+                                     base::hex(number) + ")" +
+                                     gma::by_rank(library().member->rank()));
 }
 
 Status check_buffer(const void* buffer, std::size_t bytes) {
@@ -78,21 +87,25 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
 }
 
 // What a call tells of an end: the bytes, also of a message that was too long, whose failure is kept.
-Result<size_t> told(const char* call, const char* what, std::uint64_t number, RequestEnd end) {
+Result<size_t> told(const char* call,
+                    const char* what,
+                    std::uint64_t number,
+                    RequestEnd end,
+                    int place = of_no_list) {
     if (end.status.is_ok()) return static_cast<size_t>(end.bytes);
     const bool is_truncated = end.status.code() == Code::truncated;
-    Status status = named(call, what, number, std::move(end.status));
+    Status status = named(call, what, number, std::move(end.status), place);
     if (!is_truncated) return status;
     api::keep(status);
     return static_cast<size_t>(end.bytes);
 }
 
-Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request) {
+Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = of_no_list) {
     const char* const call = node::name_of(awaited).data();
     auto ended = library().channels->wait(number_of(request), -1, awaited);
     if (!ended.is_ok())
-        return named(call, "request", number_of(request), std::move(ended).failure());
-    return told(call, "request", number_of(request), std::move(ended).value());
+        return named(call, "request", number_of(request), std::move(ended).failure(), place);
+    return told(call, "request", number_of(request), std::move(ended).value(), place);
 }
 
 [[gnu::noinline]] size_t wait_long(acp_request_t request) {
@@ -173,7 +186,7 @@ int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
         for (int i = 0; i < count; ++i) {
             size_t size = 0;
             if (requests[i] != ACP_REQUEST_NULL) {
-                auto ended = wait_for(AwaitedCall::waitall_ch, requests[i]);
+                auto ended = wait_for(AwaitedCall::waitall_ch, requests[i], i);
                 size = ended.is_ok() ? ended.value() : no_bytes;
                 if (!ended.is_ok() && first.is_ok()) first = std::move(ended).failure();
             }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -108,8 +107,7 @@ template <typename Call>
 int run_team_call(const char* name, const Call& call) noexcept {
     const auto body = [&]() -> base::Status {
         // What goes to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation off for that.
-        std::optional<os::CancellationHold> cancellation;
-        if (library().member->segment().has_gateway()) cancellation.emplace();
+        const os::CancellationHold cancellation(library().member->segment().has_gateway());
         base::Status status = call();
         if (status.is_ok()) [[likely]]
             return status;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "local/shared_memory.hpp"
 #include "sync/lines.hpp"
 #include "team/collectives.hpp"
 

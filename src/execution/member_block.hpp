@@ -61,31 +61,4 @@ struct MessageRecord {
 
 static_assert(sizeof(MessageRecord) == 32);
 
-// Of memory of a process of this node that all have mapped: starter memory, or what lies in its heap.
-[[nodiscard]] inline char* shared_pointer(const local::Space& space,
-                                          std::uint32_t process,
-                                          GlobalAddress address) noexcept {
-    const node::Segment& segment = space.segment();
-    const std::uint32_t slot = space.slot_of(process);
-    const std::uint64_t in_starter = address - space.starter_address(process);
-    if (in_starter < segment.shape().starter_bytes) return segment.starter(slot) + in_starter;
-    return segment.claimed(slot) +
-           (address - space.claimed_address(process, static_cast<node::Claim>(0)));
-}
-
-// The address of memory of the caller that all of its node have mapped; 0: it is other memory.
-[[nodiscard]] inline GlobalAddress shared_address(const local::Space& space,
-                                                  const char* memory,
-                                                  std::uint64_t bytes) noexcept {
-    const node::Segment& segment = space.segment();
-    const auto in_starter = static_cast<std::uint64_t>(memory - segment.starter(space.slot()));
-    if (memory::is_within(in_starter, segment.shape().starter_bytes, bytes))
-        return space.starter_address(space.process()) + in_starter;
-    const auto in_heap = static_cast<std::uint64_t>(
-        memory - segment.claimed(space.slot(), node::Claim::heap_blocks));
-    if (memory::is_within(in_heap, segment.shape().heap_bytes, bytes))
-        return space.claimed_address(space.process(), node::Claim::heap_blocks) + in_heap;
-    return 0;
-}
-
 }  // namespace acp::execution

@@ -9,6 +9,7 @@
 
 #include "exchange/network_text.hpp"
 #include "exchange/order_text.hpp"
+#include "local/shared_memory.hpp"
 #include "node/wait.hpp"
 #include "os/text_file.hpp"
 #include "team/collectives.hpp"

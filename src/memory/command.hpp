@@ -13,7 +13,7 @@ namespace acp::memory {
 
 // The interface call that issued a copy or an add, if it is not the call named after the operation.
 // list, block: the copy of nothing that stands for all copies of acp_copy_v or acp_copy_strided.
-enum class IssuedBy : std::uint8_t { itself, put, get, put_signal, list, block };
+enum class IssuedBy : std::uint8_t { itself, put, get, put_signal, list, block, fetch };
 
 struct Command {
     Operation operation = Operation::copy;
@@ -68,7 +68,7 @@ struct Command {
 // Which address of a command a failure is about; none: it is not known, or neither. Frames and rings carry these numbers.
 enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
 
-// The call of the interface that issued a command, for messages.
+// The call of the interface that issued a command, for messages; or what the library does in a call whose name comes before this one.
 [[nodiscard]] inline std::string_view call_name(const Command& command) noexcept {
     switch (command.issued_by()) {
         case IssuedBy::put:
@@ -81,6 +81,8 @@ enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
             return "acp_copy_v";
         case IssuedBy::block:
             return "acp_copy_strided";
+        case IssuedBy::fetch:
+            return "the fetch of a message";
         case IssuedBy::itself:
             break;
     }

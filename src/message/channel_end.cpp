@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "local/shared_memory.hpp"
 #include "message/far_path.hpp"
 #include "message/mapped_path.hpp"
 #include "message/receiving.hpp"
@@ -29,7 +30,7 @@ using base::Status;
 // own.
 struct ChannelEnd::OwnBlock {
     Letter letter;
-    alignas(line_bytes) std::atomic<std::uint64_t> fetched{0};
+    alignas(line_bytes) std::atomic<std::uint64_t> taken{0};
 };
 
 namespace {
@@ -75,7 +76,7 @@ char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
 // The start of the heap of a process of this node.
 char* ChannelEnd::blocks_of(std::uint32_t process) const noexcept {
     const local::Space& space = tools_->gma.space();
-    return space.segment().claimed(space.slot_of(process), node::Claim::heap_blocks);
+    return local::heap_memory(space.segment(), space.slot_of(process)).start;
 }
 
 Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side) {
@@ -201,8 +202,9 @@ void ChannelEnd::make_work(const Path& path,
     sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
     if (side_ == Side::receiver) {
         const SenderPlaces sender{
-            partner.letter + (offsetof(OwnBlock, fetched) - offsetof(OwnBlock, letter)),
-            is_near ? blocks_of(name_.sender) : nullptr, is_near ? bell_slot : 0};
+            partner.letter + (offsetof(OwnBlock, taken) - offsetof(OwnBlock, letter)),
+            is_near ? local::heap_memory(space.segment(), bell_slot) : local::SharedRange{},
+            is_near ? bell_slot : 0};
         auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
         if constexpr (std::is_same_v<Path, MappedPath<>>) near_receiver_ = &work->ring();
         work_ = std::move(work);
@@ -215,11 +217,11 @@ void ChannelEnd::make_work(const Path& path,
         rule.pipe = &pipe_;
         rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
         rule.lending = reinterpret_cast<LendingWords<>*>(pointer_to(block_) + block_head_bytes);
-        rule.node = {space.segment().base(), space.segment().layout().total};
+        rule.node = local::node_memory(space.segment());
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }
-    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->whole : own().fetched;
+    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->taken : own().taken;
     auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, taken, bell);
     if constexpr (std::is_same_v<Path, MappedPath<>>) near_sender_ = &work->ring();
     work_ = std::move(work);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One end of a channel, of its rank's process. It is made, meets its partner, moves messages (end_work.hpp), and is freed by a last request,
 // or because its partner is dead. What it keeps in the heap of its rank, in one block:
-//   sender    its letter, the count of fetched offers, and, for a receiver on another node, the credits of the ring, for one on its own
+//   sender    its letter, the count of taken offers, and, for a receiver on another node, the credits of the ring, for one on its own
 //             the words about what it lends
 //   receiver  its letter, and the ring
 // A sender of long messages on a node keeps a pipe there too (pipe_block.hpp).

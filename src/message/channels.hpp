@@ -113,6 +113,8 @@ private:
     static constexpr SlotHandle no_index = (SlotHandle{1} << slot_index_bits) - 1;
 
     void lock_and_adopt(ChannelEnd& end) const noexcept;
+    template <auto ring_of, typename Call>
+    bool at_ring(SlotHandle channel, Call call) noexcept;
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
     base::Result<SlotHandle> add(ChannelEnd& end,
                                  RequestKind kind,

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "base/status.hpp"
+#include "local/shared_memory.hpp"
+#include "message/lending.hpp"
 #include "message/request_queue.hpp"
 
 namespace acp::message {
@@ -28,29 +30,17 @@ struct FetchOffer {
     std::uint64_t bytes = 0;
 };
 
-// A message that the sender lends (lending.hpp). Places are bytes from the start of the node segment.
+// A message that the sender lends (lending.hpp). Places are those of local::node_memory.
 struct LentMessage {
     std::uint64_t words = 0;   // place of the LendingWords
     std::uint64_t number = 0;  // of the loan, counted with offers
     std::uint64_t source = 0;  // place of the buffer
     std::uint64_t bytes = 0;
-};
 
-// The memory that all ranks of a node have mapped: the node segment.
-struct NodeMemory {
-    char* start = nullptr;
-    std::uint64_t bytes = 0;
-
-    // Whether a buffer lies there.
-    [[nodiscard]] bool has(const char* buffer, std::uint64_t its_bytes) const noexcept {
-        const auto place =
-            reinterpret_cast<std::uintptr_t>(buffer) - reinterpret_cast<std::uintptr_t>(start);
-        return place < bytes && its_bytes <= bytes - place;
-    }
-
-    // Of what lies there.
-    [[nodiscard]] std::uint64_t place_of(const void* it) const noexcept {
-        return static_cast<std::uint64_t>(static_cast<const char*>(it) - start);
+    // Whether the words and the buffer lie in memory of the node.
+    [[nodiscard]] bool lies_in(const local::SharedRange& node) const noexcept {
+        return words % alignof(LendingWords<>) == 0 &&
+               node.has_place(words, sizeof(LendingWords<>)) && node.has_place(source, bytes);
     }
 };
 

@@ -7,7 +7,7 @@
 //
 // Contract, per word of LendingWords, all in memory of the sender:
 //   opened, target, wanted  written by the receiver. `opened` last, with release: the number of the message of which the others speak
-//   whole                   the number of the last message that is whole: by the receiver's channel (Receiving::end_loan), not here
+//   taken                   the number of the last message that the receiver has taken: by its channel (Receiving::end_loan), not here
 //   claims                  number, pieces claimed from the front, pieces claimed from the back. Each claim is a compare-exchange. The receiver
 //                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
 //                           that has read words of two messages fails.
@@ -32,7 +32,7 @@ struct LendingWords {
     Word target{
         0};  // where the bytes are to go, in bytes from the start of the memory that both have mapped
     Word wanted{0};  // how many: perhaps fewer than the message has
-    Word whole{0};
+    Word taken{0};
     alignas(line_bytes) Word claims{0};
     alignas(line_bytes) Word copied{0};
 };
@@ -86,23 +86,34 @@ private:
     std::uint64_t piece_bytes_;
 };
 
+// The buffer of a message.
+struct LentBuffer {
+    const char* data = nullptr;
+    std::uint64_t bytes = 0;
+};
+
 // The sender's end.
 template <template <class> class Atomic = std::atomic>
 class Lender {
 public:
     // Copies pieces of a message as long as it is open and any is left. true: it has copied some, and the receiver is to be told.
-    //   source  the message's buffer
-    //   copy(place, from, bytes)  copies to a place in the memory that both have mapped
-    template <typename Copy>
+    //   may_copy(place, bytes)    whether so much lies there in the memory that both have mapped; if not, the words were overwritten, and
+    //                             nothing is copied
+    //   copy(place, from, bytes)  copies to a place in that memory
+    template <typename MayCopy, typename Copy>
     static bool help(LendingWords<Atomic>& words,
                      std::uint64_t number,
-                     const char* source,
+                     const LentBuffer& message,
+                     const MayCopy& may_copy,
                      const Copy& copy) noexcept {
         // acquire: what the receiver says of the message is there; partner: Borrower::open()
         if (words.opened.load(std::memory_order_acquire) != number) return false;
         // acquire: if these are of a later message already, so are the claims below; partner: Borrower::open()
         const std::uint64_t target = words.target.load(std::memory_order_acquire);
-        const LentPieces pieces(words.wanted.load(std::memory_order_acquire));
+        const std::uint64_t wanted = words.wanted.load(std::memory_order_acquire);
+        if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]
+            return false;
+        const LentPieces pieces(wanted);
         bool has_copied = false;
         std::uint64_t seen = words.claims.load(std::memory_order_relaxed);
         for (;;) {
@@ -115,7 +126,8 @@ public:
                                                     std::memory_order_relaxed))
                 continue;
             seen = claims.word();
-            copy(target + pieces.begin(piece), source + pieces.begin(piece), pieces.bytes(piece));
+            copy(target + pieces.begin(piece), message.data + pieces.begin(piece),
+                 pieces.bytes(piece));
             // release: the bytes are there; partner: Borrower::copied()
             words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
                                std::memory_order_release);
@@ -187,8 +199,8 @@ public:
     template <typename Copy>
     void take_over(const Copy& copy) noexcept {
         if (go_on(copy)) return;
-        const std::uint64_t back =
-            PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back;
+        const std::uint64_t back = std::min(
+            PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
         for (std::uint64_t i = copied(); i < back; ++i) copy_piece(copy, pieces_.count() - 1 - i);
         words_ = nullptr;
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "local/shared_memory.hpp"
 #include "message/ring.hpp"
 
 namespace acp::message {
@@ -27,6 +28,11 @@ struct PipePiece {
         PipePiece piece;
         std::memcpy(&piece, record.data, sizeof piece);
         return piece;
+    }
+
+    // Whether it lies in memory of the sender that begins where places are counted from. Its lines may be written then.
+    [[nodiscard]] bool lies_in(const local::SharedRange& memory) const noexcept {
+        return place % line_bytes == 0 && memory.has_place(place, bytes);
     }
 };
 

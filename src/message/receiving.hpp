@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiver's end of a channel that has met its partner: takes messages out of the ring for its requests, in order. What no request
-// waits for stays in the ring. Tests: tests/conformance/channel_test.cpp.
+// waits for stays in the ring. What a record says is not believed before it is looked at whether it can be so, for it leads to memory.
+// Tests: tests/unit/message/receiving_test.cpp, tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "gma/gma.hpp"
+#include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
 #include "message/pipe.hpp"
@@ -27,9 +29,9 @@ namespace acp::message {
 
 // What a receiver knows of its sender.
 struct SenderPlaces {
-    memory::GlobalAddress fetched = 0;  // of its word that counts what was fetched
-    char* blocks = nullptr;             // the start of its heap, where it is on this node
-    std::uint32_t slot = 0;             // its slot, where it is on this node
+    memory::GlobalAddress taken = 0;  // of its word that counts what this end has taken
+    local::SharedRange heap;          // its heap, where it is on this node
+    std::uint32_t slot = 0;           // its slot, where it is on this node
 };
 
 template <typename Path>
@@ -107,13 +109,14 @@ private:
                 copy_out(request, record);
                 break;
             case RecordTag::length:
+                if (record.bytes != sizeof request.length) return refuse(queue, record);
                 std::memcpy(&request.length, record.data, sizeof request.length);
                 break;
             case RecordTag::piece:
                 copy_out(request, record);
                 break;
             case RecordTag::slot:
-                return take_piece(queue, PipePiece::read(record));
+                return take_piece(queue, record);
             case RecordTag::offer:
                 return begin_fetch(queue, record);
             case RecordTag::loan:
@@ -123,9 +126,29 @@ private:
                 wake_if(ring_.release());
                 wake_if(ring_.tell_released());
                 return;
+            default:
+                return refuse(queue, record);
         }
         wake_if(ring_.release());
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
+    }
+
+    // What the record says cannot be so: words between the ranks were overwritten. It stays, so that each request after this one finds it too,
+    // and none takes the rest of a message for another one. A request to free passes over it.
+    void refuse(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        if (queue.front().kind == RequestKind::free) {
+            if (tag_of(record) == RecordTag::loan || tag_of(record) == RecordTag::offer)
+                ++taken_count_;
+            return wake_if(ring_.release());
+        }
+        queue.end_front({base::Status::worded(
+                             base::Code::system,
+                             [] {
+                                 return std::string(
+                                     "a record of the channel says what cannot be: memory of the "
+                                     "library was overwritten, on this rank or on the sender");
+                             }),
+                         0});
     }
 
     // How many of the next bytes of the message have room in the buffer.
@@ -141,10 +164,13 @@ private:
     }
 
     // The sender waits for the slot, so it is told at once.
-    void take_piece(RequestQueue& queue, const PipePiece& piece) noexcept {
+    void take_piece(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+        const PipePiece piece = PipePiece::read(record);
+        if (record.bytes != sizeof piece || !piece.lies_in(sender_.heap)) [[unlikely]]
+            return refuse(queue, record);
         ChannelRequest& request = queue.front();
         request.length = piece.message_bytes;
-        sync::take_lines(request.buffer + request.moved, sender_.blocks + piece.place,
+        sync::take_lines(request.buffer + request.moved, sender_.heap.at(piece.place),
                          wanted_of(request, piece.bytes), piece.bytes);
         request.moved += piece.bytes;
         wake_if(ring_.release());
@@ -152,18 +178,28 @@ private:
         if (request.moved >= request.length) finish(queue);
     }
 
+    // A message that the sender's memory has, for the oldest request.
+    template <typename Offered>
+    [[nodiscard]] static Offered read_offer(ChannelRequest& request,
+                                            const ReceivedRecord& record) noexcept {
+        Offered offered;
+        std::memcpy(&offered, record.data, sizeof offered);
+        request.length = request.moved = offered.bytes;
+        return offered;
+    }
+
     // The record is released at the end, so that the words of the loan stay as long as it is there.
     void begin_loan(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        LentMessage loan;
-        std::memcpy(&loan, record.data, sizeof loan);
         ChannelRequest& request = queue.front();
-        request.length = loan.bytes;
-        request.moved = loan.bytes;
-        const NodeMemory node = memory_of_node();
-        lending_ = reinterpret_cast<LendingWords<>*>(node.start + loan.words);
+        const auto loan = read_offer<LentMessage>(request, record);
+        const local::SharedRange node = local::node_memory(gma_.space().segment());
+        if (record.bytes != sizeof loan || loan.number != taken_count_ + 1 || !loan.lies_in(node))
+            [[unlikely]]
+            return refuse(queue, record);
+        lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
         if (wanted == 0) return end_loan(queue);
-        borrower_.begin(*lending_, loan.number, node.start + loan.source, request.buffer, wanted);
+        borrower_.begin(*lending_, loan.number, node.at(loan.source), request.buffer, wanted);
         if (wanted > LentPieces::bytes_min && node.has(request.buffer, wanted))
             borrower_.open(node.place_of(request.buffer), wanted);
         (void)go_on_with_loan(queue);
@@ -184,22 +220,21 @@ private:
 
     void end_loan(RequestQueue& queue) noexcept {
         // release: the buffer is no longer read; partner: Sending::has_ended()
-        lending_->whole.store(++fetched_count_, std::memory_order_release);
+        lending_->taken.store(++taken_count_, std::memory_order_release);
         wake_if(ring_.release());
         wake_if(ring_.tell_released());
         finish(queue);
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        FetchOffer offer;
-        std::memcpy(&offer, record.data, sizeof offer);
         ChannelRequest& request = queue.front();
-        request.length = offer.bytes;
-        request.moved = offer.bytes;
+        const auto offer = read_offer<FetchOffer>(request, record);
+        if (record.bytes != sizeof offer) [[unlikely]]
+            return refuse(queue, record);
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(
-            {offer.address, {request.buffer, wanted, true}, memory::IssuedBy::get},
+            {offer.address, {request.buffer, wanted, true}, memory::IssuedBy::fetch},
             gma::handle_null);
     }
 
@@ -207,11 +242,11 @@ private:
         base::Status status;
         if (fetch_ != gma::handle_null) status = gma_.wait_for_one(fetch_);
         fetch_ = gma::handle_null;
-        ++fetched_count_;
+        ++taken_count_;
         settle_notice();
-        const operations::PutSignal counted{sender_.fetched, sender_.fetched, fetched_count_};
+        const operations::PutSignal counted{sender_.taken, sender_.taken, taken_count_};
         notice_ = gma_.issue_invoke(
-            {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.fetched)),
+            {static_cast<std::uint32_t>(gma_.space().layout().process(sender_.taken)),
              operations::put_signal_set_number,
              std::as_bytes(std::span(&counted, 1)),
              {},
@@ -252,11 +287,6 @@ private:
                          0});
     }
 
-    [[nodiscard]] NodeMemory memory_of_node() const noexcept {
-        const node::Segment& segment = gma_.space().segment();
-        return {segment.base(), segment.layout().total};
-    }
-
     gma::Gma& gma_;
     RingReceiver<Path> ring_;
     SenderPlaces sender_;
@@ -265,7 +295,7 @@ private:
     gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
     LendingWords<>* lending_ = nullptr;      // of the last loan
     Borrower<> borrower_;                    // of a loan that the ring still holds
-    std::uint64_t fetched_count_ = 0;        // and loans
+    std::uint64_t taken_count_ = 0;          // offers and loans
     bool has_partner_ended_ = false;
 };
 

@@ -16,6 +16,7 @@
 
 #include "base/fence.hpp"
 #include "gma/gma.hpp"
+#include "local/shared_memory.hpp"
 #include "message/end_work.hpp"
 #include "message/lending.hpp"
 #include "message/pipe.hpp"
@@ -33,22 +34,22 @@ struct SendingRule {
     std::uint64_t slot_bytes = 0;                   // of a pipe
     PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
     LendingWords<>* lending = nullptr;              // of this end; nullptr: nothing is lent
-    NodeMemory node;
+    local::SharedRange node;                        // local::node_memory
 };
 
 template <typename Path>
 class Sending final : public EndWork {
 public:
-    //   fetched  counts the offers and loans that the receiver has taken
+    //   taken    counts the offers and loans that the receiver has taken
     //   partner  whom to wake, where the path does not
     Sending(gma::Gma& gma,
             const Path& path,
             RingShape shape,
             RingKey key,
             SendingRule rule,
-            std::atomic<std::uint64_t>& fetched,
+            std::atomic<std::uint64_t>& taken,
             sync::Bell<>& partner)
-        : gma_(gma), ring_(path, shape, key), rule_(rule), fetched_(fetched), partner_(partner) {}
+        : gma_(gma), ring_(path, shape, key), rule_(rule), taken_(taken), partner_(partner) {}
 
     [[nodiscard]] RingSender<Path>& ring() noexcept { return ring_; }
 
@@ -166,10 +167,16 @@ private:
     // Copies pieces of a message that the receiver copies just now.
     void help(const ChannelRequest& request) noexcept {
         if (rule_.lending == nullptr || request.offer == 0) return;
-        const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
-            std::memcpy(rule_.node.start + place, from, bytes);
+        const auto may_copy = [this](std::uint64_t place, std::uint64_t bytes) {
+            return rule_.node.has_place(place, bytes);
         };
-        if (!Lender<>::help(*rule_.lending, request.offer, request.buffer, copy)) return;
+        const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
+            std::memcpy(rule_.node.at(place), from, bytes);
+        };
+        if (!Lender<>::help(*rule_.lending, request.offer, {request.buffer, request.bytes},
+                            may_copy, copy)) {
+            return;
+        }
         has_moved_ = true;
         // The receiver's announcement of its sleep and its last look come before or after this; partner: Bell::announce()
         base::fence(std::memory_order_seq_cst);
@@ -183,7 +190,7 @@ private:
             return is_over_;
         }
         // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal, Receiving::end_loan
-        if (request.offer > fetched_.load(std::memory_order_acquire)) return false;
+        if (request.offer > taken_.load(std::memory_order_acquire)) return false;
         if (request.key != 0) (void)gma_.registry().remove(request.key);
         return true;
     }
@@ -201,10 +208,10 @@ private:
     RingSender<Path> ring_;
     PipeSender<Path> pipe_{ring_};
     SendingRule rule_;
-    std::atomic<std::uint64_t>& fetched_;
+    std::atomic<std::uint64_t>& taken_;
     sync::Bell<>& partner_;
     std::size_t begun_ = 0;  // of the requests in the queue, the first ones: they are in the ring
-    std::uint64_t offered_ = 0;  // how many
+    std::uint64_t offered_ = 0;  // how many messages were offered or lent
     bool has_moved_ = false;     // since go_on() began
     bool is_over_ = false;
 };

@@ -19,63 +19,67 @@
 
 namespace acp::message {
 
-[[gnu::always_inline]] inline bool Channels::send_at_once(SlotHandle channel,
-                                                          const void* source,
-                                                          std::uint64_t bytes,
-                                                          int looks) noexcept {
+// Locks the end of a channel for the calling thread and calls call(ring) with what (end.*ring_of)() says. false: there is no such end, or no
+// ring now, or the call says so.
+template <auto ring_of, typename Call>
+[[gnu::always_inline]] inline bool Channels::at_ring(SlotHandle channel, Call call) noexcept {
     ChannelEnd* const end = ends_.find(channel);
     if (end == nullptr) [[unlikely]]
         return false;
     if (!end->mutex.lock_as_adopter()) [[unlikely]]
         lock_and_adopt(*end);
     const std::lock_guard lock(end->mutex, std::adopt_lock);
-    NearSender* const ring = end->ring_to_send();
-    if (ring == nullptr || !ends_.is_still(*end, channel) ||
-        (!is_one_line(bytes) && bytes > ring->payload_bytes_max())) [[unlikely]] {
-        return false;
-    }
-    for (;;) {
-        const SendAttempt outcome =
-            ring->send(source, bytes, static_cast<std::uint8_t>(RecordTag::whole));
-        if (outcome == SendAttempt::sent) [[likely]]
-            return true;
-        if (outcome == SendAttempt::sent_to_sleeper) {
-            os::futex_wake(ring->path().peer().word(), os::everybody);
-            return true;
-        }
-        if (--looks == 0) return false;
-        os::relax();
-    }
+    if (auto* const ring = (end->*ring_of)(); ring != nullptr && ends_.is_still(*end, channel))
+        [[likely]]
+        return call(*ring);
+    return false;
+}
+
+[[gnu::always_inline]] inline bool Channels::send_at_once(SlotHandle channel,
+                                                          const void* source,
+                                                          std::uint64_t bytes,
+                                                          int looks) noexcept {
+    return at_ring<&ChannelEnd::ring_to_send>(
+        channel, [source, bytes, looks](NearSender& ring) mutable {
+            if (!is_one_line(bytes) && bytes > ring.payload_bytes_max()) [[unlikely]]
+                return false;
+            for (;;) {
+                const SendAttempt outcome =
+                    ring.send(source, bytes, static_cast<std::uint8_t>(RecordTag::whole));
+                if (outcome == SendAttempt::sent) [[likely]]
+                    return true;
+                if (outcome == SendAttempt::sent_to_sleeper) {
+                    os::futex_wake(ring.path().peer().word(), os::everybody);
+                    return true;
+                }
+                if (--looks == 0) return false;
+                os::relax();
+            }
+        });
 }
 
 [[gnu::always_inline]] inline bool Channels::receive_at_once(SlotHandle channel,
                                                              const MessageBuffer& buffer,
                                                              int looks,
                                                              std::uint64_t& length) noexcept {
-    ChannelEnd* const end = ends_.find(channel);
-    if (end == nullptr) [[unlikely]]
-        return false;
-    if (!end->mutex.lock_as_adopter()) [[unlikely]]
-        lock_and_adopt(*end);
-    const std::lock_guard lock(end->mutex, std::adopt_lock);
-    NearReceiver* const ring = end->ring_to_receive();
-    if (ring == nullptr || !ends_.is_still(*end, channel)) [[unlikely]]
-        return false;
-    for (;;) {
-        const ReceivedRecord record = ring->receive();
-        if (record.data != nullptr) [[likely]] {
-            const bool is_whole = static_cast<RecordTag>(record.tag) == RecordTag::whole;
-            if (!is_whole || record.bytes > buffer.bytes) [[unlikely]]
-                return false;
-            copy_payload(buffer.data, record.data, record.bytes);
-            length = record.bytes;
-            if (ring->release()) [[unlikely]]
-                os::futex_wake(ring->path().peer().word(), os::everybody);
-            return true;
-        }
-        if (--looks == 0) return false;
-        os::relax();
-    }
+    return at_ring<&ChannelEnd::ring_to_receive>(
+        channel, [buffer, looks, &length](NearReceiver& ring) mutable {
+            for (;;) {
+                const ReceivedRecord record = ring.receive();
+                if (record.data != nullptr) [[likely]] {
+                    const bool is_whole = static_cast<RecordTag>(record.tag) == RecordTag::whole;
+                    if (!is_whole || record.bytes > buffer.bytes) [[unlikely]]
+                        return false;
+                    copy_payload(buffer.data, record.data, record.bytes);
+                    length = record.bytes;
+                    if (ring.release()) [[unlikely]]
+                        os::futex_wake(ring.path().peer().word(), os::everybody);
+                    return true;
+                }
+                if (--looks == 0) return false;
+                os::relax();
+            }
+        });
 }
 
 }  // namespace acp::message

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "os/cancellation.hpp"
@@ -68,8 +67,7 @@ base::Status Barrier::wait(Gathers gathers) {
     sync::SleepWord<>& released = control.barrier_released;
     // What brings a meeting to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation
     // off for that: a hold costs a third of a barrier that does not sleep.
-    std::optional<os::CancellationHold> cancellation;
-    if (segment_.has_gateway()) cancellation.emplace();
+    const os::CancellationHold cancellation(segment_.has_gateway());
     // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
@@ -109,12 +107,35 @@ base::Status Barrier::wait(Gathers gathers) {
     // With own meetings the first look sends what this node brings. All others wait for that: it comes before any yield.
     const bool is_met_at_once = own_meetings_ != nullptr && ready();
     if (!is_met_at_once) waiter_.wait(ready, sleep, for_ever);
-    if (segment_.has_gateway() && !is_released()) await_late_end(number);
+    if (!is_released()) end_after_death(number, all);
     // Sees what other threads that polled it have written. Of own meetings the release says as much: it comes from whoever
     // polled it last.
     if (own_meetings_ == nullptr) (void)has_helped(helper_);
     if (helper_ != nullptr) helper_->leave();
     return outcome(is_released());
+}
+
+// Whether all of this node have come. If not, this process has taken its arrival back, and they never will.
+//   all  arrivals
+bool Barrier::has_come_or_withdraws(std::uint32_t all) noexcept {
+    // acquire: what those have written who had come
+    std::uint32_t seen = arrived_.load(std::memory_order_acquire);
+    do {
+        if (static_cast<std::int32_t>(seen - all) >= 0) return true;
+        // acq_rel: as the arrival. acquire on failure: as above
+    } while (!arrived_.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel,
+                                             std::memory_order_acquire));
+    return false;
+}
+
+// Of a barrier that was not released when this process heard of a death, or of a lost node.
+void Barrier::end_after_death(std::uint32_t number, std::uint32_t all) noexcept {
+    if (!has_come_or_withdraws(all)) return;
+    if (segment_.has_gateway()) return await_late_end(number);
+    sync::SleepWord<>& released = segment_.control().barrier_released;
+    if (released.publish_unless_reached(number)) {
+        os::futex_wake(released.word(), os::everybody);
+    }
 }
 
 // Over nodes the news of a death and the last words of a meeting go different ways. Who died after a meeting does not make it

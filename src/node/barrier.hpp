@@ -4,7 +4,9 @@
 // only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the
 // last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
 // A process that dies makes this and every later barrier fail everywhere, but not one that all had come to; a stopped one
-// delays it, as it must.
+// delays it, as it must. Who gives a barrier up because of a death takes its arrival back in the step that sees that not all have come, so
+// none is the last one afterwards: on a node it fails for all or for none. Where all have come, whoever hears of the death publishes the
+// number, for the last one may be the one that died. Between nodes a node has come when its last one has told the gateway.
 // In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
 // gateway publishes the number: the agent's (node/gateway_port.hpp) or, where it can, that of this process
 // (node/own_meetings.hpp).
@@ -81,6 +83,8 @@ public:
 
 private:
     void arrive_last(Gathers gathers) noexcept;
+    [[nodiscard]] bool has_come_or_withdraws(std::uint32_t all) noexcept;
+    void end_after_death(std::uint32_t number, std::uint32_t all) noexcept;
     void await_late_end(std::uint32_t number) noexcept;
     [[nodiscard]] base::Status blocked_by_death() const;
     [[nodiscard]] base::Status outcome(bool is_released);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps pthread_cancel() from ending the calling thread while this object lives. A cancelled thread is unwound at its next
 // system call, which must not happen while it drives the library or holds what other threads wait for. The cancellation takes
-// effect at the thread's first cancellation point afterwards. Tests: tests/life/calls_test.cpp.
+// effect at the thread's first cancellation point afterwards. Tests: tests/unit/os/cancellation_test.cpp, tests/life/calls_test.cpp.
 #pragma once
 
 #include <pthread.h>
@@ -10,15 +10,25 @@ namespace acp::os {
 
 class CancellationHold {
 public:
-    CancellationHold() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    CancellationHold() noexcept : CancellationHold(true) {}
 
-    ~CancellationHold() { pthread_setcancelstate(before_, nullptr); }
+    //   is_needed  false: nothing is held off
+    explicit CancellationHold(bool is_needed) noexcept {
+        if (is_needed) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+    }
+
+    ~CancellationHold() {
+        if (before_ != not_held) pthread_setcancelstate(before_, nullptr);
+    }
 
     CancellationHold(const CancellationHold&) = delete;
     CancellationHold& operator=(const CancellationHold&) = delete;
 
 private:
-    int before_ = PTHREAD_CANCEL_ENABLE;
+    static constexpr int not_held = -1;
+    static_assert(PTHREAD_CANCEL_ENABLE != not_held && PTHREAD_CANCEL_DISABLE != not_held);
+
+    int before_ = not_held;
 };
 
 }  // namespace acp::os

@@ -31,6 +31,18 @@ public:
         return (word_.exchange(epoch << epoch_shift, std::memory_order_acq_rel) & sleep_bit) != 0;
     }
 
+    // The same by one of several, and perhaps late: only the first of them publishes, and nothing where a later epoch was published. So what
+    // clear_sleep() has counted is never taken back before whoever waits for the next epoch.
+    [[nodiscard]] bool publish_unless_reached(std::uint32_t epoch) noexcept {
+        std::uint32_t value = load();
+        do {
+            if (reached(value, epoch)) return false;
+            // acq_rel: as publish(). acquire on failure: as load()
+        } while (!word_.compare_exchange_weak(
+            value, epoch << epoch_shift, std::memory_order_acq_rel, std::memory_order_acquire));
+        return (value & sleep_bit) != 0;
+    }
+
     // The value to hand to reached() and announce_sleep().
     [[nodiscard]] std::uint32_t load() const noexcept {
         // acquire: partner is the exchange in publish().

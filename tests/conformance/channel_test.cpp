@@ -253,6 +253,31 @@ TEST_F(ChannelTest, receives_of_messages_that_are_there_end_in_order_with_those_
     EXPECT_EQ(acp_free_ch(signal), 0) << acp_error_message();
 }
 
+TEST_F(ChannelTest, a_wait_for_several_tells_which_one_has_failed_and_waits_for_the_others) {
+    if (rank_ > 1 || procs_ < 2) return;
+    const acp_ch_t channel = make(0, 1);
+    if (rank_ == 0) {
+        for (std::uint64_t i = 0; i < 3; ++i) expect_sent(channel, content_of(i, 100));
+    } else {
+        std::vector<Buffer> rooms(3, Buffer(100));
+        rooms[1].resize(40);
+        acp_request_t requests[5] = {};
+        for (std::size_t i = 0; i < 3; ++i)
+            requests[2 * i] = acp_nbrecv_ch(channel, rooms[i].data(), rooms[i].size());
+        requests[1] = ACP_REQUEST_NULL;
+        requests[3] = reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005});  // of none
+        std::size_t sizes[5] = {};
+        EXPECT_EQ(acp_waitall_ch(requests, 5, sizes), -1);
+        expect_refused(ACP_ERR_STALE, "acp_waitall_ch(requests[3] ");
+        EXPECT_EQ(sizes[0], 100U);
+        EXPECT_EQ(sizes[1], 0U);
+        EXPECT_EQ(sizes[2], 40U) << "it was cut";
+        EXPECT_EQ(sizes[3], static_cast<std::size_t>(-1));
+        EXPECT_EQ(sizes[4], 100U);
+    }
+    EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
+}
+
 TEST_F(ChannelTest, what_was_not_received_is_dropped_by_free_and_more_than_was_sent_is_refused) {
     if (rank_ > 1 || procs_ < 2) return;
     const acp_ch_t unread = make(0, 1);

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <semaphore>
 #include <string>
 #include <sys/time.h>
 #include <thread>
@@ -124,6 +125,103 @@ TEST_F(HashedViewTest, a_destroyed_map_is_told_though_another_one_takes_its_plac
     EXPECT_EQ(find(map, "key").success, -1) << "also where it begins at the same address";
     EXPECT_EQ(value_of(other, "key"), "of the second");
     ASSERT_EQ(acp_destroy_map(other), 0);
+}
+
+// Another thread makes the map, destroys it while this one has found in it, and makes another one at the same address.
+TEST_F(HashedViewTest, a_map_that_another_thread_makes_at_the_same_address_is_another_one) {
+    acp_map_t map{};
+    acp_map_t other{};
+    std::binary_semaphore is_made(0);
+    std::binary_semaphore is_found(0);
+    std::thread maker([&] {
+        map = make(rank_);
+        EXPECT_EQ(insert(map, "key", "of the first"), 1);
+        is_made.release();
+        is_found.acquire();
+        EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+        other = make(rank_);
+        // A view of both would have one place: its number is that of the identity modulo 8.
+        for (int i = 0; i < 1'000 && (other.ga != map.ga || other.id % 8 != map.id % 8); ++i) {
+            EXPECT_EQ(acp_destroy_map(other), 0);
+            other = make(rank_);
+        }
+        EXPECT_EQ(insert(other, "key", "of the second"), 1);
+        EXPECT_EQ(insert(other, "other", "8 bytes."), 1);
+    });
+    is_made.acquire();
+    find_often(map, "key", 1);
+    is_found.release();
+    maker.join();
+    ASSERT_EQ(other.ga, map.ga);
+    ASSERT_EQ(other.id % 8, map.id % 8);
+    EXPECT_EQ(find(map, "key").success, -1);
+    expect_refused(ACP_ERR_STALE, {"acp_find_map"});
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(value_of(other, "key"), "of the second");
+        ASSERT_EQ(value_of(other, "other"), "8 bytes.");
+        ASSERT_EQ(find(map, "other").success, -1);
+    }
+    EXPECT_EQ(insert(map, "another", "value"), -1);
+    EXPECT_EQ(find(other, "another").success, 0);
+    EXPECT_EQ(acp_destroy_map(other), 0);
+}
+
+// What this thread and another one keep of a map is of an epoch that has ended: no find may look into memory of then, where the words of the
+// map may still lie, or those of another one.
+TEST_F(HashedViewTest, a_map_of_an_epoch_that_has_ended_is_none) {
+    for (const bool is_by_reset : {true, true, false}) {
+        const acp_map_t map = make(rank_);
+        acp_set_t set = acp_create_set(1, &rank_, 2, rank_);
+        ASSERT_EQ(insert(map, "key", "of then"), 1);
+        ASSERT_NE(acp_insert_set(set, "key", 3).elem, ACP_GA_NULL);
+        find_often(map, "key", 1);
+        for (int i = 0; i < 20; ++i) ASSERT_EQ(acp_find_set(set, "key", 3).success, 1);
+        std::binary_semaphore is_found(0);
+        std::binary_semaphore is_next(0);
+        std::binary_semaphore is_looked_at(0);
+        const auto expect_none = [&](const char* who) {
+            EXPECT_NE(acp_malloc(8, rank_), ACP_GA_NULL) << "the thread goes the short way again";
+            EXPECT_EQ(find(map, "key").success, -1) << who;
+            EXPECT_TRUE(acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ADDRESS)
+                << acp_error_message();
+            EXPECT_EQ(acp_find_set(set, "key", 3).success, -1) << who;
+            char value = 0;
+            std::size_t bytes = 1;
+            EXPECT_EQ(acp_retrieve_map(map, "key", 3, &value, &bytes), -1) << who;
+            EXPECT_EQ(insert(map, "key", "of now"), -1) << who;
+        };
+        std::thread other([&] {
+            find_often(map, "key", 1);
+            is_found.release();
+            is_next.acquire();
+            expect_none("another thread, before there are maps");
+            is_looked_at.release();
+            is_next.acquire();
+            expect_none("another thread");
+        });
+        is_found.acquire();
+        if (is_by_reset) {
+            ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
+        } else {
+            ASSERT_EQ(acp_finalize(), 0) << acp_error_message();
+            EXPECT_EQ(find(map, "key").success, -1);
+            EXPECT_EQ(acp_errno(), ACP_ERR_STATE);
+            ASSERT_EQ(acp_init(nullptr, nullptr), 0) << acp_error_message();
+            ASSERT_EQ(acp_rank(), rank_);
+        }
+        is_next.release();
+        is_looked_at.acquire();
+        expect_none("the thread that has begun the epoch, before there are maps");
+        const acp_map_t now = make(rank_);
+        ASSERT_EQ(insert(now, "key", "of now"), 1) << acp_error_message();
+        find_often(now, "key", 1);
+        expect_none("the thread that has begun the epoch");
+        is_next.release();
+        other.join();
+        EXPECT_EQ(value_of(now, "key"), "of now");
+        EXPECT_EQ(acp_destroy_map(now), 0);
+        sync_ranks();
+    }
 }
 
 TEST_F(HashedViewTest, maps_that_are_swapped_are_found_swapped) {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plants one defect after the other into a layer of headers and lets its tests find it.
+"""Plants one defect after the other into a layer and lets its tests find it.
 
-The sources stay as they are: a changed copy of the layer is compiled with its tests in a folder of its own. A rule whose
-text is no longer found, once, is an error: the rule is to be mended with the code. Prints a table; ends with 1 when a defect
+The sources stay as they are: a changed copy of the layer is compiled with its tests in a folder of its own. Of a layer that is
+more than headers, the sources that may be changed are compiled too, and linked before the built libraries, whose own objects of
+them are then not taken. A rule whose text is no longer found, once, is an error: the rule is to be mended with the code. Prints a table; ends with 1 when a defect
 stays unnoticed.
 """
 import argparse
@@ -23,15 +24,21 @@ class Plants:
     layer    folder of src
     tests    sources of the test program, besides the support that all have
     mutants  name: (file, text, instead)
+    sources  of the layer, by their names in its folder, that may be changed or include what may be
+    layers   whose libraries the tests need, from a tree that compiles each file by itself (the preset mutants)
     """
 
     SUPPORT = ["tests/support/interleave.cpp", "tests/support/weak_memory.cpp", "tests/support/watchdog.cpp"]
     COMPILE = ["c++", "-O1", "-std=c++20", "-c"]
 
-    def __init__(self, layer: str, tests: list[str], mutants: dict[str, tuple[str, str, str]]) -> None:
+    def __init__(self, layer: str, tests: list[str], mutants: dict[str, tuple[str, str, str]], sources: tuple[str, ...] = (),
+                 layers: tuple[str, ...] = ()) -> None:
         self.layer = layer
         self.tests = tests
         self.mutants = mutants
+        self.sources = sources
+        self.layers = layers
+        self.tree = ROOT / "build/mutants"
         self.shared = tempfile.TemporaryDirectory()  # of all defects: objects of the support, and GoogleTest's header compiled
         self.has_shared = False
 
@@ -72,10 +79,13 @@ class Plants:
         shutil.copytree(ROOT / "src" / self.layer, folder / self.layer)
         (folder / self.layer / self.mutants[name][0]).write_text(self.changed(name))
         program = folder / f"unit_{self.layer}"
-        objects = [str(folder / f"{pathlib.Path(test).stem}.o") for test in self.tests]
+        compiled = [ROOT / test for test in self.tests] + [folder / self.layer / source for source in self.sources]
+        objects = [str(folder / f"{source.stem}.o") for source in compiled]
         self.run(name, [[*self.COMPILE, "-include", str(shared / "gtest.hpp"), f"-I{folder}", f"-I{ROOT}/src", f"-I{ROOT}/tests",
-                         str(ROOT / test), "-o", made] for test, made in zip(self.tests, objects)])
-        self.run(name, [["c++", "-o", str(program), *objects, *map(str, shared.glob("*.o")), "-lgtest", "-lgtest_main", "-lpthread"]])
+                         str(source), "-o", made] for source, made in zip(compiled, objects)])
+        libraries = [str(self.tree / f"lib/libacp_{layer}.a") for layer in self.layers]
+        self.run(name, [["c++", "-o", str(program), *objects, *map(str, shared.glob("*.o")), "-Wl,--start-group", *libraries,
+                         "-Wl,--end-group", "-lgtest", "-lgtest_main", "-lpthread"]])
         return program
 
     def finder(self, name: str) -> str | None:
@@ -97,7 +107,9 @@ class Plants:
         parser = argparse.ArgumentParser(description=__doc__)
         parser.add_argument("--check", action="store_true", help="only whether the rules fit the sources")
         parser.add_argument("--only", help="the defects whose names contain this")
+        parser.add_argument("--build", type=pathlib.Path, default=self.tree, help="a tree built by the preset mutants, for the libraries")
         options = parser.parse_args()
+        self.tree = options.build.resolve()
         names = [name for name in self.mutants if options.only is None or options.only in name]
         misfits = [misfit for name in names if (misfit := self.misfit(name))]
         if misfits:

@@ -95,6 +95,13 @@ MUTANTS = {
     "a piece is claimed without a look at others": ("lending.hpp",
         "            if (claims.front + claims.back >= pieces_.count()) break;", "            if (claims.front >= pieces_.count()) break;"),
     "the sender's last piece is not waited for": ("lending.hpp", "        if (back != copied()) return false;\n", "        if (back > copied() + 1) return false;\n"),
+    "a sender copies to anywhere": ("lending.hpp", "        if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]\n",
+        "        static_cast<void>(may_copy);\n        if (wanted > message.bytes) [[unlikely]]\n"),
+    "a sender copies more than the message": ("lending.hpp", "wanted > message.bytes || !may_copy", "!may_copy"),
+    "more pieces than there are": ("lending.hpp", """\
+        const std::uint64_t back = std::min(
+            PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
+""", "        const std::uint64_t back = PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back;\n"),
     "what a dead sender had claimed stays": ("lending.hpp",
         "        for (std::uint64_t i = copied(); i < back; ++i)", "        for (std::uint64_t i = back; i < back; ++i)"),
 }

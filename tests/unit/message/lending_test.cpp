@@ -45,6 +45,8 @@ TEST(PieceCount, says_what_it_was_made_of) {
     EXPECT_FALSE(read.is_of(count.number - 1));
 }
 
+constexpr auto any_place = [](std::uint64_t, std::uint64_t) { return true; };
+
 // Two buffers, and copies between them that are counted for each byte.
 struct Buffers {
     explicit Buffers(std::uint64_t bytes) : source(bytes), target(bytes), times(bytes) {
@@ -68,6 +70,8 @@ struct Buffers {
         };
     }
 
+    [[nodiscard]] LentBuffer message() const { return {source.data(), source.size()}; }
+
     std::vector<char> source;
     std::vector<char> target;
     std::vector<int> times;
@@ -83,7 +87,7 @@ TEST(Lending, a_receiver_copies_alone_what_the_sender_has_no_time_for) {
     EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
     EXPECT_FALSE(borrower.is_busy());
     EXPECT_EQ(buffers.target, buffers.source);
-    EXPECT_FALSE(Lender<>::help(words, 1, buffers.source.data(), buffers.by_sender()));
+    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
     EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
               static_cast<long>(buffers.times.size()));
 }
@@ -93,11 +97,11 @@ TEST(Lending, a_sender_copies_what_the_receiver_has_not_begun_and_no_message_but
     LendingWords<> words;
     Borrower<> borrower;
     borrower.begin(words, 7, buffers.source.data(), buffers.target.data(), buffers.source.size());
-    EXPECT_FALSE(Lender<>::help(words, 7, buffers.source.data(), buffers.by_sender()))
+    EXPECT_FALSE(Lender<>::help(words, 7, buffers.message(), any_place, buffers.by_sender()))
         << "it is not open";
     borrower.open(100, buffers.source.size());
-    EXPECT_FALSE(Lender<>::help(words, 8, buffers.source.data(), buffers.by_sender()));
-    EXPECT_TRUE(Lender<>::help(words, 7, buffers.source.data(), buffers.by_sender()));
+    EXPECT_FALSE(Lender<>::help(words, 8, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_TRUE(Lender<>::help(words, 7, buffers.message(), any_place, buffers.by_sender()));
     EXPECT_EQ(buffers.target, buffers.source);
     EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
     EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
@@ -111,10 +115,44 @@ TEST(Lending, a_cut_message_has_its_first_bytes_and_nothing_behind_them_is_writt
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), wanted);
     borrower.open(100, wanted);
-    (void)Lender<>::help(words, 1, buffers.source.data(), buffers.by_sender());
+    (void)Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender());
     ASSERT_TRUE(borrower.go_on(buffers.by_receiver()));
     for (std::uint64_t i = 0; i < buffers.times.size(); ++i)
         ASSERT_EQ(buffers.times[i], i < wanted ? 1 : 0) << i;
+}
+
+TEST(Lending, a_sender_copies_nothing_where_the_words_lead_elsewhere) {
+    Buffers buffers(3 * LentPieces::bytes_min);
+    const std::uint64_t bytes = buffers.source.size();
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), bytes);
+    borrower.open(100, bytes);
+    std::uint64_t asked_place = 0;
+    std::uint64_t asked_bytes = 0;
+    const auto no_place = [&](std::uint64_t place, std::uint64_t its_bytes) {
+        asked_place = place;
+        asked_bytes = its_bytes;
+        return false;
+    };
+    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), no_place, buffers.by_sender()));
+    EXPECT_EQ(asked_place, 100U);
+    EXPECT_EQ(asked_bytes, bytes);
+    words.wanted.store(bytes + 1);  // more than the message has
+    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+    words.wanted.store(bytes);
+    EXPECT_TRUE(borrower.go_on(buffers.by_receiver())) << "the receiver copies alone";
+    EXPECT_EQ(buffers.target, buffers.source);
+}
+
+TEST(Lending, more_pieces_than_there_are_are_not_copied_after_a_death) {
+    Buffers buffers(2 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    words.claims.store(PieceCount{1, 0, PieceCount::count_max}.word());
+    borrower.take_over(buffers.by_receiver());
+    EXPECT_EQ(buffers.target, buffers.source);
 }
 
 // Of numbers the words between the ends carry 24 bits.
@@ -186,11 +224,12 @@ struct Scene {
 
     void send() {
         for (std::uint64_t number = 1; number <= messages; ++number) {
-            while (whole.load(std::memory_order_acquire) < number) {
+            while (taken.load(std::memory_order_acquire) < number) {
                 const auto copy = [&](std::uint64_t place, const char*, std::uint64_t) {
                     write(place, number);
                 };
-                (void)Lender<sched::Atomic>::help(words, number, nullptr, copy);
+                (void)Lender<sched::Atomic>::help(words, number, {nullptr, bytes_of(number)},
+                                                  any_place, copy);
                 sched::pause();
             }
         }
@@ -213,7 +252,7 @@ struct Scene {
                         "piece " + std::to_string(piece) + " of message " + std::to_string(number);
                 word = 0;
             }
-            whole.store(number, std::memory_order_release);
+            taken.store(number, std::memory_order_release);
         }
     }
 
@@ -221,7 +260,7 @@ struct Scene {
     [[nodiscard]] char* base() { return reinterpret_cast<char*>(target.data()); }
 
     LendingWords<sched::Atomic> words;
-    sched::Atomic<std::uint64_t> whole;
+    sched::Atomic<std::uint64_t> taken;
     std::array<std::uint64_t, 2 * pieces_max> target{};
     std::string wrong;
 };
@@ -233,7 +272,7 @@ TEST(LendingConcurrency, each_piece_is_copied_once_to_where_its_message_goes) {
             sched::run({.seed = seed}, {[&] { scene.send(); }, [&] { scene.receive(); }});
         ASSERT_EQ(outcome.failure, "") << "seed " << seed;
         ASSERT_EQ(scene.wrong, "") << "seed " << seed;
-        ASSERT_EQ(scene.whole.load(std::memory_order_relaxed), Scene::messages);
+        ASSERT_EQ(scene.taken.load(std::memory_order_relaxed), Scene::messages);
     });
 }
 

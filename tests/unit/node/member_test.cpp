@@ -2,6 +2,7 @@
 // Joining, meeting, changing ranks and leaving, and the barrier below: several members are threads of this process.
 #include "node/member.hpp"
 
+#include <array>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
@@ -10,6 +11,8 @@
 
 #include "node/death.hpp"
 #include "os/process.hpp"
+
+#include "support/effort.hpp"
 
 namespace acp::node {
 namespace {
@@ -136,6 +139,71 @@ TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead)
     mark_dead(segment_, 3, 9);
     first.join();
     for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 3);
+}
+
+// The others have come before the death is known, and the last one has not released them yet.
+TEST_F(MemberTest, who_dies_after_all_have_come_does_not_make_the_meeting_fail) {
+    std::thread last([&] {
+        while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 2) {
+            std::this_thread::yield();
+        }
+        Barrier::arrivals(segment_).fetch_add(2, std::memory_order_acq_rel);
+        mark_dead(segment_, 3, 9);
+    });
+    for_each(
+        [](Member& member) {
+            const base::Status status = member.synchronize();
+            EXPECT_TRUE(status.is_ok()) << status.message();
+            EXPECT_EQ(member.synchronize().code(), base::Code::peer) << "the next one fails";
+        },
+        2);
+    last.join();
+}
+
+TEST_F(MemberTest, who_comes_after_others_have_given_up_is_not_the_last_one) {
+    SharedU32& arrivals = Barrier::arrivals(segment_);
+    arrivals.fetch_add(1, std::memory_order_acq_rel);  // of the one that dies
+    std::thread killer([&] {
+        while (arrivals.load(std::memory_order_acquire) < 3) std::this_thread::yield();
+        mark_dead(segment_, 3, 9);
+    });
+    for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 2);
+    killer.join();
+    // One that has looked for deaths before there was one.
+    EXPECT_LT(arrivals.fetch_add(1, std::memory_order_acq_rel) + 1, procs);
+}
+
+// One that comes, and is killed then or before it has released the others, whoever hears of that first.
+TEST_F(MemberTest, a_meeting_fails_for_all_who_live_or_for_none) {
+    const int rounds = acp::test::effort(400, 100);
+    for (int round = 0; round < rounds; ++round) {
+        const Segment segment = make_segment(procs);
+        std::vector<std::unique_ptr<Member>> members;
+        for (std::uint32_t slot = 0; slot < procs; ++slot) {
+            members.push_back(std::make_unique<Member>(segment.share(), slot));
+            ASSERT_TRUE(members[slot]->take_slot().is_ok());
+        }
+        constexpr std::uint32_t before = 5;  // meetings that go well
+        std::array<std::uint32_t, procs> met{};
+        std::vector<std::thread> threads;
+        for (std::uint32_t slot = 0; slot + 1 < procs; ++slot) {
+            threads.emplace_back([&, slot] {
+                while (members[slot]->synchronize().is_ok()) ++met[slot];
+            });
+        }
+        threads.emplace_back([&] {
+            for (std::uint32_t i = 0; i < before; ++i) {
+                EXPECT_TRUE(members[procs - 1]->synchronize().is_ok());
+            }
+            Barrier::arrivals(segment).fetch_add(1, std::memory_order_acq_rel);
+            mark_dead(segment, procs - 1, 9);
+        });
+        for (std::thread& thread : threads) thread.join();
+        for (std::uint32_t slot = 0; slot + 1 < procs; ++slot) {
+            EXPECT_GE(met[slot], before);
+            EXPECT_EQ(met[slot], met[0]) << "in round " << round;
+        }
+    }
 }
 
 TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {

@@ -162,6 +162,23 @@ TEST(SleepWord, tells_the_publisher_of_sleepers_once) {
     EXPECT_FALSE(word.publish(3));
 }
 
+TEST(SleepWord, is_published_by_the_first_of_several_and_never_back) {
+    SleepWord<> word;
+    EXPECT_FALSE(word.publish_unless_reached(3));
+    EXPECT_TRUE(SleepWord<>::reached(word.load(), 3));
+    std::uint32_t value = word.load();
+    EXPECT_TRUE(word.announce_sleep(value));
+    EXPECT_TRUE(word.clear_sleep());
+    value = word.load();
+    EXPECT_TRUE(word.announce_sleep(value));
+    for (const std::uint32_t late : {1U, 2U, 3U}) {
+        EXPECT_FALSE(word.publish_unless_reached(late));
+        EXPECT_EQ(word.load(), value) << "what sleepers for the next one know stays";
+    }
+    EXPECT_TRUE(word.publish_unless_reached(4)) << "they are to be woken";
+    EXPECT_TRUE(SleepWord<>::reached(word.load(), 4));
+}
+
 TEST(SleepWord, refuses_to_announce_on_a_value_that_is_past) {
     SleepWord<> word;
     std::uint32_t value = word.load();
