@@ -2,6 +2,7 @@
 // Views are made from copies of directories, after a call that went the long way.
 #include "data/table_view.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace acp::data {
@@ -17,15 +18,37 @@ void TableViews::learn(std::uint64_t epoch,
     if (place.heap == nullptr) return;
     const allocator::FinderPlace here = allocator::NodeFinder::place_of(*place.heap, thread);
     if (here.shown == nullptr) return;
-    constexpr std::uint32_t patience = 8;
     ContainerView& container = container_of(name);
-    TableView& view = place.tables == 1 ? container.only : table_of(name.id, place.index);
-    const bool is_others = container.epoch == epoch && container.directory != name.directory;
-    const bool is_rivals = container.is_of(epoch, name) && view.container == container.number &&
-                           view.index != place.index;  // more tables than are kept
-    if ((is_others || is_rivals) && ++rivals_ % patience != 0) return;
+    if (container.epoch == epoch && container.directory != name.directory && !gives_way()) return;
     set_busy(true);
     learn_container(container, epoch, name, place);
+    TableView& view = place.tables == 1 ? container.only : table_of(name.id, place.index);
+    if (!is_others(view, epoch, container, place.index) || gives_way()) {
+        learn_table(view, container, place, here);
+    }
+    set_busy(false);
+}
+
+bool TableViews::gives_way() noexcept {
+    constexpr std::uint32_t patience = 8;
+    return ++rivals_ % patience == 0;
+}
+
+// Whether a view is of another table, whose container is one that is known.
+bool TableViews::is_others(const TableView& view,
+                           std::uint64_t epoch,
+                           const ContainerView& container,
+                           std::uint64_t index) const noexcept {
+    if (view.container == container.number) return view.index != index;
+    return std::any_of(containers_.begin(), containers_.end(), [&](const ContainerView& one) {
+        return one.number == view.container && one.number != 0 && one.epoch == epoch;
+    });
+}
+
+void TableViews::learn_table(TableView& view,
+                             const ContainerView& container,
+                             const TablePlace& place,
+                             const allocator::FinderPlace& here) noexcept {
     view.container = container.number;
     view.index = place.index;
     view.head = reinterpret_cast<const table::Head<std::atomic>*>(here.base +
@@ -35,7 +58,6 @@ void TableViews::learn(std::uint64_t epoch,
     view.root.forget();
     view.heap = place.heap;
     view.here = here;
-    set_busy(false);
 }
 
 void TableViews::learn_container(ContainerView& view,

@@ -32,7 +32,7 @@ namespace acp::data {
 
 // A table as one thread knows it; all zero: none.
 struct alignas(128) TableView {
-    std::uint64_t container = 0;  // ContainerView::number; of one that is not ContainerView::only
+    std::uint64_t container = 0;  // ContainerView::number
     std::uint64_t index = 0;      // among the container's
     const table::Head<std::atomic>* head = nullptr;
     std::uint64_t mark = 0;    // of the table, as long as it is the container's
@@ -200,6 +200,19 @@ private:
                          std::uint64_t epoch,
                          const ContainerName& name,
                          const TablePlace& place) noexcept;
+
+    void learn_table(TableView& view,
+                     const ContainerView& container,
+                     const TablePlace& place,
+                     const allocator::FinderPlace& here) noexcept;
+
+    [[nodiscard]] bool is_others(const TableView& view,
+                                 std::uint64_t epoch,
+                                 const ContainerView& container,
+                                 std::uint64_t index) const noexcept;
+
+    // Whether what has the place of a view gives way to another one this time.
+    [[nodiscard]] bool gives_way() noexcept;
 
     // For signal handlers, which see it in the order of the program.
     void set_busy(bool is_busy) noexcept {

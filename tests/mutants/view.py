@@ -10,8 +10,10 @@ SOURCE = "table_view.cpp"
 LAYERS = ("data", "gma", "remote", "allocator", "local", "node", "hash", "os", "base")
 
 IS_OF = "        return epoch == now && directory == name.directory && id == name.id && kind == name.kind;\n"
-LOOK = "                if (view.head->mark.load(std::memory_order_acquire) == view.mark) [[likely]]\n"
-PLACE_LOOK = "            view.is_of(epoch, name) && view.head->mark.load(std::memory_order_acquire) == view.mark;\n"
+LOOK = "                if (view->head->mark.load(std::memory_order_acquire) == view->mark) [[likely]]\n"
+PLACE_LOOK = "                       view->head->mark.load(std::memory_order_acquire) == view->mark;\n"
+TABLE_IS = "view.container == container.number && view.index == index ? &view : nullptr"
+BEGIN = "            if (view != nullptr && view->here.place.begin()) [[likely]] {\n"
 FIND_BEGIN = """\
         if (is_busy_) [[unlikely]]
             return Found::unknown;
@@ -30,28 +32,34 @@ MUTANTS = {
     "no comparison of identities": (HEADER, IS_OF, IS_OF.replace(" && id == name.id", "")),
     "no comparison of directories": (HEADER, IS_OF, IS_OF.replace(" && directory == name.directory", "")),
     "no comparison of kinds": (HEADER, IS_OF, IS_OF.replace(" && kind == name.kind", "")),
-    "a find in a destroyed table": (HEADER, LOOK, LOOK.replace("== view.mark", "!= 0")),
-    "a place in a destroyed table": (HEADER, PLACE_LOOK, PLACE_LOOK.replace("== view.mark", "!= 0")),
+    "a find in a destroyed table": (HEADER, LOOK, LOOK.replace("== view->mark", "!= 0")),
+    "a place in a destroyed table": (HEADER, PLACE_LOOK, PLACE_LOOK.replace("== view->mark", "!= 0")),
     "a mark without the identity": (SOURCE, "mark_of(place.block, place.id);", "mark_of(place.block, 0);"),
     "a find in the midst of a find": (HEADER, FIND_BEGIN, "        set_busy(true);\n"),
     "a place in the midst of a find": (HEADER, PLACE_BEGIN, "        set_busy(true);\n"),
     "a find that is not shown to signal handlers": (HEADER, FIND_BEGIN, FIND_BEGIN.replace("true", "false")),
     "a find that never ends": (HEADER, "        set_busy(false);\n        return found;\n", "        return found;\n"),
-    "a view is changed in the midst of a find": (SOURCE, "    if (is_busy_ || (is_taken", "    if ((is_taken"),
-    "a find by a place in the heap that is in use": (HEADER, "            if (place.begin()) [[likely]] {\n",
-                                                     "            static_cast<void>(place.begin());\n            {\n"),
+    "a view is changed in the midst of a find": (SOURCE, "    if (is_busy_) return;\n", ""),
+    "a find by a place in the heap that is in use": (
+        HEADER, BEGIN, BEGIN.replace("view->here.place.begin()", "(static_cast<void>(view->here.place.begin()), true)")),
     "the place in the heap stays in use": (HEADER, "                place.end();\n", ""),
-    "any root is the view's": (HEADER, "view.head->root.load(std::memory_order_acquire) == view.root;", "view.root != TableView::no_root;"),
-    "the root of an earlier container": (SOURCE, "    view.root = TableView::no_root;\n", ""),
-    "any number of buckets is a power of two": (SOURCE, "!std::has_single_bit(buckets)", "buckets == 0"),
-    "too few buckets": (SOURCE, "    view.mask = buckets - 1;\n", "    view.mask = (buckets - 1) >> 1;\n"),
-    "a view of the first of several tables": (SOURCE, "    if (place.tables != 1 || ", "    if ("),
+    "the root of an earlier container": (SOURCE, "    view.root.forget();\n", ""),
+    "a view of a table of any view of its container": (HEADER, TABLE_IS, TABLE_IS.replace("view.container == container.number && ", "")),
+    "a view of any table of the container": (HEADER, TABLE_IS, TABLE_IS.replace(" && view.index == index", "")),
+    "views of a container have one number": (SOURCE, "    view.number = ++numbers_;\n", "    view.number = 1;\n"),
+    "a container's slots do not matter": (SOURCE, " && view.slots == place.slots &&\n", " &&\n"),
+    "any number of slots is a power of two": (SOURCE, "std::has_single_bit(place.slots) &&", "place.slots != 0 &&"),
+    "too few tables": (SOURCE, "? place.tables - 1 :", "? (place.tables - 1) >> 1 :"),
+    "the slots are not left out": (HEADER, "return hash >> shift & mask;", "return hash & mask;"),
+    "always the first table": (HEADER, "                place.index = view->index;\n", "                place.index = 0;\n"),
     "a view of what another container has": (SOURCE, "    if (!directories.find(name, key, place) || place.id != name.id) return;\n",
                                              "    if (!directories.find({name.directory, 0, name.kind}, key, place)) return;\n"),
-    "a view gives way at once": (SOURCE, "++rivals_ % patience != 0", "++rivals_ == 0"),
-    "a view never gives way": (SOURCE, "++rivals_ % patience != 0", "++rivals_ != 0"),
-    "the view of an earlier epoch stays": (SOURCE, "view.epoch == epoch && view.directory", "view.epoch != 0 && view.directory"),
+    "a view gives way at once": (SOURCE, "++rivals_ % patience == 0", "++rivals_ != 0"),
+    "a view never gives way": (SOURCE, "++rivals_ % patience == 0", "++rivals_ == 0"),
+    "the view of an earlier epoch stays": (SOURCE, "container.epoch == epoch && container.directory", "container.epoch != 0 && container.directory"),
     "slots of the table at first are none": (SOURCE, "    view.slots = place.slots;\n", "    view.slots = 0;\n"),
+    "a table gives way at once": (SOURCE, "if (!is_others(view, epoch, container, place.index) || gives_way())", "if (true)"),
+    "a table never gives way": (SOURCE, "place.index) || gives_way())", "place.index))"),
     "a view of what has no identity": (SOURCE, " || place.id != name.id) return;", ") return;"),
     "another hash function": (SOURCE, "    view.function = place.function;\n", "    view.function = hash::HashFunction::crc64;\n"),
     "another seed": (SOURCE, "    view.seed = place.seed;\n", "    view.seed = place.seed + 1;\n"),

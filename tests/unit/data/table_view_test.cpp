@@ -3,6 +3,7 @@
 // heaps are mapped here, and all is done by this process. tests/mutants/view.py plants defects that these tests must find.
 #include "data/table_view.hpp"
 
+#include <array>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
@@ -10,9 +11,11 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "data/hashed.hpp"
+#include "data/hashed_walk.hpp"
 #include "node/member.hpp"
 
 #include "allocator/directory_operations.hpp"
@@ -83,7 +86,8 @@ protected:
     // A map whose view has the place of that of another one, at another address.
     [[nodiscard]] ContainerName make_rival_of(const ContainerName& name) {
         ContainerName made = make();
-        while (made.id % TableViews::views_max != name.id % TableViews::views_max) made = make();
+        while (made.id % TableViews::containers_max != name.id % TableViews::containers_max)
+            made = make();
         EXPECT_NE(made.directory, name.directory);
         return made;
     }
@@ -102,8 +106,11 @@ protected:
     }
 
     // Of the calling thread.
-    void learn(TableViews& views, const ContainerName& name, std::uint64_t of = epoch) {
-        views.learn(of, name, bytes_of("key"), hashed_->directories(), thread());
+    void learn(TableViews& views,
+               const ContainerName& name,
+               std::uint64_t of = epoch,
+               const std::string& key = "key") {
+        views.learn(of, name, bytes_of(key), hashed_->directories(), thread());
     }
 
     [[nodiscard]] std::uint32_t thread() { return hazards_->index_of(*hazards_->own_line()); }
@@ -128,7 +135,8 @@ protected:
                      const std::string& key = "key",
                      std::uint64_t of = epoch) {
         Seen seen;
-        seen.found = views.find(of, name, bytes_of(key),
+        std::uint64_t tables = 0;
+        seen.found = views.find(of, name, bytes_of(key), tables,
                                 [&](const TableView&, std::uint64_t, auto& record, auto) {
                                     seen.value.resize(record.value_bytes);
                                     record.copy_value(seen.value.data(), seen.value.size());
@@ -215,7 +223,7 @@ TEST_F(TableViewTest, a_view_is_of_one_container) {
     const auto views = views_of(map);
     EXPECT_EQ(find(*views, map), there("value"));
     ContainerName other = map;
-    other.id += TableViews::views_max;
+    other.id += TableViews::containers_max;
     expect_unknown(*views, other);
     other = map;
     other.directory += 64;
@@ -261,7 +269,7 @@ TEST_F(TableViewTest, a_container_that_another_thread_makes_at_the_same_address_
     ContainerName other;
     const auto has_its_place = [&] {
         return other.directory == map.directory &&
-               other.id % TableViews::views_max == map.id % TableViews::views_max;
+               other.id % TableViews::containers_max == map.id % TableViews::containers_max;
     };
     std::binary_semaphore is_made(0);
     std::binary_semaphore is_seen(0);
@@ -315,11 +323,107 @@ TEST_F(TableViewTest, a_find_follows_a_table_that_grows) {
     }
 }
 
-TEST_F(TableViewTest, no_view_is_made_of_a_container_of_several_tables) {
+TEST_F(TableViewTest, a_container_of_several_tables_has_a_view_of_each) {
+    for (std::uint64_t slots = 1; slots <= 6; ++slots) {
+        const ContainerName map = make({0, 1}, slots);
+        const auto views = std::make_unique<TableViews>();
+        std::array<bool, 2> is_learned{};
+        for (int i = 0; i < 60; ++i) {
+            const std::string key = "key " + std::to_string(i);
+            put(map, key, std::to_string(i));
+            TablePlace wanted;
+            ASSERT_TRUE(hashed_->directories().find(map, bytes_of(key), wanted));
+            if (!std::exchange(is_learned[wanted.index], true)) {
+                EXPECT_EQ(find(*views, map, key).found, Found::unknown);
+                learn(*views, map, epoch, key);
+            }
+            ASSERT_EQ(find(*views, map, key), there(std::to_string(i))) << slots << " slots";
+            TablePlace place;
+            ASSERT_TRUE(views->place(epoch, map, bytes_of(key), place));
+            EXPECT_EQ(place.index, wanted.index);
+            EXPECT_EQ(place.table, wanted.table);
+            EXPECT_EQ(place.tables, 2U);
+            EXPECT_EQ(place.slots, slots);
+            EXPECT_EQ(place.heap, wanted.heap);
+        }
+        EXPECT_TRUE(is_learned[0] && is_learned[1]);
+        std::uint64_t tables = 0;
+        EXPECT_EQ(views->find(epoch, map, bytes_of("none"), tables,
+                              [](const TableView&, std::uint64_t, auto&, auto) {}),
+                  Found::absent);
+        EXPECT_EQ(tables, 2U);
+    }
+}
+
+// After a swap there and back the tables are the container's again, but what was learned in between of where keys belong is of the other one.
+TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
+    const ContainerName one = make({0, 1}, 2);
+    const ContainerName other = make({0, 1}, 4);
+    const auto key_of = [](int i) { return "key " + std::to_string(i); };
+    const auto views = std::make_unique<TableViews>();
+    constexpr int keys = 40;
+    for (int i = 0; i < keys; ++i) {
+        put(one, key_of(i), "of one");
+        put(other, key_of(i), "of the other");
+        learn(*views, one, epoch, key_of(i));
+    }
+    const auto expect_nothing_wrong = [&](const std::string& wanted) {
+        int known = 0;
+        for (int i = 0; i < keys; ++i) {
+            const Seen seen = find(*views, one, key_of(i));
+            if (seen.found == Found::unknown) continue;
+            EXPECT_EQ(seen, there(wanted)) << i;
+            ++known;
+        }
+        return known;
+    };
+    EXPECT_EQ(expect_nothing_wrong("of one"), keys);
+    for (int learned = 0; learned < keys; ++learned) {
+        ASSERT_TRUE(HashedWalk(*hashed_).exchange(one, other).is_ok());
+        EXPECT_EQ(expect_nothing_wrong("of the other"), 0) << "the tables have gone";
+        TablePlace place;  // by the directory as it is now
+        ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
+        ASSERT_TRUE(hashed_->directories().find(one, bytes_of(key_of(learned)), place));
+        EXPECT_EQ(place.slots, 4U);
+        learn(*views, one, epoch, key_of(learned));
+        EXPECT_GT(expect_nothing_wrong("of the other"), 0);
+        ASSERT_TRUE(HashedWalk(*hashed_).exchange(one, other).is_ok());
+        EXPECT_EQ(expect_nothing_wrong("of one"), 0) << learned;
+        ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
+        for (int i = 0; i < keys; ++i) learn(*views, one, epoch, key_of(i));
+        EXPECT_EQ(expect_nothing_wrong("of one"), keys);
+    }
+}
+
+TEST_F(TableViewTest, the_tables_of_two_containers_give_way_to_each_other_now_and_then) {
     const ContainerName map = make({0, 1});
-    put(map, "key", "value");
-    const auto views = views_of(map);
-    expect_unknown(*views, map);
+    ContainerName rival = make({0, 1});
+    while (rival.id % TableViews::tables_max != (map.id + 1) % TableViews::tables_max) {
+        rival = make({0, 1});
+    }
+    const auto views = std::make_unique<TableViews>();
+    std::vector<std::string>
+        keys;  // of the table 1 of the map and of the table 0 of its rival: both have one place
+    for (const auto& [name, index] : {std::pair(map, 1U), std::pair(rival, 0U)}) {
+        for (int i = 0; keys.size() <= 1 - index; ++i) {
+            const std::string key = "key " + std::to_string(i);
+            put(name, key, "value");
+            TablePlace place;
+            ASSERT_TRUE(hashed_->directories().find(name, bytes_of(key), place));
+            if (place.index == index) keys.push_back(key);
+        }
+    }
+    learn(*views, map, epoch, keys[0]);
+    EXPECT_EQ(find(*views, map, keys[0]), there("value"));
+    int calls = 0;
+    while (find(*views, rival, keys[1]).found == Found::unknown && calls < 100) {
+        ASSERT_EQ(find(*views, map, keys[0]), there("value"));
+        learn(*views, rival, epoch, keys[1]);
+        ++calls;
+    }
+    EXPECT_GT(calls, 1);
+    EXPECT_EQ(find(*views, rival, keys[1]), there("value"));
+    EXPECT_EQ(find(*views, map, keys[0]).found, Found::unknown);
 }
 
 // As when a signal handler interrupts a find: it goes the long way, and the view that is being read stays as it is.
@@ -330,12 +434,14 @@ TEST_F(TableViewTest, a_find_in_the_midst_of_a_find_goes_the_long_way) {
     put(rival, "key", "of the rival");
     const auto views = views_of(map);
     int visits = 0;
-    EXPECT_EQ(views->find(epoch, map, bytes_of("key"),
+    std::uint64_t tables = 0;
+    EXPECT_EQ(views->find(epoch, map, bytes_of("key"), tables,
                           [&](const TableView& view, std::uint64_t, auto&, auto) {
                               ++visits;
+                              const auto* const head = view.head;
                               expect_unknown(*views, map);
                               for (int i = 0; i < 100; ++i) learn(*views, rival);
-                              EXPECT_EQ(view.directory, map.directory);
+                              EXPECT_EQ(view.head, head);
                           }),
               Found::there);
     EXPECT_EQ(visits, 1);
