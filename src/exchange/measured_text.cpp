@@ -153,6 +153,14 @@ private:
     Status schedule() {
         auto messages = pattern_from_text(pattern_, model_.torus.size());
         if (!messages.is_ok()) return std::move(messages).failure();
+        const std::size_t count = messages.value().size();
+        messages_ += count;
+        if (count > measured_messages_max || messages_ > all_measured_messages_max) {
+            return {Code::limit, "at most " + std::to_string(measured_messages_max) +
+                                     " messages of one exchange, and " +
+                                     std::to_string(all_measured_messages_max) +
+                                     " of all, are scheduled"};
+        }
         auto problem = NodeProblem::symmetric(model_, messages.value());
         if (!problem.is_ok()) return std::move(problem).failure();
         now_.queues = scheduler_named(scheduler_)->schedule(problem.value()).phases.front().queues;
@@ -169,6 +177,7 @@ private:
     std::vector<MeasuredExchange> all_;
     std::size_t times_ = 0;
     std::size_t copies_ = 0;
+    std::size_t messages_ = 0;  // scheduled
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 //     copy 0 0 5 any 65536      in this order
 //     took 31.2
 // Whatever the text is, it is read or refused with the number of its line. Pure; any thread.
-// Tests: tests/unit/exchange/measured_text_test.cpp.
+// Tests: tests/unit/exchange/measured_text_test.cpp, tests/fuzz/measured.cpp.
 #pragma once
 
 #include <string_view>
@@ -20,6 +20,9 @@ namespace acp::exchange {
 
 inline constexpr std::size_t measured_exchanges_max = 1U << 12;
 inline constexpr std::size_t measured_times_max = 1U << 16;
+// That schedulers queue, whose time may grow with their square.
+inline constexpr std::size_t measured_messages_max = 1U << 12;      // of one exchange
+inline constexpr std::size_t all_measured_messages_max = 1U << 16;  // of all
 
 //   model  passed its check(): where the exchanges were measured
 // Errors: argument, limit.

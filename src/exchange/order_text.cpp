@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t order_words_max = 5;
 constexpr std::uint64_t engine_number_max = 1U << 16U;
+constexpr std::string_view engines_word = "engines ";
 
 std::uint64_t digest_of(std::span<const SentMessage> messages) noexcept {
     std::uint64_t digest = 1;
@@ -111,6 +112,7 @@ std::string text_of(const SendOrder& order, const OrderOwner& owner) {
     char line[96];
     std::snprintf(line, sizeof line, "predicted %.17g %.17g\n", order.predicted_us, order.bound_us);
     text += line;
+    if (order.engines != 0) text += "engines " + std::to_string(order.engines) + "\n";
     for (const SentPiece& piece : order.pieces) {
         std::snprintf(line, sizeof line, "piece %u %llu %llu", piece.message,
                       static_cast<unsigned long long>(piece.offset_bytes),
@@ -143,10 +145,18 @@ Result<SendOrder> order_from_text(std::string_view text, const OrderOwner& owner
     SendOrder order;
     order.predicted_us = *predicted;
     order.bound_us = *bound;
-    for (std::string_view line = lines.next(); line != "end"; line = lines.next()) {
+    std::string_view line = lines.next();
+    if (line.starts_with(engines_word)) {
+        const auto engines = base::parse_unsigned(line.substr(engines_word.size()));
+        if (!engines || *engines == 0 || *engines > engine_number_max) return lines.refuse();
+        order.engines = static_cast<std::uint32_t>(*engines);
+        line = lines.next();
+    }
+    for (; line != "end"; line = lines.next()) {
         const auto piece = piece_of(base::words_of(line, order_words_max), owner.messages);
         if (!piece) return lines.refuse();
         order.pieces.push_back(*piece);
+        if (order.predicted_us > 0) order.engines = std::max(order.engines, piece->engine + 1);
     }
     if (!is_whole(order.pieces, owner.messages))
         return Status(Code::argument, "the pieces of the saved plan are not the messages");

@@ -4,7 +4,8 @@
 //     member 2 of 8
 //     messages 14 8f3a0c51d2e67b94     how many are sent, and a digest of receivers and sizes
 //     predicted 106.8 103.77           and the bound; 0 where no network was known
-//     piece 3 0 224256                 message, where in it, bytes: in the order in which they go
+//     engines 4                        of a node of the network; not where none was known
+//     piece 3 0 224256 2               message, where in it, bytes, engine if it is not 0: in the order in which they go
 //     end
 // Whatever the text is, it is read or refused with the number of its line. Pure; any thread.
 // Tests: tests/unit/exchange/order_text_test.cpp.

@@ -20,8 +20,27 @@ namespace {
 constexpr std::uint64_t pieces_per_rail = 16;
 constexpr std::uint64_t page_bytes = 4096;
 
+// What a piece has at most.
+std::uint64_t piece_bytes_max_of(std::span<const SentMessage> messages, unsigned rails) {
+    if (rails == 1) return ~std::uint64_t{0};
+    std::uint64_t total = 0;
+    for (const SentMessage& message : messages) total += message.bytes;
+    const std::uint64_t share = total / (rails * pieces_per_rail) / page_bytes * page_bytes;
+    return std::max(share, rail_piece_bytes_min);
+}
+
+// Calls take(part) for each part of a piece.
+template <typename Take>
+void cut(const SentPiece& piece, std::uint64_t bytes_max, const Take& take) {
+    for (std::uint64_t begun = 0; begun < piece.bytes;) {
+        const std::uint64_t bytes = std::min(piece.bytes - begun, bytes_max);
+        take(SentPiece{piece.message, piece.offset_bytes + begun, bytes, piece.engine});
+        begun += bytes;
+    }
+}
+
 // The pieces of all engines, each after those of other engines that have fewer bytes before them.
-std::vector<SentPiece> merged(const ExchangePlan& plan) {
+std::vector<SentPiece> merged(const ExchangePlan& plan, std::uint64_t piece_bytes_max) {
     struct Waiting {
         std::uint64_t bytes_before = 0;
         SentPiece piece;
@@ -31,10 +50,12 @@ std::vector<SentPiece> merged(const ExchangePlan& plan) {
     for (std::size_t engine = 0; engine < plan.engines.size(); ++engine) {
         std::uint64_t before = 0;
         for (const PlannedCommand& command : plan.engines[engine]) {
-            all.push_back({before,
-                           {command.message, command.offset_bytes, command.bytes,
-                            static_cast<std::uint32_t>(engine)}});
-            before += command.bytes;
+            const SentPiece piece{command.message, command.offset_bytes, command.bytes,
+                                  static_cast<std::uint32_t>(engine)};
+            cut(piece, piece_bytes_max, [&](const SentPiece& part) {
+                all.push_back({before, part});
+                before += part.bytes;
+            });
         }
     }
     std::stable_sort(all.begin(), all.end(), [](const Waiting& first, const Waiting& second) {
@@ -54,27 +75,19 @@ SendOrder longest_first(std::span<const SentMessage> messages, unsigned rails) {
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t first, std::uint32_t second) {
         return messages[first].bytes > messages[second].bytes;
     });
-    std::uint64_t piece_bytes_max = ~std::uint64_t{0};
-    if (rails > 1) {
-        std::uint64_t total = 0;
-        for (const SentMessage& message : messages) total += message.bytes;
-        const std::uint64_t share = total / (rails * pieces_per_rail) / page_bytes * page_bytes;
-        piece_bytes_max = std::max(share, rail_piece_bytes_min);
-    }
+    const std::uint64_t piece_bytes_max = piece_bytes_max_of(messages, rails);
     SendOrder made;
     for (const std::uint32_t message : order) {
-        for (std::uint64_t begun = 0; begun < messages[message].bytes;) {
-            const std::uint64_t bytes = std::min(messages[message].bytes - begun, piece_bytes_max);
-            made.pieces.push_back({message, begun, bytes, 0});
-            begun += bytes;
-        }
+        cut({message, 0, messages[message].bytes, 0}, piece_bytes_max,
+            [&](const SentPiece& part) { made.pieces.push_back(part); });
     }
     return made;
 }
 
 Result<SendOrder> planned_order(const NetworkModel& torus,
                                 ModelNode own,
-                                std::span<const SentMessage> messages) {
+                                std::span<const SentMessage> messages,
+                                unsigned rails) {
     if (torus.torus.empty()) return Status(Code::argument, "the network is no torus");
     std::vector<OffsetMessage> planned;
     std::vector<std::uint32_t> numbers;  // of the planned ones
@@ -105,12 +118,13 @@ Result<SendOrder> planned_order(const NetworkModel& torus,
     ExchangePlanner planner;
     planner.plan(problem.value(), PlanEffort::standard);
     const ExchangePlan plan = planner.made();
-    for (const SentPiece& piece : merged(plan)) {
+    for (const SentPiece& piece : merged(plan, piece_bytes_max_of(messages, rails))) {
         made.pieces.push_back(piece);
         made.pieces.back().message = numbers[piece.message];
     }
     made.predicted_us = plan.predicted_us;
     made.bound_us = plan.bounds.most_us();
+    made.engines = torus.node.engines;
     return made;
 }
 

@@ -33,6 +33,7 @@ struct SendOrder {
     std::vector<SentPiece> pieces;  // together all messages; those of 0 bytes have none
     double predicted_us = 0;        // of the whole exchange; 0: no network is known
     double bound_us = 0;            // no plan takes less; 0: none is known
+    std::uint32_t engines = 0;      // that a node of the network has; 0: no network is known
 
     friend bool operator==(const SendOrder&, const SendOrder&) = default;
 };
@@ -46,9 +47,12 @@ inline constexpr std::uint64_t rail_piece_bytes_min = 32 << 10;
 
 // By the planner, at standard effort, as if every node sent what this one sends. Messages to the own node take no time.
 //   torus  of at least own + 1 nodes
+//   rails  >= 1; several: long pieces of an engine are cut as by longest_first(), one behind the other, so that some can take another rail when
+//          one has become slow
 // Errors: argument (no torus; a message to a node that it does not have), limit.
 [[nodiscard]] base::Result<SendOrder> planned_order(const NetworkModel& torus,
                                                     ModelNode own,
-                                                    std::span<const SentMessage> messages);
+                                                    std::span<const SentMessage> messages,
+                                                    unsigned rails = 1);
 
 }  // namespace acp::exchange

@@ -55,7 +55,9 @@ std::string Compiler::name_of(std::uint32_t rank) const {
 
 Result<PlanRoutes> Compiler::compile(Status own) {
     Status status = own.is_ok() ? make_block() : std::move(own);
-    const Summary summary{code_of(status), block_, layout_.receivers.size()};
+    const RailOffers offers = offers_of(layout_, rails_);
+    const Summary summary{code_of(status), block_, layout_.receivers.size(), offers.parcels.size(),
+                          offers.rails};
     summaries_.resize(team_.members().size());
     if (!team::all_gather(team_, bytes_of(summary), reinterpret_cast<char*>(summaries_.data()),
                           sizeof summary)) {
@@ -65,7 +67,7 @@ Result<PlanRoutes> Compiler::compile(Status own) {
     for (const Summary& each : summaries_) codes.push_back(each.code);
     status = agreed(std::move(status), codes);
     if (status.is_ok()) {
-        if (!exchange_entries()) return team_.failure();
+        if (!exchange_entries() || !agree_on_rails(offers)) return team_.failure();
         status = accept_all();
         const std::uint64_t code = code_of(status);
         if (!team::all_gather(team_, bytes_of(code), reinterpret_cast<char*>(codes.data()),
@@ -155,6 +157,19 @@ bool Compiler::exchange_entries() {
         find_senders(rank, entries);
     }
     return true;
+}
+
+// Of parcels of which nothing is agreed on, their engines decide. False: the team is broken.
+bool Compiler::agree_on_rails(const RailOffers& own) {
+    for (const LaidParcel& laid : layout_.parcels) rail_of_.push_back(laid.engine % rails_.rails);
+    std::uint64_t most_parcels = 0;
+    std::uint64_t most_rails = 1;
+    for (const Summary& summary : summaries_) {
+        most_parcels = std::max(most_parcels, summary.offers);
+        most_rails = std::max(most_rails, summary.rails);
+    }
+    return execution::agree_on_rails(team_, layout_, own, most_parcels,
+                                     static_cast<std::uint32_t>(most_rails), rail_of_);
 }
 
 void Compiler::find_senders(std::uint32_t rank, std::span<const Entry> entries) {
@@ -401,7 +416,9 @@ void Compiler::finish_outgoing() {
 // Receivers on other nodes have replied.
 void Compiler::finish_parcels() {
     const local::Space& space = gma_.space();
-    for (const LaidParcel& laid : layout_.parcels) {
+    routes_.rails = rails_;
+    for (std::size_t i = 0; i < layout_.parcels.size(); ++i) {
+        const LaidParcel& laid = layout_.parcels[i];
         const LaidReceiver& receiver = layout_.receivers[laid.receiver];
         const LaidMessage& message = layout_.messages[laid.message];
         const OutgoingLine& line = *routes_.outgoing[laid.receiver].line;
@@ -409,6 +426,7 @@ void Compiler::finish_parcels() {
         parcel.process = team_.members().process(receiver.rank);
         parcel.is_in_place = message.is_in_place;
         parcel.bytes = laid.bytes;
+        parcel.rail = rail_of_[i];
         for (std::uint64_t parity = 0; parity < 2; ++parity) {
             parcel.from[parity] =
                 laid.offset +
@@ -420,8 +438,7 @@ void Compiler::finish_parcels() {
                 line.arrived + laid.word * sizeof(ByParity<RoundWord>) + parity * sizeof(RoundWord);
             const GlobalAddress to = line.landing + parity * in_lines(receiver.landing_bytes) +
                                      message.landing_offset + laid.offset;
-            // An engine of the plan is a rail, which the colour chooses.
-            parcel.to[parity] = space.layout().colored(to, laid.engine % memory::colors_max);
+            parcel.to[parity] = space.layout().colored(to, parcel.rail);
         }
         routes_.parcels.push_back(parcel);
     }

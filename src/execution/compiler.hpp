@@ -18,6 +18,7 @@
 #include "team/team.hpp"
 
 #include "execution/pattern.hpp"
+#include "execution/rail_agreement.hpp"
 #include "execution/routes.hpp"
 #include "execution/send_layout.hpp"
 
@@ -27,19 +28,22 @@ class Compiler {
 public:
     //   sent    those of the pattern's messages that are sent, in the order added
     //   layout  of these
+    //   rails   how the nodes are connected, and for what network the order of the layout is planned
     //   all outlive this
     Compiler(gma::Gma& gma,
              data::Allocator& allocator,
              team::Team& team,
              const Pattern& pattern,
              std::span<const PatternMessage* const> sent,
-             const SendLayout& layout) noexcept
+             const SendLayout& layout,
+             const RailUse& rails) noexcept
         : gma_(gma),
           allocator_(allocator),
           team_(team),
           pattern_(pattern),
           sent_(sent),
-          layout_(layout) {}
+          layout_(layout),
+          rails_(rails) {}
 
     Compiler(const Compiler&) = delete;
     Compiler& operator=(const Compiler&) = delete;
@@ -56,6 +60,8 @@ private:
         std::uint64_t code = 0;
         GlobalAddress block = 0;
         std::uint64_t entries = 0;
+        std::uint64_t offers = 0;  // RailOffers: how many parcels
+        std::uint64_t rails = 1;   // likewise
     };
 
     // And of each member that it sends to.
@@ -80,6 +86,7 @@ private:
     base::Status make_block();
     void write_records();
     bool exchange_entries();
+    bool agree_on_rails(const RailOffers& own);
     void find_senders(std::uint32_t rank, std::span<const Entry> entries);
     base::Status accept_all();
     base::Status fetch_records(Sender& sender);
@@ -108,6 +115,7 @@ private:
     const Pattern& pattern_;
     std::span<const PatternMessage* const> sent_;
     const SendLayout& layout_;
+    RailUse rails_;
     std::uint64_t records_ = 0;  // where in the block
     std::uint64_t outbox_ = 0;   // likewise, of even rounds
     GlobalAddress block_ = 0;
@@ -115,6 +123,7 @@ private:
     std::vector<Summary> summaries_;
     std::vector<Sender> senders_;
     std::map<std::uint32_t, std::vector<const PatternMessage*>> awaited_;  // receives, by rank
+    std::vector<std::uint32_t> rail_of_;                                   // by parcel
     PlanRoutes routes_;
 };
 

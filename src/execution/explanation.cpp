@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 namespace acp::execution {
 
@@ -39,6 +40,16 @@ void add_prediction(std::string& text, const exchange::SendOrder& order) {
     text.append(line);
 }
 
+void add_planned_rails(std::string& text, const PlanRoutes& routes) {
+    if (routes.rails.engines == 0 || routes.rails.rails == 1 || routes.parcels.empty()) return;
+    std::vector<std::uint64_t> bytes(routes.rails.rails);
+    for (const RoutedParcel& parcel : routes.parcels) bytes[parcel.rail] += parcel.bytes;
+    text.append("bytes by rail, as planned:");
+    for (std::size_t rail = 0; rail < bytes.size(); ++rail)
+        text.append(rail != 0 ? ", " : " ").append(std::to_string(bytes[rail]));
+    text.append("\n");
+}
+
 void add_rails(std::string& text, const RailBalance& balance) {
     if (!balance.is_on()) return;
     text.append("rails, by how fast they were lately:");
@@ -52,7 +63,7 @@ void add_rails(std::string& text, const RailBalance& balance) {
         }
         text.append(rail != 0 ? "," : "").append(part);
     }
-    text.append("\n");
+    text.append(balance.has_left_plan() ? "; the plan's rails were left for this\n" : "\n");
 }
 
 }  // namespace
@@ -77,6 +88,7 @@ std::string explain(const PlanRoutes& routes,
         add_flow(text, "from", partner, partner.received);
     }
     add_prediction(text, order);
+    add_planned_rails(text, routes);
     add_rails(text, balance);
     return text;
 }

@@ -65,7 +65,7 @@ Result<exchange::SendOrder> order_on(const char* network,
                                           " nodes, and the team " + std::to_string(members.size()) +
                                           " members");
     }
-    auto order = exchange::planned_order(model.value(), members.own(), messages);
+    auto order = exchange::planned_order(model.value(), members.own(), messages, rails);
     if (!order.is_ok()) return std::move(order).failure().within("the network");
     return order;
 }
@@ -201,18 +201,16 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
     Status refusal = std::move(own.refusal);
     PlanEntry* const plan = own.plan;
     std::unique_ptr<Rounds> rounds;
-    // Where a network was given, the plan says which engine, and so which rail, sends what.
-    const unsigned rails = own.order.predicted_us == 0 ? rails_ : 1;
+    const RailUse rails{rails_, own.order.engines};
     auto status = teams_.run(
         entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
-            Compiler compiler(gma_, allocator_, team, pattern, own.sent, own.layout);
+            Compiler compiler(gma_, allocator_, team, pattern, own.sent, own.layout, rails);
             auto routes = compiler.compile(std::move(refusal));
             refusal = {};
             if (!routes.is_ok()) {
                 refusal = std::move(routes).failure();
                 return !team.is_broken();
             }
-            routes.value().rails = rails;
             rounds = std::make_unique<Rounds>(gma_, telling_, std::move(routes).value());
             return team::synchronize(team);
         });

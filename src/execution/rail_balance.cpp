@@ -11,10 +11,18 @@ namespace {
 // An end that was seen by a look teaches something if the look before was not long before it: at most this part of the rail's time.
 constexpr std::uint64_t sharpness = 8;
 
+// A plan for a network stays unless a round is expected to take more than this many times as long by it as without it.
+constexpr double plan_loss_max = 1.1;
+
 }  // namespace
 
-RailBalance::RailBalance(unsigned rails, std::vector<std::uint64_t> parcel_bytes)
-    : learner_(rails), parcel_bytes_(std::move(parcel_bytes)), parts_(rails) {
+RailBalance::RailBalance(unsigned rails,
+                         std::vector<std::uint64_t> parcel_bytes,
+                         std::vector<unsigned> planned)
+    : learner_(rails),
+      parcel_bytes_(std::move(parcel_bytes)),
+      planned_(std::move(planned)),
+      parts_(rails) {
     for (std::uint64_t& bytes : parcel_bytes_) bytes = bytes < bytes_min ? 0 : bytes;
     const auto long_ones = std::count_if(parcel_bytes_.begin(), parcel_bytes_.end(),
                                          [](std::uint64_t bytes) { return bytes != 0; });
@@ -35,8 +43,26 @@ void RailBalance::begin(std::uint64_t now_ns) {
     }
     rails_under_way_ = 0;
     rail_of_ = learner_.assign(parcel_bytes_);
+    has_left_plan_ = !planned_.empty() && !is_plan_good(rail_of_);
+    if (!planned_.empty() && !has_left_plan_) rail_of_ = planned_;
     for (std::size_t i = 0; i < rail_of_.size(); ++i) parts_[rail_of_[i]].bytes += parcel_bytes_[i];
     begun_ns_ = looked_ns_ = now_ns;
+}
+
+// It is as long as some rail is unknown: one that the plan leaves out stays so.
+bool RailBalance::is_plan_good(std::span<const unsigned> instead) const {
+    for (unsigned rail = 0; rail < rails(); ++rail) {
+        if (rate(rail) == 0) return true;
+    }
+    return expected_us(planned_) <= plan_loss_max * expected_us(instead);
+}
+
+// Of a round, where all rates are known.
+double RailBalance::expected_us(std::span<const unsigned> rails) const {
+    std::vector<double> took_us(parts_.size());
+    for (std::size_t i = 0; i < rails.size(); ++i)
+        took_us[rails[i]] += static_cast<double>(parcel_bytes_[i]) / rate(rails[i]);
+    return *std::max_element(took_us.begin(), took_us.end());
 }
 
 void RailBalance::note_sent(std::size_t parcel, std::uint64_t handle) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rail carries which parcel of a plan, round by round, where several rails lead to every other node and no network says how they differ. Each
-// rail's time of a round goes to a RailLearner, and the next round is given out by what that knows: a rail that has become slow gets less. Only
+// Which rail carries which parcel of a plan, round by round, where several rails lead to every other node. Each
+// rail's time of a round goes to a RailLearner, and the next round is given out by what that knows: a rail that has become slow gets less. A plan
+// for a network has chosen the rails, which stay as long as what was learned does not say that the parcels are better given out anew. Only
 // the sender need know, since a parcel goes to the same place by whichever rail. Reads no clock. For the thread that carries out the plan.
 // Contract: begin(), then note_sent() of each balanced parcel, then look() as often as the caller looks, until is_looking() is false or the next
 // begin(). A rail whose end was seen late, because the program computed or slept, teaches nothing; one that has not ended by the next begin() was at
@@ -10,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,10 @@ public:
     static constexpr std::uint64_t bytes_min = 8192;
 
     //   parcel_bytes  of all parcels in the order in which they go
-    RailBalance(unsigned rails, std::vector<std::uint64_t> parcel_bytes);
+    //   planned       the rail of each by the plan; empty: there is no plan for a network
+    RailBalance(unsigned rails,
+                std::vector<std::uint64_t> parcel_bytes,
+                std::vector<unsigned> planned = {});
 
     // Whether there is anything to choose: several rails, and several parcels long enough.
     [[nodiscard]] bool is_on() const noexcept { return is_on_; }
@@ -62,6 +67,9 @@ public:
 
     [[nodiscard]] unsigned rails() const noexcept { return learner_.rails(); }
 
+    // Whether the last round went by other rails than those of the plan.
+    [[nodiscard]] bool has_left_plan() const noexcept { return has_left_plan_; }
+
 private:
     // Of a round, what one rail carries.
     struct Part {
@@ -70,15 +78,19 @@ private:
     };
 
     void end(unsigned rail, std::uint64_t now_ns) noexcept;
+    [[nodiscard]] bool is_plan_good(std::span<const unsigned> instead) const;
+    [[nodiscard]] double expected_us(std::span<const unsigned> rails) const;
 
     exchange::RailLearner learner_;
     std::vector<std::uint64_t> parcel_bytes_;  // 0: of a parcel that is not balanced
+    std::vector<unsigned> planned_;
     std::vector<unsigned> rail_of_;
     std::vector<Part> parts_;
     std::uint64_t begun_ns_ = 0;
     std::uint64_t looked_ns_ = 0;
     unsigned rails_under_way_ = 0;
     bool is_on_ = false;
+    bool has_left_plan_ = false;
 };
 
 }  // namespace acp::execution

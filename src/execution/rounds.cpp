@@ -35,6 +35,14 @@ std::vector<std::uint64_t> bytes_of(const std::vector<RoutedParcel>& parcels) {
     return bytes;
 }
 
+// Empty where nothing is known of the network.
+std::vector<unsigned> planned_rails(const PlanRoutes& routes) {
+    std::vector<unsigned> rails;
+    if (routes.rails.engines == 0) return rails;
+    for (const RoutedParcel& parcel : routes.parcels) rails.push_back(parcel.rail);
+    return rails;
+}
+
 }  // namespace
 
 // That the round has ended, or never will.
@@ -70,7 +78,7 @@ Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)
     : gma_(gma),
       telling_(telling),
       routes_(std::move(routes)),
-      balance_(routes_.rails, bytes_of(routes_.parcels)),
+      balance_(routes_.rails.rails, bytes_of(routes_.parcels), planned_rails(routes_)),
       is_fence_by_each_(!gma.hazards().has_membarrier()) {}
 
 template <typename Body>

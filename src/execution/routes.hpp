@@ -27,6 +27,7 @@ struct PackedMessage {
 struct RoutedParcel {
     std::uint32_t process = 0;
     bool is_in_place = false;  // straight from the program's buffer
+    std::uint32_t rail = 0;    // which the colour of `to` chooses
     std::uint64_t bytes = 0;
     ByParity<GlobalAddress> from{};
     ByParity<const char*> memory{};  // the same
@@ -83,6 +84,13 @@ struct Partner {
     PartnerFlow sent, received;
 };
 
+// How a plan uses the networks between the nodes.
+struct RailUse {
+    unsigned rails = 1;
+    std::uint32_t engines =
+        0;  // of a node of the network that was given, by which each parcel has a rail; 0: none was
+};
+
 struct PlanRoutes {
     std::uint64_t number = 0;  // of the team, for people
     BlockHead* head = nullptr;
@@ -94,7 +102,7 @@ struct PlanRoutes {
     std::vector<IncomingRoute> incoming;
     std::vector<GlobalAddress> blocks;  // of the caller's heap
     std::uint64_t heap_bytes = 0;       // of these
-    unsigned rails = 1;                 // among which parcels are balanced (rail_balance.hpp)
+    RailUse rails;
 };
 
 }  // namespace acp::execution

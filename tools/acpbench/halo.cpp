@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `halo`: the halo exchange of paper 003 (its Table 1, eight directions) by a plan that is started and waited for again and
 // again, in shared and in private memory; on a node beside one memcpy of the bytes within each rank, between nodes beside puts of the same
-// messages. And how much of the longest one is hidden behind a computation of equal length. All ranks.
+// messages. And how much of the longest one is hidden behind a computation of equal length; and, where several rails connect the nodes, how
+// long it takes by all of them beside the same by one. All ranks.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,7 +13,7 @@
 
 #include "experiment.hpp"
 #include "halo_exchange.hpp"
-#include "opaque.hpp"
+#include "halo_times.hpp"
 #include "output.hpp"
 #include "slices.hpp"
 
@@ -22,93 +23,11 @@ namespace {
 
 constexpr std::uint32_t order_make = 1;     // grid size, whether memory is shared
 constexpr std::uint32_t order_measure = 2;  // rounds, exchanges in each
-constexpr std::uint32_t order_overlap = 3;  // rounds, exchanges in each, steps of the computation
+constexpr std::uint32_t order_overlap =
+    3;  // rounds, exchanges in each, steps of the computation, whether rank 0 alone computes
 constexpr std::uint32_t order_end = 4;
+constexpr std::uint32_t order_rails = 5;  // rounds, exchanges in each
 constexpr double round_ns = 4e6;
-constexpr std::uint64_t steps_tried = 200'000;
-
-// A computation that needs no memory: each step waits for the one before it.
-ACP_OPAQUE std::uint64_t compute(std::uint64_t steps) {
-    std::uint64_t value = steps | 1;
-    for (std::uint64_t i = 0; i < steps; ++i) value = value * value + 2 * i;  // stays odd
-    return value;
-}
-
-// Of one exchange, one value for each round.
-struct HaloTimes {
-    std::vector<double> exchange_ns;
-    std::vector<double> start_ns;
-    std::vector<double> yardstick_ns;
-};
-
-struct OverlapTimes {
-    std::vector<double> exchange_ns;
-    std::vector<double> compute_ns;
-    std::vector<double> both_ns;
-};
-
-// Rank 0's time of each call; all ranks make the same calls at the same time.
-template <typename Call>
-double time_each_ns(std::uint64_t count, const Call& call) {
-    sync_all();
-    const std::uint64_t begin = os::now_ns();
-    for (std::uint64_t i = 0; i < count; ++i) call();
-    return static_cast<double>(os::now_ns() - begin) / static_cast<double>(count);
-}
-
-HaloTimes measure_exchange(HaloExchange& halo,
-                           bool is_one_node,
-                           std::uint64_t rounds,
-                           std::uint64_t count) {
-    HaloTimes times;
-    const auto exchange = [&] {
-        halo.start();
-        halo.wait();
-    };
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        times.exchange_ns.push_back(time_each_ns(count, exchange));
-        double started = 0;
-        (void)time_each_ns(count, [&] {
-            const std::uint64_t begin = os::now_ns();
-            halo.start();
-            started += static_cast<double>(os::now_ns() - begin);
-            halo.wait();
-        });
-        times.start_ns.push_back(started / static_cast<double>(count));
-        times.yardstick_ns.push_back(time_each_ns(count, [&] {
-            if (is_one_node) {
-                halo.copy_within();
-            } else {
-                halo.put_all();
-            }
-        }));
-    }
-    sync_all();
-    return times;
-}
-
-OverlapTimes measure_overlap(HaloExchange& halo,
-                             std::uint64_t rounds,
-                             std::uint64_t count,
-                             std::uint64_t steps) {
-    OverlapTimes times;
-    std::uint64_t all = 1;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        times.exchange_ns.push_back(time_each_ns(count, [&] {
-            halo.start();
-            halo.wait();
-        }));
-        times.compute_ns.push_back(time_each_ns(count, [&] { all &= compute(steps); }));
-        times.both_ns.push_back(time_each_ns(count, [&] {
-            halo.start();
-            all &= compute(steps);
-            halo.wait();
-        }));
-    }
-    sync_all();
-    if (all == 0) give_up("the computation computes nothing");
-    return times;
-}
 
 // What every rank does on an order; rank 0 looks at the times.
 class HaloPlayer {
@@ -124,7 +43,10 @@ public:
         } else if (order.what == order_measure) {
             times_ = measure_exchange(*halo_, job_.is_one_node(), what[0], what[1]);
         } else if (order.what == order_overlap) {
-            overlap_ = measure_overlap(*halo_, what[0], what[1], what[2]);
+            const bool computes = what[3] == 0 || job_.rank() == 0;
+            overlap_ = measure_overlap(*halo_, what[0], what[1], computes ? what[2] : 0);
+        } else if (order.what == order_rails) {
+            rails_ = measure_rails(*halo_, what[0], what[1]);
         } else if (order.what == order_end) {
             halo_.reset();
         }
@@ -134,13 +56,18 @@ public:
 
     [[nodiscard]] const OverlapTimes& overlap() const { return overlap_; }
 
+    [[nodiscard]] const RailTimes& rail_times() const { return rails_; }
+
     [[nodiscard]] std::uint64_t bytes() const { return halo_->bytes(); }
+
+    [[nodiscard]] int rails() const { return halo_->rails(); }
 
 private:
     const Job& job_;
     std::unique_ptr<HaloExchange> halo_;
     HaloTimes times_;
     OverlapTimes overlap_;
+    RailTimes rails_;
 };
 
 class Halo {
@@ -163,7 +90,7 @@ public:
             for (const std::uint32_t size : sizes) {
                 play({order_make, 0, {size, is_shared ? 1U : 0U}});
                 rows.push_back(exchange_row(size, is_shared));
-                if (size == sizes.back()) rows.push_back(overlap_row(size, is_shared));
+                if (size == sizes.back()) add_of_longest(rows, size, is_shared);
                 play({order_end, 0, {}});
                 progress.step("k = " + std::to_string(size));
             }
@@ -189,6 +116,7 @@ private:
         row.name = is_shared ? "shared, " : "private, ";
         row.name += std::to_string(job_.ranks()) + " ranks";
         if (!job_.is_one_node()) row.name += ", " + std::to_string(job_.nodes()) + " nodes";
+        if (player_.rails() > 1) row.name += ", " + std::to_string(player_.rails()) + " rails";
         row.mode = mode_by_environment();
         row.ranks = job_.ranks();
         row.nodes = job_.nodes();
@@ -210,6 +138,15 @@ private:
         return comparison;
     }
 
+    // What is measured of the longest exchange alone.
+    void add_of_longest(std::vector<Row>& rows, std::uint32_t grid_size, bool is_shared) {
+        const double exchange_ns = median_of(player_.times().exchange_ns);
+        rows.push_back(overlap_row(grid_size, is_shared, exchange_ns, false));
+        if (!job_.is_one_node())
+            rows.push_back(overlap_row(grid_size, is_shared, exchange_ns, true));
+        if (player_.rails() > 1) rows.push_back(rails_row(grid_size, is_shared, exchange_ns));
+    }
+
     Row exchange_row(std::uint32_t grid_size, bool is_shared) {
         play({order_measure, 0, {2, 8}});
         const std::uint64_t count = count_for(player_.times().exchange_ns.back());
@@ -226,16 +163,31 @@ private:
         return row;
     }
 
-    // The computation takes as long as the exchange that was measured last.
-    Row overlap_row(std::uint32_t grid_size, bool is_shared) {
-        const double exchange_ns = median_of(player_.times().exchange_ns);
-        const std::uint64_t begin = os::now_ns();
-        if (compute(steps_tried) == 0) give_up("the computation computes nothing");
-        const double step_ns = static_cast<double>(os::now_ns() - begin) / steps_tried;
+    // By all rails and by one.
+    Row rails_row(std::uint32_t grid_size, bool is_shared, double exchange_ns) {
+        const std::uint64_t count = count_for(exchange_ns);
+        play({order_rails, 0, {rounds_, count}});
+        const RailTimes& times = player_.rail_times();
+        Row row = row_for(grid_size, is_shared);
+        row.name = "all rails, " + row.name;
+        Comparison comparison = compared(times.all_ns, times.one_ns);
+        comparison.operations = rounds_ * count;
+        fill(row, comparison);
+        row.yardstick =
+            Yardstick{"the same by one rail", comparison.yardstick_ns.median / 1e3, "us"};
+        row.ratio = comparison.ratio;
+        row.extra.emplace_back("rails", player_.rails());
+        return row;
+    }
+
+    // The computation takes as long as the exchange, on all ranks or on rank 0 while the others wait.
+    Row overlap_row(std::uint32_t grid_size, bool is_shared, double exchange_ns, bool is_alone) {
+        const double step_ns = time_of_step_ns();
         const std::uint64_t count = count_for(exchange_ns);
         play({order_overlap,
               0,
-              {rounds_, count, static_cast<std::uint64_t>(exchange_ns / step_ns) + 1}});
+              {rounds_, count, static_cast<std::uint64_t>(exchange_ns / step_ns) + 1,
+               is_alone ? 1U : 0U}});
         const OverlapTimes& times = player_.overlap();
         std::vector<double> hidden;
         for (std::size_t i = 0; i < times.both_ns.size(); ++i) {
@@ -243,7 +195,7 @@ private:
             hidden.push_back(1 - seen / times.exchange_ns[i]);
         }
         Row row = row_for(grid_size, is_shared);
-        row.name = "computing, " + row.name;
+        row.name = (is_alone ? "rank 0 computing, " : "computing, ") + row.name;
         Comparison comparison = compared(times.both_ns, times.compute_ns);
         comparison.operations = rounds_ * count;
         fill(row, comparison);
@@ -253,6 +205,7 @@ private:
         row.extra.emplace_back("exchange_us", median_of(times.exchange_ns) / 1e3);
         row.extra.emplace_back("hidden", median_of(std::move(hidden)));
         row.extra.emplace_back("cores", os::usable_cpus());
+        row.extra.emplace_back("computing", is_alone ? 1 : job_.ranks());
         return row;
     }
 

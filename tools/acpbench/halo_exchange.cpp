@@ -2,7 +2,10 @@
 // Messages, memory and plan of one rank. Each rank's main thread.
 #include "halo_exchange.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "exchange/paper_patterns.hpp"
 
@@ -31,13 +34,19 @@ char content_of(int rank, std::size_t message) {
     return static_cast<char>(1 + (static_cast<std::size_t>(rank) * 31 + message) % 251);
 }
 
+int rails_of_job() {
+    const char* const told = std::getenv("ACP_RAILS");  // NOLINT(concurrency-mt-unsafe)
+    return told == nullptr ? 1 : std::max(1, std::atoi(told));
+}
+
 }  // namespace
 
 HaloExchange::HaloExchange(const Job& job, std::uint32_t grid_size, bool is_shared) {
+    if (!job.is_one_node()) rails_ = rails_of_job();
     add_messages(job, grid_size);
     heap_ = acp_malloc(2 * half_bytes_, job.rank());
     demand(heap_ != ACP_GA_NULL);
-    for (const RankResult& result : job.exchange({{heap_}})) heaps_.push_back(result.values[0]);
+    find_targets(job);
     if (is_shared) {
         memory_ = static_cast<char*>(acp_query_address(heap_));
     } else {
@@ -51,8 +60,9 @@ HaloExchange::HaloExchange(const Job& job, std::uint32_t grid_size, bool is_shar
 }
 
 HaloExchange::~HaloExchange() {
-    (void)acp_free_plan(plan_);
+    for (const acp_plan_t plan : plans_) (void)acp_free_plan(plan);
     (void)acp_free_pattern(pattern_);
+    for (const acp_atkey_t key : keys_) (void)acp_unregister_memory(key);
     (void)acp_free(heap_);
 }
 
@@ -88,6 +98,27 @@ void HaloExchange::compile(int rank, int ranks) {
     }
     plan_ = acp_compile_pattern(pattern_, nullptr);
     demand(plan_ != ACP_PLAN_NULL);
+    plans_.push_back(plan_);
+    if (rails_ == 1) return;
+    // A network whose nodes have one engine has one rail.
+    const std::string network = "torus 1000 " + std::to_string(ranks) + "\nengines 1\n";
+    plans_.push_back(acp_compile_pattern(pattern_, network.c_str()));
+    demand(plans_.back() != ACP_PLAN_NULL);
+}
+
+// The colour of an address chooses the rail.
+void HaloExchange::find_targets(const Job& job) {
+    char* const targets = static_cast<char*>(acp_query_address(heap_)) + half_bytes_;
+    for (int rail = 0; rail < rails_; ++rail) {
+        targets_.emplace_back(static_cast<std::size_t>(job.ranks()));
+        keys_.push_back(ACP_ATKEY_NULL);
+        demand(acp_register_all(targets, half_bytes_, rail, targets_.back().data(),
+                                &keys_.back()) == 0);
+    }
+}
+
+void HaloExchange::use_one_rail(bool is_wanted) {
+    plan_ = plans_.at(is_wanted ? 1 : 0);
 }
 
 void HaloExchange::start() {
@@ -118,8 +149,10 @@ void HaloExchange::copy_within() {
 
 void HaloExchange::put_all() {
     acp_handle_t last = ACP_HANDLE_NULL;
+    std::size_t rail = 0;
     for (const Message& its : messages_) {
-        const acp_ga_t target = heaps_[static_cast<std::size_t>(its.to)] + half_bytes_ + its.offset;
+        const auto to = static_cast<std::size_t>(its.to);
+        const acp_ga_t target = targets_[rail++ % targets_.size()][to] + its.offset;
         last = acp_put(target, memory_ + its.offset, its.bytes, ACP_HANDLE_NULL);
     }
     acp_complete(last);

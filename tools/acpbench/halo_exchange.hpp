@@ -26,13 +26,19 @@ public:
     void start();
     void wait();
 
+    // Of several that connect the nodes, as acprun has told; 1 on one node.
+    [[nodiscard]] int rails() const { return rails_; }
+
+    // Whether start(), wait() and check() are of a plan that knows one of the rails alone. There is one where rails() > 1.
+    void use_one_rail(bool is_wanted);
+
     // Ends the process when a message is not what its sender has.
     void check();
 
     // Copies all messages once within the rank.
     void copy_within();
 
-    // Puts all messages where the neighbours' targets are, and completes them.
+    // Puts all messages where the neighbours' targets are, by the rails in turn, and completes them.
     void put_all();
 
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -47,16 +53,20 @@ private:
 
     void add_messages(const Job& job, std::uint32_t grid_size);
     void compile(int rank, int ranks);
+    void find_targets(const Job& job);
 
     std::vector<Message> messages_;
     std::uint64_t bytes_ = 0;
     std::uint64_t half_bytes_ = 0;  // all sources, each from a cache line on
+    int rails_ = 1;
     acp_ga_t heap_ = ACP_GA_NULL;
-    std::vector<acp_ga_t> heaps_;  // of all ranks
+    std::vector<std::vector<acp_ga_t>> targets_;  // by rail, of all ranks
+    std::vector<acp_atkey_t> keys_;               // of the own ones
     std::vector<char> private_;
     char* memory_ = nullptr;  // sources, then targets
     acp_pattern_t pattern_ = ACP_PATTERN_NULL;
-    acp_plan_t plan_ = ACP_PLAN_NULL;
+    std::vector<acp_plan_t> plans_;  // for all rails; and, where there are several, for one of them
+    acp_plan_t plan_ = ACP_PLAN_NULL;  // one of these
 };
 
 }  // namespace acp::bench

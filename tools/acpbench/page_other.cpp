@@ -99,8 +99,9 @@ constexpr Section sections[] = {
      "bytes within each rank, between nodes beside puts of the same messages. And a computation "
      "that "
      "takes as long as the longest exchange, between its start and its end: \u201chidden\u201d is "
-     "the share of the exchange that costs no time beside it. Ratios are of times (less is "
-     "better).",
+     "the share of the exchange that costs no time beside it. Where several rails connect the "
+     "nodes, \u201call rails\u201d is the longest exchange beside the same by one of them. Ratios "
+     "are of times (less is better).",
      Drawn::latency_by_size},
     {"heap", "Memory of any rank",
      "Blocks of random sizes, freed in random order while as many live on, beside malloc and free "

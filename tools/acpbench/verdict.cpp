@@ -102,10 +102,11 @@ bool is_alone(const Row& row) {
     return row.ranks == row.nodes;
 }
 
-// Of the exchanges of two ranks on a node, by grid; and of what is hidden behind a computation where each node has a core more than ranks.
+// Of the exchanges of two ranks on a node, by grid; and of what is hidden behind a computation where each node has a core more than ranks that
+// compute.
 std::optional<Target> halo_target_of(const Row& row) {
     if (const double hidden = extra_of(row, "hidden"); hidden != 0) {
-        const bool has_cores = extra_of(row, "cores") >= row.ranks + row.nodes;
+        const bool has_cores = extra_of(row, "cores") >= extra_of(row, "computing") + row.nodes;
         if (row.nodes == 1 || !has_cores) return {};
         return Target{"0.95 hidden", hidden >= 0.95};
     }

@@ -39,6 +39,17 @@ Row stream(double ratio, double of_bare_and_cipher) {
     return row;
 }
 
+// A halo exchange behind a computation.
+Row hidden_row(double hidden, double computing, double cores, int nodes) {
+    Row row = put(1);
+    row.experiment = "halo";
+    row.nodes = nodes;
+    row.extra.emplace_back("hidden", hidden);
+    row.extra.emplace_back("cores", cores);
+    row.extra.emplace_back("computing", computing);
+    return row;
+}
+
 Row copy_of(const char* mode, double us, Distance distance) {
     Row row;
     row.experiment = "copy";
@@ -101,6 +112,14 @@ TEST(Verdict, reads_are_held_to_writes) {
     EXPECT_EQ(verdict_of(message_row("read", 8192, 0.9, "MB/s")), Verdict::met);
     EXPECT_EQ(verdict_of(message_row("read", 8192, 0.89, "MB/s")), Verdict::missed);
     EXPECT_EQ(verdict_of(message_row("write", 8192, 0.1, "MB/s")), Verdict::none);
+}
+
+TEST(Verdict, of_an_exchange_behind_a_computation_needs_a_core_more_for_each_node) {
+    EXPECT_EQ(verdict_of(hidden_row(0.95, 2, 4, 2)), Verdict::met);
+    EXPECT_EQ(verdict_of(hidden_row(0.94, 2, 4, 2)), Verdict::missed);
+    EXPECT_EQ(verdict_of(hidden_row(0.94, 2, 3, 2)), Verdict::none);
+    EXPECT_EQ(verdict_of(hidden_row(0.94, 1, 3, 2)), Verdict::missed);
+    EXPECT_EQ(verdict_of(hidden_row(0.94, 2, 8, 1)), Verdict::none) << "the ranks copy themselves";
 }
 
 TEST(Verdict, is_disturbed_where_a_put_takes_a_hundredth_of_the_datagrams_it_is_made_of) {

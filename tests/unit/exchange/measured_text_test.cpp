@@ -50,6 +50,18 @@ TEST(MeasuredText, reads_copies_between_single_nodes_in_the_order_of_their_engin
     EXPECT_FALSE(read.value()[0].problem.has_value());
 }
 
+// Schedulers whose time grows with the square would take it for as long as anybody likes.
+TEST(MeasuredText, schedules_as_many_messages_as_take_no_long_time) {
+    const std::string one = "exchange BL4\nsend 1 0 4096 x 4096\ntook 20.5\n";
+    EXPECT_EQ(refusal_of(one), "it was read");
+    EXPECT_NE(refusal_of("exchange BL4\nsend 1 0 4096 x 4096\nsend 0 1 8\ntook 1\n")
+                  .find("at most 4096 messages of one exchange"),
+              std::string::npos);
+    std::string many;
+    for (int i = 0; i < 17; ++i) many += "exchange RR1\nsend 1 0 4096 x 4096\ntook 20.5\n";
+    EXPECT_NE(refusal_of(many).find("65536 of all"), std::string::npos) << refusal_of(many);
+}
+
 TEST(MeasuredText, names_the_line_that_it_refuses) {
     EXPECT_EQ(refusal_of("\ntook 5"), "line 2: an exchange begins with \"exchange\"");
     for (const char* line : {"exchange", "exchange standard", "exchange BL4 2"}) {

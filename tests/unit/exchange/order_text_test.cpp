@@ -13,7 +13,8 @@ const std::vector<SentMessage> sent{{1, 1000}, {2, 0}, {1, 30}};
 
 SendOrder made() {
     SendOrder order;
-    order.pieces = {{0, 600, 400}, {2, 0, 30}, {0, 0, 600}};
+    order.pieces = {{0, 600, 400, 2}, {2, 0, 30}, {0, 0, 600}};
+    order.engines = 4;
     order.predicted_us = 106.8123456789;
     order.bound_us = 103.77;
     return order;
@@ -24,6 +25,20 @@ TEST(OrderTextTest, an_order_is_read_back) {
     const auto read = order_from_text(text_of(made(), owner), owner);
     ASSERT_TRUE(read.is_ok()) << read.failure().message();
     EXPECT_EQ(read.value(), made());
+}
+
+TEST(OrderTextTest, a_plan_that_was_saved_without_engines_has_those_of_its_pieces) {
+    const OrderOwner owner{2, 8, sent};
+    SendOrder order = made();
+    order.engines = 0;
+    EXPECT_EQ(order_from_text(text_of(order, owner), owner).value().engines, 3U);
+    order.predicted_us = 0;  // nothing was known of the network
+    EXPECT_EQ(order_from_text(text_of(order, owner), owner).value().engines, 0U);
+    for (const char* const wrong : {"engines 0", "engines -1", "engines 99999999999", "engines"}) {
+        std::string text = text_of(made(), owner);
+        text.replace(text.find("engines 4"), 9, wrong);
+        EXPECT_FALSE(order_from_text(text, owner).is_ok()) << wrong;
+    }
 }
 
 TEST(OrderTextTest, another_member_and_other_messages_are_told) {

@@ -2,6 +2,7 @@
 // In which order a member's messages go to the network.
 #include "exchange/send_order.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -46,6 +47,24 @@ TEST(SendOrderTest, without_a_network_the_longest_goes_first_and_whole) {
     const std::vector<SentPiece> expected{{2, 0, 30}, {4, 0, 30}, {3, 0, 20}, {0, 0, 10}};
     EXPECT_EQ(order.pieces, expected);
     EXPECT_EQ(order.predicted_us, 0);
+}
+
+TEST(SendOrderTest, for_several_rails_the_pieces_of_a_plan_are_cut_and_keep_their_engines) {
+    const NetworkModel torus = make_torus({4, 4}, 5067, {}).value();
+    const auto messages = messages_of_paper(torus, 872);
+    const SendOrder whole = planned_order(torus, 0, messages).value();
+    const SendOrder cut = planned_order(torus, 0, messages, 4).value();
+    expect_whole(cut, messages);
+    EXPECT_EQ(cut.predicted_us, whole.predicted_us);
+    EXPECT_EQ(cut.engines, 4U);
+    EXPECT_GT(cut.pieces.size(), whole.pieces.size());
+    std::array<std::uint64_t, 4> bytes_whole{}, bytes_cut{};
+    for (const SentPiece& piece : whole.pieces) bytes_whole[piece.engine] += piece.bytes;
+    for (const SentPiece& piece : cut.pieces) {
+        bytes_cut[piece.engine] += piece.bytes;
+        EXPECT_LE(piece.bytes, rail_piece_bytes_min);
+    }
+    EXPECT_EQ(bytes_cut, bytes_whole);
 }
 
 TEST(SendOrderTest, for_several_rails_long_messages_are_cut_into_pieces) {

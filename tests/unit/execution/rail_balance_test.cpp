@@ -43,8 +43,17 @@ public:
         return *std::max_element(ends.begin(), ends.end()) - begun;
     }
 
+    explicit Rounds64(std::vector<unsigned> planned = {})
+        : balance_(4, Bytes(parcels, 32 * kilo), std::move(planned)) {}
+
+    [[nodiscard]] std::vector<unsigned> rails() const {
+        std::vector<unsigned> rails;
+        for (std::size_t i = 0; i < parcels; ++i) rails.push_back(balance_.rail(i));
+        return rails;
+    }
+
     static constexpr std::size_t parcels = 64;
-    RailBalance balance_{4, Bytes(parcels, 32 * kilo)};
+    RailBalance balance_;
     std::uint64_t now_ = 1000;
 };
 
@@ -60,6 +69,36 @@ TEST(RailBalance, a_rail_that_was_halved_gets_half_within_ten_rounds) {
     EXPECT_NEAR(rounds.balance_.rate(2) / rounds.balance_.rate(1), 0.5, 0.05);
     for (int i = 0; i < 10; ++i) (void)rounds.run(whole, 1000);
     EXPECT_LE(static_cast<double>(rounds.run(whole, 1000)), 1.1 * all_bytes / 4);
+}
+
+TEST(RailBalance, a_plan_is_kept_until_a_rail_is_slow_and_again_when_it_has_recovered) {
+    std::vector<unsigned>
+        planned;  // half of each rail's parcels in a row: no learner would choose that
+    for (unsigned i = 0; i < 64; ++i) planned.push_back(i / 8 % 4);
+    Rounds64 rounds(planned);
+    const std::vector<double> whole{1.0, 1.0, 0.96, 1.0};
+    const std::vector<double> halved{1.0, 1.0, 0.5, 1.0};
+    for (int i = 0; i < 10; ++i) {
+        (void)rounds.run(whole, 1000);
+        EXPECT_EQ(rounds.rails(), planned) << i;
+        EXPECT_FALSE(rounds.balance_.has_left_plan());
+    }
+    for (int i = 0; i < 10; ++i) (void)rounds.run(halved, 1000);
+    EXPECT_LE(static_cast<double>(rounds.run(halved, 1000)), 1.2 * 64 * 32 * kilo / 3.5);
+    EXPECT_TRUE(rounds.balance_.has_left_plan());
+    for (int i = 0; i < 20; ++i) (void)rounds.run(whole, 1000);
+    EXPECT_EQ(rounds.rails(), planned);
+    EXPECT_FALSE(rounds.balance_.has_left_plan());
+}
+
+TEST(RailBalance, a_rail_that_the_plan_leaves_out_stays_out) {
+    std::vector<unsigned> planned;
+    for (unsigned i = 0; i < 64; ++i) planned.push_back(i % 2);
+    Rounds64 rounds(planned);
+    for (int i = 0; i < 10; ++i) {
+        (void)rounds.run({1.0, 0.3, 1.0, 1.0}, 1000);
+        EXPECT_EQ(rounds.rails(), planned) << i;
+    }
 }
 
 TEST(RailBalance, an_end_that_was_seen_late_teaches_nothing) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans for a network where several rails connect the nodes: the members agree on the rails. With one rail, or on a node, the same exchanges.
+#include <cstdlib>
+#include <string>
+
+#include "conformance/exchange_fixture.hpp"
+#include "support/nodes.hpp"
+
+namespace acp::test {
+namespace {
+
+int rails() {
+    const char* const text = std::getenv("ACP_RAILS");
+    return text == nullptr ? 1 : std::atoi(text);
+}
+
+class ExchangeRailsTest : public ExchangeTest {
+protected:
+    // Commands cost so much that no message is cut.
+    [[nodiscard]] std::string whole_messages(int engines) const {
+        return "torus 5000 " + std::to_string(procs_) + "\ncommand_us 1000\nengines " +
+               std::to_string(engines) + "\n";
+    }
+
+    // All send one message of 20'000 bytes to the last member.
+    void all_send_to_last() {
+        const int last = procs_ - 1;
+        if (rank_ != last) add_send(last, 0, Buffer::Kind::own, 20'000);
+        for (int from = 0; rank_ == last && from < last; ++from)
+            add_receive(from, 0, Buffer::Kind::heap, 20'000);
+    }
+
+    // Where each member is on a node of its own, and there are at least as many rails as senders.
+    [[nodiscard]] bool is_spread() const {
+        for (int rank = 0; rank < procs_; ++rank) {
+            if (rank != rank_ && is_near(rank)) return false;
+        }
+        return procs_ > 2 && rails() >= procs_ - 1;
+    }
+};
+
+TEST_F(ExchangeRailsTest, members_that_send_to_the_same_one_take_rails_of_their_own) {
+    all_send_to_last();
+    const acp_plan_t plan = compile(whole_messages(4).c_str());
+    run_rounds(plan, 5);
+    const std::string text = explained(plan);
+    if (is_spread() && rank_ != procs_ - 1) {
+        std::string wanted = "bytes by rail, as planned:";
+        for (int rail = 0; rail < rails(); ++rail)
+            wanted += (rail != 0 ? ", " : " ") + std::string(rail == rank_ ? "20000" : "0");
+        EXPECT_NE(text.find(wanted + "\n"), std::string::npos) << text;
+    }
+    EXPECT_TRUE(rails() > 1 || text.find("by rail") == std::string::npos) << text;
+    free_plan(plan);
+}
+
+TEST_F(ExchangeRailsTest, a_network_of_one_engine_keeps_to_one_rail) {
+    all_send_to_last();
+    const acp_plan_t plan = compile(whole_messages(1).c_str());
+    run_rounds(plan, 5);
+    if (is_spread() && rank_ != procs_ - 1) {
+        EXPECT_NE(explained(plan).find("as planned: 20000, 0"), std::string::npos);
+    }
+    free_plan(plan);
+}
+
+// Those without one leave the rails to what they measure.
+TEST_F(ExchangeRailsTest, some_members_know_a_network_and_others_do_not) {
+    add_send(next(), 0, Buffer::Kind::own, 900'001);
+    add_send(before(), 1, Buffer::Kind::heap, 40'000);
+    add_receive(before(), 0, Buffer::Kind::own, 900'001);
+    add_receive(next(), 1, Buffer::Kind::own, 40'000);
+    const std::string network = "torus 5000 " + std::to_string(procs_);
+    const acp_plan_t plan = compile(rank_ % 2 == 0 ? network.c_str() : nullptr);
+    run_rounds(plan, 8);
+    free_plan(plan);
+}
+
+TEST_F(ExchangeRailsTest, uneven_patterns_arrive_whole_by_planned_rails) {
+    Random random = common_random();
+    for (int from = 0; from < procs_; ++from) {
+        for (int to = 0; to < procs_; ++to) {
+            const auto messages = static_cast<int>(random.below(5));
+            for (int number = 0; number < messages; ++number) {
+                const std::size_t bytes = random.below(random.chance(20) ? 600'000 : 30'000);
+                if (from == rank_) add_send(to, number, Buffer::Kind::own, bytes);
+                if (to == rank_) add_receive(from, number, Buffer::Kind::own, bytes);
+            }
+        }
+    }
+    const std::string network = "torus 5000 " + std::to_string(procs_);
+    const acp_plan_t plan = compile(network.c_str());
+    run_rounds(plan, 10);
+    free_plan(plan);
+}
+
+}  // namespace
+}  // namespace acp::test

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rail carries which piece: what the sources chose is kept where it is good; else both ends have about as much on each rail, which the target
+// alone cannot reach. Compared in the simulator of the whole network, where rails are the only limit.
+#include "exchange/rail_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <map>
+#include <utility>
+
+#include "base/random.hpp"
+#include "exchange/asymmetric_plan.hpp"
+#include "exchange/fluid.hpp"
+
+namespace acp::exchange {
+namespace {
+
+using Pieces = std::vector<OfferedPiece>;
+using Rails = std::vector<std::uint32_t>;
+
+TEST(RailChoice, what_the_sources_chose_stays_where_all_send_the_same) {
+    Pieces pieces;
+    for (ModelNode node = 0; node < 6; ++node) {
+        for (std::uint32_t rail = 0; rail < 3; ++rail)
+            pieces.push_back({node, (node + rail + 1) % 6, 1000, (rail + 1) % 3});
+    }
+    const Rails rails = choose_rails(pieces, 6, 3);
+    for (std::size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(rails[i], pieces[i].rail);
+}
+
+TEST(RailChoice, two_nodes_do_not_send_to_a_third_by_the_same_rail) {
+    EXPECT_EQ(choose_rails(Pieces{{0, 2, 1000, 0}, {1, 2, 1000, 0}}, 3, 2), (Rails{0, 1}));
+    EXPECT_EQ(choose_rails(Pieces{{0, 2, 1000, 0}, {1, 2, 1000, 0}}, 3, 1), (Rails{0, 0}));
+    EXPECT_TRUE(choose_rails({}, 3, 2).empty());
+}
+
+// In bytes per microsecond; nodes reach each other at once.
+NetworkModel network_of_rails(std::uint32_t nodes, std::uint32_t rails) {
+    NodeRates node;
+    node.engines = rails;
+    node.engine_rate = 50;
+    node.injection_rate = node.reception_rate = 50.0 * rails;
+    return make_torus({nodes}, 1e6, node).value();
+}
+
+// Each node sends eight messages of 4 KiB .. 256 KiB anywhere, each by the rail that it would choose alone.
+Pieces uneven(const NetworkModel& network, base::Random& random) {
+    Pieces pieces;
+    for (ModelNode node = 0; node < network.nodes; ++node) {
+        std::vector<LeavingMessage> messages;
+        std::vector<ModelNode> targets;
+        for (int i = 0; i < 8; ++i) {
+            const auto step = 1 + static_cast<ModelNode>(random.below(network.nodes - 1));
+            targets.push_back((node + step) % network.nodes);
+            const auto bytes = static_cast<std::uint64_t>(
+                std::exp2(12 + 6 * static_cast<double>(random.below(1'000'000)) / 1e6));
+            messages.push_back({bytes, 0});
+        }
+        const auto queues = queue_messages(messages, network.node);
+        for (std::uint32_t rail = 0; rail < queues.size(); ++rail) {
+            for (const std::uint32_t i : queues[rail])
+                pieces.push_back({node, targets[i], messages[i].bytes, rail});
+        }
+    }
+    return pieces;
+}
+
+// The rails that targets alone choose.
+Rails chosen_by_targets(const NetworkModel& network, const Pieces& pieces) {
+    Rails rails(pieces.size());
+    for (ModelNode target = 0; target < network.nodes; ++target) {
+        std::vector<std::uint64_t> bytes;
+        for (const OfferedPiece& piece : pieces) {
+            if (piece.to == target) bytes.push_back(piece.bytes);
+        }
+        auto next = choose_receive_engines(bytes, network.node.engines);
+        auto chosen = next.begin();
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            if (pieces[i].to == target) rails[i] = *chosen++;
+        }
+    }
+    return rails;
+}
+
+double transfer_of(const NetworkModel& network, Pieces pieces, const Rails& rails) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i].rail = rails[i];
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const auto& one, const auto& other) { return one.bytes > other.bytes; });
+    std::map<std::pair<ModelNode, std::uint32_t>, FluidQueue> queues;
+    for (const OfferedPiece& piece : pieces) {
+        FluidQueue& queue = queues[{piece.from, piece.rail}];
+        queue.node = piece.from;
+        queue.engine = piece.rail;
+        queue.commands.push_back({piece.to, piece.rail, static_cast<double>(piece.bytes)});
+    }
+    std::vector<FluidQueue> all;
+    for (auto& [where, queue] : queues) all.push_back(std::move(queue));
+    return FluidSimulation(network).run(all).value().transfer_us;
+}
+
+TEST(RailChoice, uneven_exchanges_take_less_time_than_where_one_end_chooses) {
+    for (const std::uint32_t nodes : {4U, 16U}) {
+        const NetworkModel network = network_of_rails(nodes, 4);
+        base::Random random(11);
+        double sources = 0, targets = 0, together = 0;
+        constexpr int patterns = 20;
+        for (int i = 0; i < patterns; ++i) {
+            const Pieces pieces = uneven(network, random);
+            std::vector<PatternCopy> copies;
+            Rails offered;
+            for (const OfferedPiece& piece : pieces) {
+                copies.push_back({piece.from, piece.to, piece.bytes});
+                offered.push_back(piece.rail);
+            }
+            const double bound = patterns * copies_bound_us(network, copies).value();
+            sources += transfer_of(network, pieces, offered) / bound;
+            targets += transfer_of(network, pieces, chosen_by_targets(network, pieces)) / bound;
+            together += transfer_of(network, pieces, choose_rails(pieces, nodes, 4)) / bound;
+        }
+        std::printf("%u nodes, 4 rails: sources %.3f, targets %.3f, together %.3f of the bound\n",
+                    nodes, sources, targets, together);
+        EXPECT_LE(together, 1.25) << nodes;
+        EXPECT_GE(sources / together, 1.3) << nodes;
+        EXPECT_GE(targets / together, 1.3) << nodes;
+    }
+}
+
+}  // namespace
+}  // namespace acp::exchange
