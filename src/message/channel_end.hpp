@@ -115,7 +115,8 @@ public:
     // Gives back what the end has, after its last request has ended.
     void drop() noexcept;
 
-    // Ends all requests with a failure: no buffer of theirs is touched any more. What the end has stays, for the partner may live.
+    // Ends all requests with a failure: no buffer of theirs is written any more, and nobody takes for a message what is
+    // read of one. What the end has stays, for the partner may live.
     void abandon() noexcept;
 
     static constexpr SlotKind slot_kind = SlotKind::channel;

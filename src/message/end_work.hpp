@@ -69,7 +69,8 @@ public:
     // Waits for what was sent, and takes its failures, which are nobody's to be told.
     virtual void settle_sent() noexcept = 0;
 
-    // The same, and for whatever else this end has under way. Called before it is destroyed.
+    // The same, and for whatever else this end has under way: of a lent message a receiver waits for the sender's last piece, and a sender,
+    // whose buffer the receiver may still read, takes the loan back, so that the receive fails. Called before it is destroyed.
     virtual void settle() noexcept = 0;
 };
 

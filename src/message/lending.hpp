@@ -12,6 +12,8 @@
 //                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
 //                           that has read words of two messages fails.
 //   copied                  number, and how many pieces the sender has copied: written by it, with release; begun by the receiver, with the claims
+//   revoked                 not 0: the sender's buffers may be changed by now, and no message is whole that is not taken yet. Written by the
+//                           sender that gives its end up; the receiver looks at it after its last copy
 // Numbers of messages grow from 1 on; the receiver begins a message when the one before is whole. Knows no channel and no process.
 // One thread at each end. Tests: tests/unit/message/lending_test.cpp.
 #pragma once
@@ -20,6 +22,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/fence.hpp"
 #include "message/ring_layout.hpp"
 
 namespace acp::message {
@@ -35,6 +38,7 @@ struct LendingWords {
     Word taken{0};
     alignas(line_bytes) Word claims{0};
     alignas(line_bytes) Word copied{0};
+    Word revoked{0};
 };
 
 // What `claims` and `copied` say.
@@ -135,6 +139,13 @@ public:
         }
         return has_copied;
     }
+
+    // The sender's buffers may be changed after this. Not while help() runs.
+    static void revoke(LendingWords<Atomic>& words) noexcept {
+        words.revoked.store(1, std::memory_order_relaxed);
+        // Orders it before what is written to a buffer afterwards; partner: Borrower::is_revoked()
+        base::fence(std::memory_order_seq_cst);
+    }
 };
 
 // The receiver's end, of one message at a time.
@@ -203,6 +214,32 @@ public:
             PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
         for (std::uint64_t i = copied(); i < back; ++i) copy_piece(copy, pieces_.count() - 1 - i);
         words_ = nullptr;
+    }
+
+    // Gives a message up, of which nothing is copied any more afterwards: claims what is left, and waits for the sender's last piece.
+    //   may_wait()  is called between two looks at it; false: the sender is dead
+    template <typename MayWait>
+    void close(const MayWait& may_wait) noexcept {
+        std::uint64_t seen = words_->claims.load(std::memory_order_relaxed);
+        for (;;) {
+            PieceCount claims = PieceCount::of(seen);
+            if (claims.front + claims.back >= pieces_.count()) break;
+            claims.front = pieces_.count() - claims.back;
+            if (words_->claims.compare_exchange_weak(seen, claims.word(), std::memory_order_relaxed,
+                                                     std::memory_order_relaxed)) {
+                break;
+            }
+        }
+        const std::uint64_t back = std::min(PieceCount::of(seen).back, pieces_.count());
+        while (copied() < back && may_wait()) continue;
+        words_ = nullptr;
+    }
+
+    // Whether what was copied of a message may be something else, after the last copy.
+    [[nodiscard]] static bool is_revoked(const LendingWords<Atomic>& words) noexcept {
+        // The reads of the buffer come before the one below; partner: Lender::revoke()
+        base::fence(std::memory_order_acquire);
+        return words.revoked.load(std::memory_order_relaxed) != 0;
     }
 
 private:

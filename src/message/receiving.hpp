@@ -10,6 +10,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "gma/gma.hpp"
@@ -88,6 +89,12 @@ public:
 
     void settle() noexcept override {
         if (fetch_ != gma::handle_null) (void)gma_.wait_for_one(fetch_);
+        if (borrower_.is_busy()) {
+            borrower_.close([this] {
+                std::this_thread::yield();
+                return !node::is_dead(gma_.space().segment(), sender_.slot);
+            });
+        }
         settle_sent();
     }
 
@@ -219,11 +226,16 @@ private:
     }
 
     void end_loan(RequestQueue& queue) noexcept {
+        const bool is_revoked = Borrower<>::is_revoked(*lending_);
         // release: the buffer is no longer read; partner: Sending::has_ended()
         lending_->taken.store(++taken_count_, std::memory_order_release);
         wake_if(ring_.release());
         wake_if(ring_.tell_released());
-        finish(queue);
+        if (!is_revoked || queue.front().kind == RequestKind::free) return finish(queue);
+        queue.end_front({base::Status::worded(
+                             base::Code::peer,
+                             [] { return std::string("the sender has given the message up"); }),
+                         0});
     }
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {

@@ -79,7 +79,12 @@ public:
 
     void settle_sent() noexcept override { ring_.path().settle(); }
 
-    void settle() noexcept override { settle_sent(); }
+    void settle() noexcept override {
+        // acquire: as has_ended()
+        if (rule_.lending != nullptr && offered_ > taken_.load(std::memory_order_acquire))
+            Lender<>::revoke(*rule_.lending);
+        settle_sent();
+    }
 
 private:
     // Puts what is left of a request into the ring. false: the ring is full.

@@ -98,7 +98,7 @@ public:
     // Of a channel to or from a process. Errors: of ChannelEnd::make. Throws std::bad_alloc.
     base::Result<message::ChannelEnd*> end(std::uint32_t process, message::Side side);
 
-    // Nothing goes on any more, and no buffer is touched. What the ends have in heaps stays there, for others may still use it.
+    // Nothing goes on any more, and no buffer is touched, as ChannelEnd::abandon says. What the ends have in heaps stays there, for others may still use it.
     void abandon() noexcept;
 
     // ChannelEnd::settle_sent of all.

@@ -198,6 +198,46 @@ TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
     EXPECT_EQ(buffers.target, buffers.source);
 }
 
+TEST(Lending, a_message_that_is_given_up_by_its_receiver_waits_for_the_senders_last_piece_alone) {
+    Buffers buffers(4 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    borrower.open(100, buffers.source.size());
+    PieceCount claims = PieceCount::of(words.claims.load());
+    claims.back = 1;  // which the sender copies just now
+    words.claims.store(claims.word());
+    int looks = 0;
+    borrower.close([&] {
+        EXPECT_TRUE(borrower.is_busy());
+        EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+        if (++looks == 3) words.copied.store(PieceCount{1, 0, 1}.word());
+        return true;
+    });
+    EXPECT_EQ(looks, 3);
+    EXPECT_FALSE(borrower.is_busy());
+    EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 0),
+              static_cast<long>(buffers.times.size()))
+        << "nobody else has copied";
+}
+
+TEST(Lending, a_message_that_is_given_up_by_its_receiver_does_not_wait_for_the_dead) {
+    Buffers buffers(4 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    words.claims.store(PieceCount{1, 0, 2}.word());
+    borrower.close([] { return false; });
+    EXPECT_FALSE(borrower.is_busy());
+}
+
+TEST(Lending, a_message_that_is_given_up_by_its_sender_is_told_from_others) {
+    LendingWords<> words;
+    EXPECT_FALSE(Borrower<>::is_revoked(words));
+    Lender<>::revoke(words);
+    EXPECT_TRUE(Borrower<>::is_revoked(words));
+}
+
 // Messages of one to four pieces. Of each piece one word stands for its bytes.
 struct Scene {
     static constexpr std::uint64_t messages = 6;

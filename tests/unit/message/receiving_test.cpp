@@ -222,6 +222,18 @@ TEST_F(ReceivingTest, an_offer_of_another_length_is_refused) {
     expect_refused();
 }
 
+TEST_F(ReceivingTest, a_loan_that_the_sender_has_taken_back_fails) {
+    put(loan(1), RecordTag::loan);
+    auto& words = *reinterpret_cast<LendingWords<>*>(heap_.at(words_at));
+    Lender<>::revoke(words);
+    const ChannelRequest& request = begin(RequestKind::receive);
+    ASSERT_TRUE(request.is_done.load());
+    EXPECT_EQ(request.result.status.code(), Code::peer);
+    EXPECT_EQ(words.taken.load(), 1U);
+    put_whole("behind it");
+    expect_received("behind it");
+}
+
 // The call that receives names itself before this.
 TEST_F(ReceivingTest, a_fetch_that_fails_names_no_other_call_of_the_interface) {
     put(FetchOffer{gma_->space().starter_address(1) + (1 << 16), 100}, RecordTag::offer);
