@@ -93,7 +93,7 @@ MUTANTS = {
     "a claim is of any message": ("lending.hpp",
         "            if (!claims.is_of(number) || claims.front", "            if (claims.number == ~number || claims.front"),
     "a piece is claimed without a look at others": ("lending.hpp",
-        "            if (claims.front + claims.back >= pieces_.count()) break;", "            if (claims.front >= pieces_.count()) break;"),
+        "            if (claims.front + claims.back >= pieces_.count()) break;\n            const", "            if (claims.front >= pieces_.count()) break;\n            const"),
     "the sender's last piece is not waited for": ("lending.hpp", "        if (back != copied()) return false;\n", "        if (back > copied() + 1) return false;\n"),
     "a sender copies to anywhere": ("lending.hpp", "        if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]\n",
         "        static_cast<void>(may_copy);\n        if (wanted > message.bytes) [[unlikely]]\n"),
@@ -102,6 +102,10 @@ MUTANTS = {
         const std::uint64_t back = std::min(
             PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
 """, "        const std::uint64_t back = PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back;\n"),
+    "what is given up is copied on": ("lending.hpp", "            claims.front = pieces_.count() - claims.back;\n", ""),
+    "the sender's last piece of what is given up is not waited for": ("lending.hpp",
+        "        while (copied() < back && may_wait()) continue;\n", "        static_cast<void>(may_wait), static_cast<void>(back);\n"),
+    "a loan cannot be taken back": ("lending.hpp", "        words.revoked.store(1, std::memory_order_relaxed);\n", "        static_cast<void>(words);\n"),
     "what a dead sender had claimed stays": ("lending.hpp",
         "        for (std::uint64_t i = copied(); i < back; ++i)", "        for (std::uint64_t i = back; i < back; ++i)"),
 }
