@@ -61,10 +61,8 @@ struct SharedRange {
     if (starter.has(memory, bytes))
         return space.starter_address(space.process()) + starter.place_of(memory);
     const SharedRange heap = heap_memory(space.segment(), space.slot());
-    if (heap.has(memory, bytes))
-        return space.claimed_address(space.process(), node::Claim::heap_blocks) +
-               heap.place_of(memory);
-    return 0;
+    if (!heap.has(memory, bytes)) return 0;
+    return space.claimed_address(space.process(), node::Claim::heap_blocks) + heap.place_of(memory);
 }
 
 // Where memory of a process of this node lies here.

@@ -11,7 +11,7 @@ LAYERS = ("data", "gma", "remote", "allocator", "local", "node", "hash", "os", "
 
 IS_OF = "        return epoch == now && directory == name.directory && id == name.id && kind == name.kind;\n"
 LOOK = "                if (view->head->mark.load(std::memory_order_acquire) == view->mark) [[likely]]\n"
-PLACE_LOOK = "                       view->head->mark.load(std::memory_order_acquire) == view->mark;\n"
+PLACE_LOOK = "view != nullptr && view->head->mark.load(std::memory_order_acquire) == view->mark;\n"
 TABLE_IS = "view.container == container.number && view.index == index ? &view : nullptr"
 BEGIN = "            if (view != nullptr && view->here.place.begin()) [[likely]] {\n"
 FIND_BEGIN = """\
