@@ -30,8 +30,9 @@ template <auto ring_of, typename Call>
         lock_and_adopt(*end);
     const std::lock_guard lock(end->mutex, std::adopt_lock);
     if (auto* const ring = (end->*ring_of)(); ring != nullptr && ends_.is_still(*end, channel))
-        [[likely]]
+        [[likely]] {
         return call(*ring);
+    }
     return false;
 }
 
