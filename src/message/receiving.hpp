@@ -200,8 +200,8 @@ private:
         ChannelRequest& request = queue.front();
         const auto loan = read_offer<LentMessage>(request, record);
         const local::SharedRange node = local::node_memory(gma_.space().segment());
-        if (record.bytes != sizeof loan || loan.number != taken_count_ + 1 || !loan.lies_in(node))
-            [[unlikely]]
+        const bool is_next = record.bytes == sizeof loan && loan.number == taken_count_ + 1;
+        if (!is_next || !loan.lies_in(node)) [[unlikely]]
             return refuse(queue, record);
         lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);

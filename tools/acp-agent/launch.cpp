@@ -205,9 +205,10 @@ Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
     ranks_[slot].pid = started.value();
     ranks_[slot].is_running = true;
     ++running_;
-    // For messages; a process that joins writes its own pid. Readers that see 0 say so.
-    segment_.slot(slot).pid.store(static_cast<std::uint32_t>(started.value()),
-                                  std::memory_order_relaxed);
+    // For messages; readers that see 0 say so. A process that joins writes its own pid, which may have happened by now.
+    std::uint32_t none = 0;
+    segment_.slot(slot).pid.compare_exchange_strong(
+        none, static_cast<std::uint32_t>(started.value()), std::memory_order_relaxed);
     // cannot name another process: this one is not reaped
     auto process = os::open_process(started.value());
     if (!process.is_ok())
