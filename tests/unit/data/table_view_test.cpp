@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
+#include <numeric>
 #include <semaphore>
 #include <span>
 #include <string>
@@ -48,11 +49,11 @@ class TableViewTest : public testing::Test {
 protected:
     static constexpr std::uint64_t epoch = 5;
 
-    TableViewTest() {
+    explicit TableViewTest(std::uint32_t procs = 2, std::uint64_t heap_bytes = 16 << 20) {
         base::Config config;
         config.starter_bytes = 1 << 16;
-        config.heap_bytes = 16 << 20;
-        auto made = node::Segment::create(node::shape_for(config, 2));
+        config.heap_bytes = heap_bytes;
+        auto made = node::Segment::create(node::shape_for(config, procs));
         EXPECT_TRUE(made.is_ok()) << made.failure().message();
         node_ = std::move(made).value();
         member_ = std::make_unique<node::Member>(node_.share(), 0);
@@ -424,6 +425,34 @@ TEST_F(TableViewTest, the_tables_of_two_containers_give_way_to_each_other_now_an
     EXPECT_GT(calls, 1);
     EXPECT_EQ(find(*views, rival, keys[1]), there("value"));
     EXPECT_EQ(find(*views, map, keys[0]).found, Found::unknown);
+}
+
+// A container of more tables than a thread keeps views of.
+class ManyTablesViewTest : public TableViewTest {
+protected:
+    static constexpr std::uint32_t procs = TableViews::tables_max + 2;
+
+    ManyTablesViewTest() : TableViewTest(procs, 1 << 20) {}
+};
+
+TEST_F(ManyTablesViewTest, tables_that_have_one_place_are_told_apart) {
+    std::vector<std::uint32_t> processes(procs);
+    std::iota(processes.begin(), processes.end(), 0U);
+    const ContainerName map = make(processes, 1);
+    const auto views = std::make_unique<TableViews>();
+    int known = 0;
+    for (int i = 0; i < 600; ++i) {
+        const std::string key = "key " + std::to_string(i);
+        put(map, key, std::to_string(i));
+        learn(*views, map, epoch, key);
+        for (int earlier = i; earlier >= 0; earlier -= 37) {
+            const Seen seen = find(*views, map, "key " + std::to_string(earlier));
+            if (seen.found == Found::unknown) continue;
+            ASSERT_EQ(seen, there(std::to_string(earlier)));
+            ++known;
+        }
+    }
+    EXPECT_GT(known, 600);
 }
 
 // As when a signal handler interrupts a find: it goes the long way, and the view that is being read stays as it is.
