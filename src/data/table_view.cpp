@@ -78,7 +78,7 @@ void TableViews::learn_container(ContainerView& view,
     view.seed = place.seed;
     view.slots = place.slots;
     view.tables = place.tables;
-    view.mask = is_by_mask ? place.tables - 1 : ~std::uint64_t{0};
+    view.mask = is_by_mask ? place.tables - 1 : ContainerView::no_mask;
     view.shift = is_by_mask ? static_cast<std::uint32_t>(std::countr_zero(place.slots)) : 0;
     view.number = ++numbers_;
 }

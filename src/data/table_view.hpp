@@ -56,7 +56,8 @@ struct alignas(128) ContainerView {
     std::uint64_t seed = 0;
     std::uint64_t slots = 1;   // of each table at first
     std::uint64_t tables = 0;  // how many it has
-    // Where both are powers of two: table_of() by a shift and a mask. Else the mask is all ones.
+    // Where both are powers of two: table_of() by a shift and a mask.
+    static constexpr std::uint64_t no_mask = ~std::uint64_t{0};
     std::uint64_t mask = 0;
     std::uint32_t shift = 0;
     std::uint64_t number = 0;  // of this view among all of the thread: no two have the same
@@ -69,7 +70,7 @@ struct alignas(128) ContainerView {
     }
 
     [[nodiscard, gnu::always_inline]] std::uint64_t table_of(std::uint64_t hash) const noexcept {
-        if (mask == ~std::uint64_t{0}) [[unlikely]]
+        if (mask == no_mask) [[unlikely]]
             return data::table_of(hash, slots, tables);
         return hash >> shift & mask;
     }
