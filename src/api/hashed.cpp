@@ -183,7 +183,7 @@ bool find_place_anew(const ContainerName& name,
                      std::span<const std::byte> key,
                      data::TablePlace& place) noexcept {
     if (!hashed_at_hand->directories().find(name, key, place)) return false;
-    if (place.heap != nullptr && place.id == name.id) keep_table_view(name, key);
+    keep_table_view(name, place);
     return true;
 }
 

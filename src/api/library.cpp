@@ -56,11 +56,11 @@ const bool is_fork_watched = [] {
 
 }  // namespace
 
-void keep_table_view(const data::ContainerName& name, data::Bytes key) noexcept {
+void keep_table_view(const data::ContainerName& name, const data::TablePlace& place) noexcept {
     const std::uint32_t thread = library().hazards->index_of(*inline_line);
     if (thread >= table_views.size()) return;
     table_views_at_hand = &table_views[thread];
-    table_views_at_hand->learn(hashed_epoch, name, key, hashed_at_hand->directories(), thread);
+    table_views_at_hand->learn(hashed_epoch, name, place, thread);
 }
 
 void open_inline_path() noexcept {

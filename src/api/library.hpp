@@ -114,7 +114,7 @@ extern constinit thread_local data::TableViews* table_views_at_hand
 
 // Keeps a view of a container for the calling thread's next finds in it: data::TableViews::learn. inline_line and hashed_at_hand are not
 // nullptr.
-void keep_table_view(const data::ContainerName& name, data::Bytes key) noexcept;
+void keep_table_view(const data::ContainerName& name, const data::TablePlace& place) noexcept;
 
 // Claims the calling thread's line for the inline path, where that needs no fence.
 void open_inline_path() noexcept;

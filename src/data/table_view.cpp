@@ -9,13 +9,10 @@ namespace acp::data {
 
 void TableViews::learn(std::uint64_t epoch,
                        const ContainerName& name,
-                       Bytes key,
-                       const Directories& directories,
+                       const TablePlace& place,
                        std::uint32_t thread) noexcept {
     if (is_busy_) return;
-    TablePlace place;
-    if (!directories.find(name, key, place) || place.id != name.id) return;
-    if (place.heap == nullptr) return;
+    if (place.heap == nullptr || place.id != name.id) return;
     const allocator::FinderPlace here = allocator::NodeFinder::place_of(*place.heap, thread);
     if (here.shown == nullptr) return;
     ContainerView& container = container_of(name);

@@ -150,12 +150,11 @@ public:
 
     // Makes a view of a container in which a call went the long way, and of the key's table. Where another one has the place, only now and
     // then: else calls in turns on two containers would all go the long way, and make views besides.
-    //   key     any, of that call
+    //   place   where the key of that call belongs, by Directories::find()
     //   thread  the calling thread's number among those of its process
     void learn(std::uint64_t epoch,
                const ContainerName& name,
-               Bytes key,
-               const Directories& directories,
+               const TablePlace& place,
                std::uint32_t thread) noexcept;
 
 private:

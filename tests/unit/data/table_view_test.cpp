@@ -111,7 +111,9 @@ protected:
                const ContainerName& name,
                std::uint64_t of = epoch,
                const std::string& key = "key") {
-        views.learn(of, name, bytes_of(key), hashed_->directories(), thread());
+        TablePlace place;
+        if (hashed_->directories().find(name, bytes_of(key), place))
+            views.learn(of, name, place, thread());
     }
 
     [[nodiscard]] std::uint32_t thread() { return hazards_->index_of(*hazards_->own_line()); }
