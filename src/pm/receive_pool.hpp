@@ -456,13 +456,13 @@ private:
         if (holder != nobody) lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Nobody writes. Of a holder that is not known nothing was received; where its first record or its counts were overwritten, the ring tells
-    // that nothing else was sent.
+    // Nobody writes. The counts alone do not tell: where one of them was overwritten while a gateway wrote, which then counts no more, another
+    // overwriting makes them those of a ring into which nothing was written. Of a holder that is not known nothing was received; where its
+    // first record or its counts were overwritten, the ring tells that nothing else was sent.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        if (lease(index).is_used_up(of.ring.released())) return true;
-        if (of.holder != nobody) return false;
-        of.ring.recover();
+        if (of.holder != nobody && !lease(index).is_used_up(of.ring.released())) return false;
+        if (of.holder == nobody) of.ring.recover();
         return !of.ring.has_any_record();
     }
 

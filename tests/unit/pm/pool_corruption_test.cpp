@@ -130,6 +130,22 @@ TEST(PoolCorruption, of_any_words_loses_doubles_and_reorders_nothing) {
     static_assert(test::is_sanitized || scenes * injections_per_scene >= 10'000);
 }
 
+// The counts of a gateway that found one of them overwritten, and counts no more, after that was overwritten once more.
+TEST(PoolCorruption, of_both_counts_loses_nothing_that_an_unknown_holder_sent) {
+    Node node(2);
+    Exchange<Node> exchange(node, 8);
+    for (int i = 0; i < 48; ++i) ASSERT_TRUE(exchange.send(1));
+    const std::uint64_t lease = lease_offset(1);
+    const sync::LeaseState state(node.word(lease), 1);
+    ASSERT_TRUE(state.is_sound() && state.kind() == sync::LeaseKind::held) << "not its lease";
+    node.word(lease) = 0;
+    node.word(lease + 8) = 0;
+    node.word(lease + 16) = ~std::uint64_t{0};
+    for (int i = 0; i < tends_in_10_ms; ++i) node.tend();
+    exchange.receive_all(tends_in_10_ms);
+    EXPECT_EQ(exchange.received(1), exchange.sent(1));
+}
+
 // A note says "I write here" while somebody wants the ring: one of its two words is not enough to lose it.
 TEST(PoolCorruption, of_a_note_lets_nobody_take_a_ring_that_is_being_written) {
     for (const std::uint32_t which : {0U, 1U}) {
