@@ -206,8 +206,8 @@ void Team::note_failure(Code code, std::string_view why) noexcept {
     ends_.abandon();
 }
 
+// Where the team was found broken before this member's messages ended, for that, others may still have to be told of it.
 bool Team::fail(const Status& why) noexcept {
-    if (is_broken()) return false;
     note_failure(why.code(), why.message());
     tell_others();
     return false;
