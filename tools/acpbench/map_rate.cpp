@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t order_load = 1;
 constexpr std::uint32_t order_mix = 2;
+constexpr std::uint32_t order_visit = 3;
 
 // What the ranks of a phase need to know, as it travels in an order.
 struct Phase {
@@ -55,6 +56,17 @@ Done load(const Phase& phase, std::uint64_t rank) {
     return {end - first, os::now_ns() - start};
 }
 
+// Finds every key once: then the rank's pages of the table are mapped, as those of the tables are that it loaded itself.
+Done visit(const Phase& phase) {
+    const LibraryMap map(phase.map);
+    MapKey value{};
+    const std::uint64_t start = os::now_ns();
+    for (std::uint64_t i = 0; i < phase.entries; ++i) {
+        if (!map.find(key_of(i), value)) give_up("a key is not in the table");
+    }
+    return {phase.entries, os::now_ns() - start};
+}
+
 // A rank's part of a phase. Keeps what takes long to make.
 class Worker {
 public:
@@ -69,6 +81,7 @@ public:
         sync_all();
         Done done;
         if (has_part && order.what == order_load) done = load(phase, rank);
+        if (has_part && order.what == order_visit) done = visit(phase);
         if (has_part && order.what == order_mix) done = mix(phase, rank, zipf);
         RankResult mine{};
         mine.values[0] = done.operations;
@@ -197,6 +210,7 @@ private:
                               {{rate_of(order_load, batched)}, {strings_rate}, {flat_rate}}));
         destroy(batched.map);
         progress.step(rows.back().name);
+        (void)rate_of(order_visit, phase);
         for (std::uint64_t mix = 0; mix < mixes; ++mix) {
             phase.mix = static_cast<std::uint16_t>(mix);
             rows.push_back(
