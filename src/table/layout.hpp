@@ -220,7 +220,7 @@ struct Head {
     std::uint64_t has_many;    // 0 or 1: of one key
     // Who makes the next array, plus 1: a hint that spares others to make it too.
     Atomic<std::uint64_t> grower;
-    std::uint64_t id;  // to whom the table belongs; what it is made with
+    std::uint64_t id;  // the identity it is made with; that in the mark may be a later one
     alignas(line_bytes)
         std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
     std::array<Counter, counters> counted;
@@ -238,6 +238,13 @@ struct Head {
                                                          std::uint64_t id) noexcept {
         constexpr std::uint64_t table_mark = 0x7ab1e5ac9e0f1c3d;
         return table_mark ^ table ^ id;
+    }
+
+    // Whether a mark is that of a table made with this identity, whoever owns it now.
+    [[nodiscard]] static constexpr bool is_mark_of(std::uint64_t mark,
+                                                   BlockNumber table,
+                                                   std::uint64_t id) noexcept {
+        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;
     }
 
     // The same of a table that a participant destroys.
@@ -266,6 +273,7 @@ template <template <class> class Atomic>
 struct DirectoryStart {
     Atomic<std::uint64_t> more;  // link::to() a block of this heap that is freed with it
     Atomic<std::uint64_t> mark;
+    Atomic<std::uint64_t> more_too;  // as `more`
 
     static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
     // From the first use on until all tables that it leads to are in use too.

@@ -98,7 +98,7 @@ private:
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
         const std::uint64_t id = shown_.table_id.load(std::memory_order_relaxed);
-        return head().mark.load(std::memory_order_acquire) != Head<Atomic>::mark_of(table, id);
+        return !Head<Atomic>::is_mark_of(head().mark.load(std::memory_order_acquire), table, id);
     }
 
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {

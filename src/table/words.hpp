@@ -146,6 +146,20 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
 
 inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
 
+// The identity by which a table knows whose it is. When its owner gives it away it gets the next one, so that a call by the earlier one is
+// refused. All are alike but for some bits: one that gives a table away late, long after others have done so, changes nothing.
+namespace identity {
+inline constexpr std::uint64_t turns = (std::uint64_t{1} << 24) - 1;
+
+[[nodiscard]] constexpr std::uint64_t after(std::uint64_t id) noexcept {
+    return (id & ~turns) | ((id + 1) & turns);
+}
+
+[[nodiscard]] constexpr std::uint64_t before(std::uint64_t id) noexcept {
+    return (id & ~turns) | ((id - 1) & turns);
+}
+}  // namespace identity
+
 // In what the mark of a container that nobody has used yet differs from its later one: the process that made it.
 namespace unused {
 inline constexpr std::uint64_t flag = std::uint64_t{1} << 63;
