@@ -208,7 +208,7 @@ struct Head {
     static constexpr std::uint32_t counters = 8;
 
     struct alignas(line_bytes) Counter {
-        Atomic<std::uint64_t> entries;  // more or less than none: only the sum of all counts
+        Atomic<std::uint64_t> entries;  // as counter:: says; only the sum of all tells something
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
@@ -224,6 +224,7 @@ struct Head {
     alignas(line_bytes)
         std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
     std::array<Counter, counters> counted;
+    alignas(line_bytes) Atomic<std::uint64_t> correction;  // of their sum: table/entry_count.hpp
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t slots) noexcept {
         return sizeof(Head) + BucketArray<Atomic>::bytes(slots);
@@ -256,9 +257,15 @@ struct Head {
 
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
-    // Which one a participant uses.
-    [[nodiscard]] Atomic<std::uint64_t>& counter(std::uint32_t participant) noexcept {
-        return counted[participant % counters].entries;
+    // Both return what the participant's counter was. release: the change that is counted; partner: EntryCount
+    std::uint64_t count_insertion(std::uint32_t participant) noexcept {
+        return counted[participant % counters].entries.fetch_add(counter::insertion,
+                                                                 std::memory_order_release);
+    }
+
+    std::uint64_t count_erasure(std::uint32_t participant) noexcept {
+        return counted[participant % counters].entries.fetch_add(counter::erasure,
+                                                                 std::memory_order_release);
     }
 
     [[nodiscard]] std::uint64_t index_of(std::uint64_t hash, std::uint32_t level) const noexcept {

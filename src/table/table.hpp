@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "table/counting.hpp"
+#include "table/entry_count.hpp"
 #include "table/finder.hpp"
 #include "table/first_use.hpp"
 #include "table/ground.hpp"
@@ -296,10 +297,9 @@ public:
         });
     }
 
-    // How many entries there are, while no thread inserts or erases. Each process that was killed in an operation may have made it
-    // wrong by one.
-    [[nodiscard]] std::uint64_t entries(BlockNumber table) const noexcept {
-        return Growth<Atomic>::entries_in(ground_.head(table));
+    // How many entries there are, while no thread inserts or erases and the dead are recovered: EntryCount.
+    [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
+        return EntryCount<Atomic>(ground_).entries(table);
     }
 
     // How many buckets the table has; while it grows, those of the larger array.
@@ -335,7 +335,7 @@ private:
             if (entry.slot == nullptr) return Effect::absent;
             if (!Reclaimer<Atomic>(ground_).unlink(*entry.slot, entry.word, slot::emptied))
                 continue;
-            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+            head.count_erasure(ground_.own());
             return Effect::done;
         }
     }
