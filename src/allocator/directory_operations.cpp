@@ -26,21 +26,28 @@ Ran run_make(OperationContext& context,
              OperationArguments arguments,
              OperationResult result) noexcept {
     DirectoryMake request;
-    if (!take(arguments, request) || !arguments.empty() || request.head.tables > tables_max) {
+    if (!take(arguments, request) || !arguments.empty() ||
+        request.head.bodies[0].tables > tables_max) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
     OpenedTables opened(context);
-    const std::uint64_t list_bytes = request.head.tables * sizeof(GlobalAddress);
+    const std::uint64_t tables = request.head.bodies[0].tables;
+    const std::uint64_t list_bytes = tables * sizeof(GlobalAddress);
+    const std::uint64_t lists_bytes = request.head.bodies.size() * list_bytes;
     BlockNumber made = 0;
     (void)opened.tables().with_room([&] {
         made = opened.tables()->make_directory(
-            sizeof(DirectoryHead) + list_bytes, request.maker, [&](BlockNumber block, char* rest) {
-                request.head.list = opened.address(block) + sizeof(DirectoryHead);
-                request.head.room = request.head.tables;
+            sizeof(DirectoryHead) + lists_bytes, request.maker, [&](BlockNumber block, char* rest) {
+                GlobalAddress list = opened.address(block) + sizeof(DirectoryHead);
+                for (DirectoryBody& body : request.head.bodies) {
+                    body.list = list;
+                    body.room = tables;
+                    list += list_bytes;
+                }
                 const char* const head = reinterpret_cast<const char*>(&request.head);
                 std::memcpy(rest, head + sizeof(Start), sizeof request.head - sizeof(Start));
-                std::memset(rest + sizeof request.head - sizeof(Start), 0, list_bytes);
+                std::memset(rest + sizeof request.head - sizeof(Start), 0, lists_bytes);
             });
         return made != 0 ? Effect::done : Effect::no_room;
     });

@@ -221,18 +221,29 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
     for (bool is_left = true, is_second = false; is_left; is_second = true) {
         is_left = false;
         for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
-            const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-            if ((gone_[slot / 64].load(std::memory_order_acquire) & bit) != 0 || !is_gone(slot))
-                continue;
+            if (!is_to_recover(slot)) continue;
             if (!recover_process(cache, slot)) {
                 is_left = !is_second;
                 continue;
             }
-            gone_[slot / 64].fetch_or(bit, std::memory_order_release);
+            gone_[slot / 64].fetch_or(std::uint64_t{1} << (slot % 64), std::memory_order_release);
             is_any = true;
         }
     }
     return is_any;
+}
+
+bool NodeHeap::is_to_recover(std::uint32_t slot) const noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
+    return (gone_[slot / 64].load(std::memory_order_acquire) & bit) == 0 && is_gone(slot);
+}
+
+void NodeHeap::recover_if_any(heap::ThreadCache& cache) {
+    for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
+        if (!is_to_recover(slot)) continue;
+        (void)recover(cache);
+        return;
+    }
 }
 
 // Whether nothing is left of a process that is gone. Who has taken over one of its caches and lives ends that first.

@@ -216,6 +216,9 @@ public:
     // Finishes what processes that are gone left undone, in the heap and its containers. True when there was anything.
     bool recover(heap::ThreadCache& cache);
 
+    // Calls recover() if a process is gone that was not recovered yet.
+    void recover_if_any(heap::ThreadCache& cache);
+
     // Called where an allocation finds no room. Calls recover(), then frees the blocks that were retired from containers and that nobody
     // reads any more: those of the caller's cache, and those of all caches that no call uses now.
     void find_room(heap::ThreadCache& cache);
@@ -294,6 +297,7 @@ private:
     }
 
     [[nodiscard]] bool is_stored(heap::Offset block) const noexcept;
+    [[nodiscard]] bool is_to_recover(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool is_gone(std::uint32_t slot) const noexcept;
     [[nodiscard]] bool is_process_gone(std::uint32_t process) const noexcept;
 

@@ -98,6 +98,12 @@ public:
         return tables_.destroy(table, id);
     }
 
+    // As HashTable::entries(), also where processes that are gone were killed in a change.
+    [[nodiscard]] std::uint64_t entries(table::BlockNumber table) {
+        heap_.recover_if_any(lease_.cache());
+        return tables_.entries(table);
+    }
+
     // As destroy(), of a directory.
     bool destroy_directory(table::BlockNumber directory) {
         (void)heap_.recover(lease_.cache());

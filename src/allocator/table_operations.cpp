@@ -80,7 +80,7 @@ Ran run_entries(OperationContext& context,
     OpenedTables opened(context);
     const BlockNumber table = opened.table(name);
     if (table == 0) return {Code::stale, 0};
-    const std::uint64_t entries = opened.tables()->entries(table);
+    const std::uint64_t entries = opened.tables().entries(table);
     std::memcpy(result.data(), &entries, sizeof entries);
     return {Code::ok, sizeof entries};
 }

@@ -43,13 +43,14 @@ public:
     // Those that wait() waits for.
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
-    // Waits until all are over. The first failure that is not of this code.
-    base::Status wait(base::Code unheeded = base::Code::ok) {
+    // Waits until all are over. The first failure that is of neither code.
+    base::Status wait(base::Code unheeded = base::Code::ok, base::Code nor = base::Code::ok) {
         base::Status first;
         for (const gma::Handle handle : handles_) {
             if (handle == gma::handle_null) continue;
             auto status = gma_.wait_for_one(handle);
-            if (first.is_ok() && status.code() != unheeded) first = std::move(status);
+            if (first.is_ok() && status.code() != unheeded && status.code() != nor)
+                first = std::move(status);
         }
         handles_.clear();
         return first;

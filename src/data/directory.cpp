@@ -12,6 +12,7 @@
 #include "base/fence.hpp"
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/directory_reach.hpp"
 
 #include "allocator/table_operations.hpp"
 
@@ -55,16 +56,40 @@ Status Directories::read(const ContainerName& name, Directory& directory, Use& u
     if (name.directory == 0) {
         return {Code::argument, std::string("the ") + name_of(name.kind) + " is null"};
     }
+    DirectoryReach reach(gma_);
+    for (;;) {
+        auto status = read_once(reach, name, directory, use);
+        const std::uint64_t state = directory.head.state;
+        if (!status.is_ok()) return status;
+        if (exchange_state::is_settled(state)) {
+            status = reach.read_list(directory.body, directory.tables);
+            DirectoryHead again;
+            if (status.is_ok()) status = reach.read_any(name.directory, again);
+            if (!status.is_ok() || again.state == state) return status;
+        } else {
+            status = DirectoryExchange(reach).settle(name.directory, directory.head);
+            if (!status.is_ok())
+                return std::move(status).within("in the exchange of " + place_of(name));
+        }
+    }
+}
+
+// All but the tables.
+Status Directories::read_once(DirectoryReach& reach,
+                              const ContainerName& name,
+                              Directory& directory,
+                              Use& use) {
     DirectoryHead& head = directory.head;
-    if (auto status = get(gma_, &head, name.directory, sizeof head); !status.is_ok()) {
+    if (auto status = reach.read_any(name.directory, head); !status.is_ok()) {
         if (status.code() != Code::address) return status;
         return std::move(status).within(place_of(name));
     }
+    const DirectoryBody& body = directory.body = head.bodies[exchange_state::body_in(head.state)];
     const bool is_unused = table::unused::is_of(head.mark ^ mark_in_first_use);
     use = is_unused ? Use::not_yet : head.mark == mark_in_first_use ? Use::begun : Use::whole;
     const bool is_one = use != Use::whole || head.mark == DirectoryHead::mark_of_directories;
-    if (!is_one || head.tables == 0 || head.tables > tables_max || head.slots == 0 ||
-        head.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
+    if (!is_one || body.tables == 0 || body.tables > tables_max || body.slots == 0 ||
+        body.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
         return {Code::stale, place_of(name) + " was destroyed, or never made"};
     }
     if (name.id != 0 && name.id != head.id) {
@@ -75,8 +100,7 @@ Status Directories::read(const ContainerName& name, Directory& directory, Use& u
         return {Code::argument, "a " + std::string(name_of(there)) + " is at global address " +
                                     base::hex(name.directory) + ", no " + name_of(name.kind)};
     }
-    directory.tables.resize(head.tables);
-    return get(gma_, directory.tables.data(), head.list, head.tables * sizeof(GlobalAddress));
+    return {};
 }
 
 Status Directories::ask_of_directory(std::uint32_t operation,
@@ -88,21 +112,6 @@ Status Directories::ask_of_directory(std::uint32_t operation,
                       std::as_bytes(std::span(&named, 1)),
                       {},
                       nullptr});
-}
-
-// The first failure. Of the tables of a rank that is gone nothing is asked any more, and the others are used on.
-Status Directories::ask_of_tables(std::uint32_t operation, const Directory& directory) {
-    Asks asks(gma_);
-    std::vector<std::uint64_t> results(directory.tables.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        const GlobalAddress table = directory.tables[i];
-        if (table == 0) continue;
-        const allocator::TableName name{table, directory.head.id};
-        asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)), operation,
-                  std::as_bytes(std::span(&name, 1)),
-                  std::as_writable_bytes(std::span(&results[i], 1)), nullptr});
-    }
-    return asks.wait(Code::peer);
 }
 
 // From now on the container does not go with its maker. Should that be gone already, some of its tables may be too.
@@ -117,7 +126,7 @@ Status Directories::begin_use(const ContainerName& name, const Directory& direct
 
 // Any call on a table is its first use.
 Status Directories::end_first_use(const ContainerName& name, const Directory& directory) {
-    auto status = ask_of_tables(allocator::table_entries_number, directory);
+    auto status = DirectoryReach(gma_).use(directory.tables, directory.body.id);
     if (status.code() == Code::stale) (void)destroy(name);
     if (!status.is_ok()) return status;
     auto mark = gma_.fetch<std::uint64_t, memory::Operation::compare_swap>(
@@ -145,7 +154,17 @@ Result<Directory> Directories::fetch(const ContainerName& name) {
 
 void Directories::destroy_tables(const Directory& directory) noexcept {
     try {
-        (void)ask_of_tables(allocator::table_destroy_number, directory);
+        Asks asks(gma_);
+        for (const GlobalAddress table : directory.tables) {
+            if (table == 0) continue;
+            const allocator::TableName name{table, directory.body.id};
+            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
+                      allocator::table_destroy_number,
+                      std::as_bytes(std::span(&name, 1)),
+                      {},
+                      nullptr});
+        }
+        (void)asks.wait();
     } catch (const std::bad_alloc&) {
         // Without memory for the calls the tables stay until the heaps are emptied.
     }
@@ -210,15 +229,15 @@ void Directories::set_table(TablePlace& place, GlobalAddress table) const noexce
 
 TablePlace Directories::place_in(const Directory& directory,
                                  std::span<const std::byte> key) const noexcept {
-    const DirectoryHead& head = directory.head;
+    const DirectoryBody& body = directory.body;
     TablePlace place;
-    place.id = head.id;
-    place.function = static_cast<hash::HashFunction>(head.hash);
-    place.seed = head.seed;
+    place.id = body.id;
+    place.function = static_cast<hash::HashFunction>(body.hash);
+    place.seed = body.seed;
     place.hash = hash_of_key(place.function, place.seed, key);
-    place.index = table_of(place.hash, head.slots, head.tables);
-    place.slots = head.slots;
-    place.tables = head.tables;
+    place.index = table_of(place.hash, body.slots, body.tables);
+    place.slots = body.slots;
+    place.tables = body.tables;
     set_table(place, directory.tables[place.index]);
     return place;
 }
@@ -229,7 +248,7 @@ void Directories::write(Copy& copy,
                         GlobalAddress address,
                         const Directory& directory) const noexcept {
     constexpr auto order = std::memory_order_relaxed;
-    const DirectoryHead& head = directory.head;
+    const DirectoryBody& body = directory.body;
     const std::uint64_t version = relaxed(copy.version);
     copy.version.store(version + 1, order);
     // release: whoever reads one of the words below sees the odd version, or a later one
@@ -237,13 +256,14 @@ void Directories::write(Copy& copy,
     // release: partner is find(), which may read these words as soon as it finds them
     if (room != nullptr) copy.tables.store(room, std::memory_order_release);
     copy.directory.store(address, order);
-    copy.id.store(head.id, order);
-    copy.seed.store(head.seed, order);
-    copy.slots.store(head.slots, order);
+    copy.id.store(directory.head.id, order);
+    copy.table_id.store(body.id, order);
+    copy.seed.store(body.seed, order);
+    copy.slots.store(body.slots, order);
     // release: whoever sees this count sees room for so many; partner: find()
-    copy.table_count.store(head.tables, std::memory_order_release);
-    copy.hash.store(head.hash, order);
-    copy.kind.store(head.kind, order);
+    copy.table_count.store(body.tables, std::memory_order_release);
+    copy.hash.store(body.hash, order);
+    copy.kind.store(directory.head.kind, order);
     KnownTable* const tables = copy.tables.load(order);
     for (std::size_t i = 0; i < directory.tables.size(); ++i) {
         TablePlace place;

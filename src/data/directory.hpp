@@ -2,7 +2,8 @@
 // The directories of hashed containers. A container is named by its directory, a block in the heap of one rank: its kind, how it
 // hashes keys, and the address of the table on each of its ranks. Each process keeps copies of directories that it has used;
 // a table knows the container's identity, so a call that a copy out of date has sent to a wrong table is refused there, and the
-// directory is read again.
+// directory is read again. An exchange of two containers that a process was killed in is settled by who reads a directory
+// (data/directory_exchange.hpp).
 // A copy is read without a lock, and whoever reads while it changes looks again.
 // Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
@@ -17,14 +18,13 @@
 #include "base/fence.hpp"
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/directory_exchange.hpp"
 #include "gma/gma.hpp"
 #include "hash/hash_function.hpp"
 
 #include "allocator/directory_operations.hpp"
 
 namespace acp::data {
-
-using memory::GlobalAddress;
 
 enum class ContainerKind : std::uint32_t { map = 1, multimap, set, multiset };
 
@@ -35,14 +35,15 @@ struct ContainerName {
     ContainerKind kind = ContainerKind::map;
 };
 
+class DirectoryReach;
+
 // "map", for messages.
 [[nodiscard]] const char* name_of(ContainerKind kind) noexcept;
-
-using allocator::DirectoryHead;
 
 // A directory as one process knows it.
 struct Directory {
     DirectoryHead head;
+    DirectoryBody body;  // of the two the one that is in use
     std::vector<GlobalAddress> tables;
 };
 
@@ -62,7 +63,7 @@ struct Directory {
 // Where a key belongs.
 struct TablePlace {
     GlobalAddress table = 0;
-    std::uint64_t id = 0;
+    std::uint64_t id = 0;      // of the table, as long as it is the container's
     std::uint64_t hash = 0;    // has hash::key_hash_bits
     std::uint64_t index = 0;   // of the table among those of the container
     std::uint64_t slots = 1;   // of the table at first
@@ -101,7 +102,7 @@ public:
         place.function = static_cast<hash::HashFunction>(relaxed(copy.hash));
         place.seed = relaxed(copy.seed);
         place.hash = hash_of_key(place.function, place.seed, key);
-        place.id = relaxed(copy.id);
+        place.id = relaxed(copy.table_id);
         // acquire: whoever sees this count sees room for so many; partner: write()
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
         place.slots = relaxed(copy.slots);
@@ -124,7 +125,7 @@ public:
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) return false;
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
-        place = {0, relaxed(copy.id), 0, index, relaxed(copy.slots), count};
+        place = {0, relaxed(copy.table_id), 0, index, relaxed(copy.slots), count};
         if (index < count) copy.tables.load(std::memory_order_acquire)[index].tell(place);
         base::fence(std::memory_order_acquire);
         return copy.version.load(std::memory_order_relaxed) == version;
@@ -169,6 +170,7 @@ private:
         std::atomic<std::uint64_t> version{0};
         std::atomic<std::uint64_t> directory{0};  // 0: none
         std::atomic<std::uint64_t> id{0};
+        std::atomic<std::uint64_t> table_id{0};
         std::atomic<std::uint64_t> seed{0};
         std::atomic<std::uint64_t> slots{1};
         std::atomic<std::uint64_t> table_count{1};
@@ -201,13 +203,17 @@ private:
     // How far a container is from its first use: none before the one after it has ended.
     enum class Use : std::uint8_t { not_yet, begun, whole };
 
+    // Reads a directory, and settles an exchange that it is in.
     base::Status read(const ContainerName& name, Directory& directory, Use& use);
+    static base::Status read_once(DirectoryReach& reach,
+                                  const ContainerName& name,
+                                  Directory& directory,
+                                  Use& use);
     base::Status begin_use(const ContainerName& name, const Directory& directory);
     base::Status end_first_use(const ContainerName& name, const Directory& directory);
     base::Status ask_of_directory(std::uint32_t operation,
                                   const ContainerName& name,
                                   const Directory& directory);
-    base::Status ask_of_tables(std::uint32_t operation, const Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
     void open_heaps(const Directory& directory);
     //   room  nullptr, or where the tables of the copy are kept from now on

@@ -26,7 +26,7 @@ Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
     const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
                                           options.kind == ContainerKind::multimap ? 1U : 0U,
-                                          directory.head.id, gma_.space().process()};
+                                          directory.body.id, gma_.space().process()};
     directory.tables.assign(options.processes.size(), 0);
     Status status;
     {
@@ -51,12 +51,16 @@ Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
 Result<ContainerName> Hashed::create(const HashedOptions& options) {
     Directory directory;
     DirectoryHead& head = directory.head;
+    DirectoryBody& body = head.bodies[0];
     while (head.id == 0) os::fill_random(std::as_writable_bytes(std::span(&head.id, 1)));
     head.kind = static_cast<std::uint32_t>(options.kind);
-    head.hash = static_cast<std::uint32_t>(options.hash);
-    head.seed = options.seed;
-    head.slots = options.slots;
-    head.tables = options.processes.size();
+    head.state = exchange_state::first(head.id);
+    body.id = head.id;
+    body.hash = static_cast<std::uint32_t>(options.hash);
+    body.seed = options.seed;
+    body.slots = options.slots;
+    body.tables = options.processes.size();
+    directory.body = body;
     const allocator::DirectoryMake request{head, gma_.space().process()};
     ContainerName name{0, head.id, options.kind};
     std::uint32_t told = 0;
@@ -64,9 +68,9 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
                                   std::as_bytes(std::span(&request, 1)),
                                   std::as_writable_bytes(std::span(&name.directory, 1)), &told});
     if (!status.is_ok()) return status;
-    const std::uint64_t list_bytes = head.tables * sizeof(GlobalAddress);
+    const std::uint64_t list_bytes = body.tables * sizeof(GlobalAddress);
     if (name.directory == 0)
-        return allocator_.no_room(options.directory_process, sizeof head + list_bytes);
+        return allocator_.no_room(options.directory_process, sizeof head + 2 * list_bytes);
     status = make_tables(options, directory);
     if (status.is_ok()) {
         status = data::put(gma_, name.directory + sizeof head, directory.tables.data(), list_bytes);
@@ -188,9 +192,9 @@ Status Hashed::find_table(const ContainerName& name, std::uint64_t index, TableP
     if (directories_.find_table(name, index, place)) return {};
     auto directory = directories_.fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
-    const DirectoryHead& head = directory.value().head;
-    place = {0, head.id, 0, index, head.slots, head.tables};
-    if (index < head.tables) directories_.set_table(place, directory.value().tables[index]);
+    const DirectoryBody& body = directory.value().body;
+    place = {0, body.id, 0, index, body.slots, body.tables};
+    if (index < body.tables) directories_.set_table(place, directory.value().tables[index]);
     return {};
 }
 

@@ -3,10 +3,13 @@
 #include "data/hashed_walk.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/directory_reach.hpp"
 
 namespace acp::data {
 
@@ -63,14 +66,14 @@ constexpr std::size_t in_words(std::size_t bytes) noexcept {
 Result<std::vector<TablePlace>> HashedWalk::tables(const ContainerName& name, Scope scope) {
     auto directory = hashed_.directories().fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
-    const DirectoryHead& head = directory.value().head;
+    const DirectoryBody& body = directory.value().body;
     const std::uint32_t own = hashed_.tables().gma().space().process();
     std::vector<TablePlace> places;
-    for (std::uint64_t i = 0; i < head.tables; ++i) {
+    for (std::uint64_t i = 0; i < body.tables; ++i) {
         const GlobalAddress table = directory.value().tables[i];
         if (scope == Scope::local && hashed_.tables().process_of(table) != own) continue;
         TablePlace& place = places.emplace_back();
-        place = {0, head.id, 0, i, head.slots, head.tables};
+        place = {0, body.id, 0, i, body.slots, body.tables};
         hashed_.directories().set_table(place, table);
     }
     return places;
@@ -371,60 +374,76 @@ Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, S
     return {};
 }
 
-Status HashedWalk::give_tables(const Directory& directory, std::uint64_t to) {
-    Asks asks(hashed_.tables().gma());
-    for (const GlobalAddress table : directory.tables) {
-        const allocator::GiveRequest request{{table, directory.head.id}, to};
-        asks.add({hashed_.tables().process_of(table),
-                  allocator::table_give_number,
-                  std::as_bytes(std::span(&request, 1)),
-                  {},
-                  nullptr});
-    }
-    return asks.wait();
-}
-
-// Makes a directory lead to the tables of another one. Its own identity stays, and its list, if that has room for them.
-Status HashedWalk::lead_to(const ContainerName& name, DirectoryHead own, const Directory& other) {
+// Writes what a directory has after an exchange into the body that is not in use. Its list stays, if that has room for the tables.
+Status HashedWalk::prepare(const ContainerName& name,
+                           const DirectoryHead& own,
+                           const ContainerName& other_name,
+                           const Directory& other) {
     gma::Gma& gma = hashed_.tables().gma();
     Allocator& allocator = hashed_.tables().allocator();
-    const std::uint32_t process = hashed_.tables().process_of(name.directory);
-    const std::uint64_t tables = other.tables.size();
-    own.hash = other.head.hash;
-    own.seed = other.head.seed;
-    own.slots = other.head.slots;
-    own.tables = tables;
+    const std::size_t which = 1 - exchange_state::body_in(own.state);
+    DirectoryBody body = other.body;
+    body.id = table::identity::after(body.id);
+    body.list = own.bodies[which].list;
+    body.room = own.bodies[which].room;
+    std::uint64_t more = which == 0 ? own.more : own.more_too;
     GlobalAddress before = 0;
-    if (tables > own.room) {
+    const bool is_moved = body.tables > body.room;
+    if (is_moved) {
+        const std::uint32_t process = hashed_.tables().process_of(name.directory);
         auto list =
-            allocator.allocate(process, tables * sizeof(GlobalAddress), allocator::alignment_least,
-                               allocator::BlockOwner::container);
+            allocator.allocate(process, body.tables * sizeof(GlobalAddress),
+                               allocator::alignment_least, allocator::BlockOwner::container);
         if (!list.is_ok()) return std::move(list).failure();
-        before = own.more != 0 ? own.list : 0;
-        own.list = list.value();
-        own.more = table::link::to(table::number_of(own.list - allocator.start_of(process)));
-        own.room = tables;
+        before = more != 0 ? body.list : 0;
+        body.list = list.value();
+        body.room = body.tables;
+        more = table::link::to(table::number_of(body.list - allocator.start_of(process)));
     }
-    auto status = put(gma, own.list, other.tables.data(), tables * sizeof(GlobalAddress));
-    if (status.is_ok()) status = put(gma, name.directory, &own, sizeof own);
-    hashed_.directories().forget(name.directory);
-    if (before != 0 && status.is_ok())
-        status = allocator.free(before, allocator::BlockOwner::container);
-    return status;
+    const auto write = [&](std::size_t at, const void* from, std::uint64_t bytes) {
+        return put(gma, name.directory + at, from, bytes);
+    };
+    auto status = put(gma, body.list, other.tables.data(), body.tables * sizeof(GlobalAddress));
+    if (status.is_ok())
+        status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
+    if (status.is_ok() && is_moved) {
+        status =
+            write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
+                  &more, sizeof more);
+        if (status.is_ok() && before != 0)
+            status = allocator.free(before, allocator::BlockOwner::container);
+    }
+    const std::array<std::uint64_t, 2> partner{other_name.directory, other.head.state};
+    static_assert(offsetof(DirectoryHead, partner_state) ==
+                  offsetof(DirectoryHead, partner) + sizeof(std::uint64_t));
+    return status.is_ok() ? write(offsetof(DirectoryHead, partner), partner.data(), sizeof partner)
+                          : std::move(status);
 }
 
+// Where somebody else has settled one of them meanwhile, once more.
 Status HashedWalk::exchange(const ContainerName& one, const ContainerName& other) {
     if (one.directory == other.directory) return {};
-    auto first = hashed_.directories().fetch(one);
-    if (!first.is_ok()) return std::move(first).failure();
-    auto second = hashed_.directories().fetch(other);
-    if (!second.is_ok()) return std::move(second).failure();
-    const DirectoryHead of_first = first.value().head;
-    const DirectoryHead of_second = second.value().head;
-    if (auto status = give_tables(first.value(), of_second.id); !status.is_ok()) return status;
-    if (auto status = give_tables(second.value(), of_first.id); !status.is_ok()) return status;
-    if (auto status = lead_to(one, of_first, second.value()); !status.is_ok()) return status;
-    return lead_to(other, of_second, first.value());
+    Directories& directories = hashed_.directories();
+    DirectoryReach reach(hashed_.tables().gma());
+    for (;;) {
+        auto first = directories.fetch(one);
+        if (!first.is_ok()) return std::move(first).failure();
+        auto second = directories.fetch(other);
+        if (!second.is_ok()) return std::move(second).failure();
+        const Directory& of_one = first.value();
+        const Directory& of_other = second.value();
+        auto status = reach.look_for(of_one.tables, of_one.body.id);
+        if (status.is_ok()) status = reach.look_for(of_other.tables, of_other.body.id);
+        if (status.is_ok()) status = prepare(one, of_one.head, other, of_other);
+        if (status.is_ok()) status = prepare(other, of_other.head, one, of_one);
+        if (!status.is_ok()) return status;
+        auto is_done = DirectoryExchange(reach).run({one.directory, of_one.head.state},
+                                                    {other.directory, of_other.head.state});
+        directories.forget(one.directory);
+        directories.forget(other.directory);
+        if (!is_done.is_ok()) return std::move(is_done).failure();
+        if (is_done.value()) return {};
+    }
 }
 
 }  // namespace acp::data

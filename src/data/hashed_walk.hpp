@@ -69,7 +69,8 @@ public:
     // Puts the entries of `from` into `into`. Nothing happens where both are one.
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
-    // Each container gets the tables of the other. Nobody else uses either meanwhile.
+    // Each container gets the tables of the other (data/directory_exchange.hpp). Nobody else uses either meanwhile; where this process is
+    // killed, whoever does next ends it.
     base::Status exchange(const ContainerName& one, const ContainerName& other);
 
 private:
@@ -101,8 +102,10 @@ private:
                                   const allocator::WalkedEntry& entry,
                                   std::vector<std::byte>& key,
                                   std::vector<std::byte>& value);
-    base::Status give_tables(const Directory& directory, std::uint64_t to);
-    base::Status lead_to(const ContainerName& name, DirectoryHead own, const Directory& other);
+    base::Status prepare(const ContainerName& name,
+                         const DirectoryHead& own,
+                         const ContainerName& other_name,
+                         const Directory& other);
 
     Hashed& hashed_;
 };

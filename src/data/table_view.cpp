@@ -12,7 +12,7 @@ void TableViews::learn(std::uint64_t epoch,
                        const TablePlace& place,
                        std::uint32_t thread) noexcept {
     if (is_busy_) return;
-    if (place.heap == nullptr || place.id != name.id) return;
+    if (place.heap == nullptr || name.id == 0) return;
     const allocator::FinderPlace here = allocator::NodeFinder::place_of(*place.heap, thread);
     if (here.shown == nullptr) return;
     ContainerView& container = container_of(name);
@@ -61,14 +61,15 @@ void TableViews::learn_container(ContainerView& view,
                                  std::uint64_t epoch,
                                  const ContainerName& name,
                                  const TablePlace& place) noexcept {
-    const bool is_known = view.is_of(epoch, name) && view.function == place.function &&
-                          view.seed == place.seed && view.slots == place.slots &&
-                          view.tables == place.tables;
+    const bool is_known = view.is_of(epoch, name) && view.table_id == place.id &&
+                          view.function == place.function && view.seed == place.seed &&
+                          view.slots == place.slots && view.tables == place.tables;
     if (is_known) return;
     const bool is_by_mask = place.tables == 1 ||
                             (std::has_single_bit(place.slots) && std::has_single_bit(place.tables));
     view.directory = name.directory;
     view.id = name.id;
+    view.table_id = place.id;
     view.epoch = epoch;
     view.kind = name.kind;
     view.function = place.function;

@@ -50,6 +50,7 @@ struct alignas(128) TableView {
 struct alignas(128) ContainerView {
     GlobalAddress directory = 0;
     std::uint64_t id = 0;
+    std::uint64_t table_id = 0;  // of its tables
     std::uint64_t epoch = 0;
     ContainerKind kind = ContainerKind{};  // 0: of no container
     hash::HashFunction function = hash::HashFunction{};
@@ -134,7 +135,7 @@ public:
                 place.block = table::number_of(static_cast<heap::Offset>(
                     reinterpret_cast<const char*>(view->head) - view->here.base));
                 place.table = view->address(place.block);
-                place.id = container.id;
+                place.id = container.table_id;
                 place.hash = hash;
                 place.index = view->index;
                 place.slots = container.slots;

@@ -58,6 +58,13 @@ public:
         });
     }
 
+    // Unlinks the entry of a record whose count was ended, if it is there, for a participant that was killed at that. false: there was no
+    // memory to move its bucket.
+    [[nodiscard]] bool unlink_ended(Head<Atomic>& head, std::uint64_t hash, BlockNumber record) {
+        return unlink_ended_where(head, hash,
+                                  [record](BlockNumber found) { return found == record; });
+    }
+
 private:
     // Changes a count, unless it was ended. An entry whose count is ended is unlinked.
     template <typename Next>
@@ -73,38 +80,53 @@ private:
             if (!record.is_number()) return {Effect::no_number, 0, 0};
             std::uint64_t count = record.number().load(std::memory_order_acquire);
             std::uint64_t changed = ended_count;
+            auto& unlinking = ground_.shown().unlinking;
+            bool is_told = false;
             while (count != ended_count) {
                 changed = next(count);
+                if (changed == ended_count) {
+                    unlinking.store(unlinking::of_ended(slot::record_in(entry.word)),
+                                    std::memory_order_release);
+                    is_told = true;
+                }
                 if (record.number().compare_exchange_weak(count, changed, std::memory_order_acq_rel,
                                                           std::memory_order_acquire)) {
                     break;
                 }
             }
             const bool was_ended = count == ended_count;
-            if (!was_ended && changed != ended_count)
+            if (!was_ended && changed != ended_count) {
+                if (is_told) unlinking.store(0, std::memory_order_release);
                 return {Effect::done, changed, slot::record_in(entry.word)};
-            unlink_ended(head, key);
+            }
+            // Where there is no memory to move its bucket, another call does so.
+            (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
+                return ground_.record(found).has_key(key.data, key.bytes);
+            });
+            unlinking.store(0, std::memory_order_release);
             if (!was_ended) return {Effect::done, 0, 0};
         }
     }
 
-    // Unlinks the entry of a key if its count was ended. Where there is no memory to move its bucket, another call does so.
-    void unlink_ended(Head<Atomic>& head, const EntryKey& key) {
+    // Unlinks an entry if its count was ended. false: there was no memory.
+    template <typename IsIt>
+    bool unlink_ended_where(Head<Atomic>& head, std::uint64_t hash, const IsIt& is_it) {
         for (;;) {
-            const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
-            if (spot.first == nullptr) return;
-            const auto entry =
-                Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
+            const Spot<Atomic> spot = growth_.spot_for_change(head, hash);
+            if (spot.first == nullptr) return false;
+            const auto entry = Search<Atomic>(ground_).look_for(
+                head, spot, slot::fragment_of(hash), Search<Atomic>::Access::change, is_it);
             if (entry.is_late) continue;
-            if (entry.slot == nullptr) return;
+            if (entry.slot == nullptr) return true;
             auto& record = ground_.record(slot::record_in(entry.word));
             if (!record.is_number() ||
                 record.number().load(std::memory_order_acquire) != ended_count) {
-                return;
+                return true;
             }
-            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied)) continue;
-            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
-            return;
+            if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied, unlinking::is_ended))
+                continue;
+            head.count_erasure(ground_.own());
+            return true;
         }
     }
 

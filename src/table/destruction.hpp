@@ -55,10 +55,13 @@ private:
     void free_whole(std::uint64_t what, Participant<Atomic>& destroyer) {
         const BlockNumber block = unlinking::block_in(what);
         if ((what & unlinking::is_directory) != 0) {
-            auto& more = ground_.directory(block).more;
-            const std::uint64_t word = more.load(std::memory_order_acquire);
-            // Where somebody was killed when the block was signed, no other goes with it any more; a link has no bits.
-            if ((word & link::bits) == 0 && word != 0) free_linked(more, link::next_in(word), 0);
+            auto& directory = ground_.directory(block);
+            for (auto* more : {&directory.more_too, &directory.more}) {
+                const std::uint64_t word = more->load(std::memory_order_acquire);
+                // Where somebody was killed when the block was signed, no other goes with it any more; a link has no bits.
+                if ((word & link::bits) == 0 && word != 0)
+                    free_linked(*more, link::next_in(word), 0);
+            }
         } else {
             free_arrays(ground_.head(block));
         }

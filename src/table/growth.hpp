@@ -135,12 +135,12 @@ public:
         head.grower.store(0, std::memory_order_relaxed);
     }
 
-    // How many entries there are, while nobody changes them.
+    // How many entries there are as they were counted, while nobody changes them.
     [[nodiscard]] static std::uint64_t entries_in(const Head<Atomic>& head) noexcept {
-        std::uint64_t sum = 0;
+        std::uint64_t sum = head.correction.load(std::memory_order_relaxed);
         for (const auto& counter : head.counted)
             sum += counter.entries.load(std::memory_order_relaxed);
-        return static_cast<std::int64_t>(sum) < 0 ? 0 : sum;
+        return counter::entries_in(sum);
     }
 
     [[nodiscard]] BucketArray<Atomic>& array_of(const Head<Atomic>& head,

@@ -382,8 +382,7 @@ private:
 
     void note_insertion(Head<Atomic>& head) {
         constexpr std::uint64_t look_every = 64;
-        auto& counter = head.counter(ground_.own());
-        const std::uint64_t before = counter.fetch_add(1, std::memory_order_relaxed);
+        const std::uint64_t before = head.count_insertion(ground_.own());
         if (before % look_every == 0) {
             growth_.begin_if_due(head);
             if (reclaimer_.has_begun()) (void)reclaimer_.scan();

@@ -208,7 +208,7 @@ struct Head {
     static constexpr std::uint32_t counters = 8;
 
     struct alignas(line_bytes) Counter {
-        Atomic<std::uint64_t> entries;  // more or less than none: only the sum of all counts
+        Atomic<std::uint64_t> entries;  // as counter:: says; only the sum of all tells something
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
@@ -220,10 +220,11 @@ struct Head {
     std::uint64_t has_many;    // 0 or 1: of one key
     // Who makes the next array, plus 1: a hint that spares others to make it too.
     Atomic<std::uint64_t> grower;
-    std::uint64_t id;  // to whom the table belongs; what it is made with
+    std::uint64_t id;  // the identity it is made with; that in the mark may be a later one
     alignas(line_bytes)
         std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
     std::array<Counter, counters> counted;
+    alignas(line_bytes) Atomic<std::uint64_t> correction;  // of their sum: table/entry_count.hpp
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t slots) noexcept {
         return sizeof(Head) + BucketArray<Atomic>::bytes(slots);
@@ -240,6 +241,13 @@ struct Head {
         return table_mark ^ table ^ id;
     }
 
+    // Whether a mark is that of a table made with this identity, whoever owns it now.
+    [[nodiscard]] static constexpr bool is_mark_of(std::uint64_t mark,
+                                                   BlockNumber table,
+                                                   std::uint64_t id) noexcept {
+        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;
+    }
+
     // The same of a table that a participant destroys.
     [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
         BlockNumber table, std::uint32_t participant) noexcept {
@@ -249,9 +257,15 @@ struct Head {
 
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
-    // Which one a participant uses.
-    [[nodiscard]] Atomic<std::uint64_t>& counter(std::uint32_t participant) noexcept {
-        return counted[participant % counters].entries;
+    // Both return what the participant's counter was. release: the change that is counted; partner: EntryCount
+    std::uint64_t count_insertion(std::uint32_t participant) noexcept {
+        return counted[participant % counters].entries.fetch_add(counter::insertion,
+                                                                 std::memory_order_release);
+    }
+
+    std::uint64_t count_erasure(std::uint32_t participant) noexcept {
+        return counted[participant % counters].entries.fetch_add(counter::erasure,
+                                                                 std::memory_order_release);
     }
 
     [[nodiscard]] std::uint64_t index_of(std::uint64_t hash, std::uint32_t level) const noexcept {
@@ -266,6 +280,7 @@ template <template <class> class Atomic>
 struct DirectoryStart {
     Atomic<std::uint64_t> more;  // link::to() a block of this heap that is freed with it
     Atomic<std::uint64_t> mark;
+    Atomic<std::uint64_t> more_too;  // as `more`
 
     static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
     // From the first use on until all tables that it leads to are in use too.

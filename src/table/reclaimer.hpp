@@ -42,9 +42,13 @@ public:
 
     // Replaces the word in the slot of an entry, and retires the entry's record, which the caller names in a hazard word. false: the slot
     // did not hold `word` any more.
-    bool unlink(Atomic<std::uint64_t>& slot, std::uint64_t word, std::uint64_t instead) {
+    //   is_ended  0, or unlinking::is_ended
+    bool unlink(Atomic<std::uint64_t>& slot,
+                std::uint64_t word,
+                std::uint64_t instead,
+                std::uint64_t is_ended = 0) {
         auto& unlinking = ground_.shown().unlinking;
-        unlinking.store(slot::record_in(word), std::memory_order_release);
+        unlinking.store(slot::record_in(word) | is_ended, std::memory_order_release);
         std::uint64_t expected = word;
         const bool is_done = slot.compare_exchange_strong(
             expected, instead, std::memory_order_seq_cst, std::memory_order_relaxed);

@@ -27,6 +27,7 @@ public:
                                     std::memory_order_relaxed);
         ground_.shown().table_id.store(shown_.table_id.load(std::memory_order_relaxed),
                                        std::memory_order_relaxed);
+        make_count_unknown();
         const bool is_freed = reclaimer_.finish_freeing(dead_);
         if (!end_insertion() || !end_unlinking()) return false;
         free_unlinked_block();
@@ -68,8 +69,33 @@ private:
             (first & claim::is_array) != 0 ? is_array_used(block) : is_linked(block);
         if (linked == Linked::no_memory) return false;
         if (linked == Linked::no) reclaimer_.finish_retiring(dead_, block);
+        const bool is_to_end =
+            linked == Linked::yes && (word & unlinking::is_ended) != 0 && !is_destroyed();
+        if (is_to_end) {
+            const bool is_ended =
+                Counting<Atomic>(ground_).unlink_ended(head(), claim::hash_in(first), block);
+            ground_.forget(Participant<Atomic>::record);
+            growth_.forget_arrays();
+            if (!is_ended) return false;
+        }
         shown_.unlinking.store(0, std::memory_order_release);
         return true;
+    }
+
+    // A change of a table names its array until it has counted what it did (EntryCount). Before anything else: the dead one's hazards say so
+    // until the end.
+    void make_count_unknown() noexcept {
+        if (shown_.hazard[Participant<Atomic>::from_array].load(std::memory_order_acquire) == 0 ||
+            is_destroyed()) {
+            return;
+        }
+        auto& correction = head().correction;
+        std::uint64_t word = correction.load(std::memory_order_relaxed);
+        // release: partner is EntryCount::entries
+        while (!correction.compare_exchange_weak(word, correction::made_unknown(word),
+                                                 std::memory_order_release,
+                                                 std::memory_order_relaxed)) {
+        }
     }
 
     void free_unlinked_block() {
@@ -98,7 +124,7 @@ private:
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
         const std::uint64_t id = shown_.table_id.load(std::memory_order_relaxed);
-        return head().mark.load(std::memory_order_acquire) != Head<Atomic>::mark_of(table, id);
+        return !Head<Atomic>::is_mark_of(head().mark.load(std::memory_order_acquire), table, id);
     }
 
     [[nodiscard]] Linked is_array_used(BlockNumber array) const noexcept {

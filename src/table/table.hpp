@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "table/counting.hpp"
+#include "table/entry_count.hpp"
 #include "table/finder.hpp"
 #include "table/first_use.hpp"
 #include "table/ground.hpp"
@@ -97,6 +98,7 @@ public:
         if (block == 0) return 0;
         auto& start = ground_.directory(block);
         start.more.store(0, std::memory_order_relaxed);
+        start.more_too.store(0, std::memory_order_relaxed);
         write(block, reinterpret_cast<char*>(&start) + sizeof start);
         start.mark.store(
             first_mark(ground_.blocks(), block, DirectoryStart<Atomic>::mark_in_first_use, maker),
@@ -140,15 +142,15 @@ public:
                         Head<Atomic>::mark_of(table, id));
     }
 
-    // Changes the identity of a table. No other thread may use the table meanwhile. false: no table of the identity `from` is there.
+    // Changes the identity of a table: calls by the earlier one are refused. One that is under way ends as if it had come before. false: no
+    // table of the identity `from` is there.
+    //   to  `from`, or identity::after() it
     bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const {
         if (!is_table(table, from)) return false;
-        auto& head = ground_.head(table);
-        head.id = to;
         std::uint64_t mark = Head<Atomic>::mark_of(table, from);
-        return head.mark.compare_exchange_strong(mark, Head<Atomic>::mark_of(table, to),
-                                                 std::memory_order_acq_rel,
-                                                 std::memory_order_relaxed);
+        return ground_.head(table).mark.compare_exchange_strong(
+            mark, Head<Atomic>::mark_of(table, to), std::memory_order_acq_rel,
+            std::memory_order_relaxed);
     }
 
     // Frees a table and its entries. No thread may use it any more, and dead processes that did must have been recovered. false: no table of
@@ -295,10 +297,9 @@ public:
         });
     }
 
-    // How many entries there are, while no thread inserts or erases. Each process that was killed in an operation may have made it
-    // wrong by one.
-    [[nodiscard]] std::uint64_t entries(BlockNumber table) const noexcept {
-        return Growth<Atomic>::entries_in(ground_.head(table));
+    // How many entries there are, while no thread inserts or erases and the dead are recovered: EntryCount.
+    [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
+        return EntryCount<Atomic>(ground_).entries(table);
     }
 
     // How many buckets the table has; while it grows, those of the larger array.
@@ -334,7 +335,7 @@ private:
             if (entry.slot == nullptr) return Effect::absent;
             if (!Reclaimer<Atomic>(ground_).unlink(*entry.slot, entry.word, slot::emptied))
                 continue;
-            head.counter(ground_.own()).fetch_add(~std::uint64_t{0}, std::memory_order_relaxed);
+            head.count_erasure(ground_.own());
             return Effect::done;
         }
     }

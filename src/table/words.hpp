@@ -146,6 +146,20 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
 
 inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
 
+// The identity by which a table knows whose it is. When its owner gives it away it gets the next one, so that a call by the earlier one is
+// refused. All are alike but for some bits: one that gives a table away late, long after others have done so, changes nothing.
+namespace identity {
+inline constexpr std::uint64_t turns = (std::uint64_t{1} << 24) - 1;
+
+[[nodiscard]] constexpr std::uint64_t after(std::uint64_t id) noexcept {
+    return (id & ~turns) | ((id + 1) & turns);
+}
+
+[[nodiscard]] constexpr std::uint64_t before(std::uint64_t id) noexcept {
+    return (id & ~turns) | ((id - 1) & turns);
+}
+}  // namespace identity
+
 // In what the mark of a container that nobody has used yet differs from its later one: the process that made it.
 namespace unused {
 inline constexpr std::uint64_t flag = std::uint64_t{1} << 63;
@@ -168,8 +182,13 @@ inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
 
 // What a participant takes out of use: a record or an array; or a table or a directory, with all that it has.
 namespace unlinking {
+inline constexpr std::uint64_t is_ended = std::uint64_t{1} << 61;  // a record whose count it ends
 inline constexpr std::uint64_t is_whole = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t is_directory = std::uint64_t{1} << 62;
+
+[[nodiscard]] constexpr std::uint64_t of_ended(BlockNumber record) noexcept {
+    return record | is_ended;
+}
 
 [[nodiscard]] constexpr std::uint64_t of_table(BlockNumber table) noexcept {
     return table | is_whole;
@@ -207,6 +226,39 @@ inline constexpr std::uint64_t is_slot = 1;
     return slot::is_entry(there) ? slot::record_in(there) : 0;
 }
 }  // namespace chain
+
+// What a counter of entries holds: how many more were inserted than erased by those who count there, or fewer, and above that how often
+// they have counted, so that no two moments between which somebody did look alike.
+namespace counter {
+inline constexpr std::uint32_t entries_bits = number_bits + 1;
+inline constexpr std::uint64_t entries_mask = (std::uint64_t{1} << entries_bits) - 1;
+inline constexpr std::uint64_t insertion = entries_mask + 2;
+inline constexpr std::uint64_t erasure = entries_mask;
+
+// How many entries a sum of counters stands for.
+[[nodiscard]] constexpr std::uint64_t entries_in(std::uint64_t sum) noexcept {
+    const std::uint64_t entries = sum & entries_mask;
+    return entries >> number_bits != 0 ? 0
+                                       : entries;  // less than none, while somebody changes them
+}
+}  // namespace counter
+
+// What is to be added to all counters of a table, since somebody was killed between changing an entry and counting that; whether it is not
+// known yet; and above that how often it became unknown.
+namespace correction {
+inline constexpr std::uint64_t unknown = std::uint64_t{1} << counter::entries_bits;
+
+[[nodiscard]] constexpr std::uint64_t made_unknown(std::uint64_t word) noexcept {
+    return (word | unknown) + 2 * unknown;
+}
+
+//   entries, sum  how many there are, and what the counters say
+[[nodiscard]] constexpr std::uint64_t made_known(std::uint64_t word,
+                                                 std::uint64_t entries,
+                                                 std::uint64_t sum) noexcept {
+    return (word & ~(unknown | counter::entries_mask)) | ((entries - sum) & counter::entries_mask);
+}
+}  // namespace correction
 
 // A block that a participant has made and not linked yet.
 namespace made {

@@ -51,6 +51,8 @@ struct KillBoard {
     acp_map_t map;
     acp_multimap_t multimap;
     acp_multiset_t multiset;
+    acp_map_t pairs[kill_ranks]
+                   [2];  // each is swapped by its rank, and used by nobody else before the end
     KillNote ranks[kill_ranks];
 };
 

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::uint64_t own_keys = 24;
 constexpr int operations_after_kill = 200;
+constexpr std::uint64_t keys_of_pair = 12;  // of each of two
 
 std::string key_of(int rank, std::uint64_t number) {
     return "rank " + std::to_string(rank) + " key " + std::to_string(number);
@@ -65,6 +66,8 @@ public:
         await_survivors(KillPhase::verified);
         if (rank_ == first_survivor() && is_well_) {
             use_unused();
+            verify_sizes();  // which destroys what goes with the victim
+            verify_pairs();
             destroy_containers();
         }
         if (is_well_) enter(KillPhase::destroyed);
@@ -133,6 +136,44 @@ private:
         must(board_.unused.ga != ACP_GA_NULL && board_.map.ga != ACP_GA_NULL &&
                  board_.multimap.ga != ACP_GA_NULL && board_.multiset.ga != ACP_GA_NULL,
              "making the containers");
+        for (auto& pair : board_.pairs) {
+            for (int which = 0; which < 2; ++which) {
+                pair[which] = acp_create_map(which == 0 ? count : 1, ranks.data(), 1, place());
+                fill(pair[which], which);
+            }
+        }
+    }
+
+    void fill(acp_map_t map, int which) {
+        for (std::uint64_t number = 0; number < keys_of_pair; ++number) {
+            const std::string key = key_of(which, number);
+            must(acp_insert_if_absent_map(map, key.data(), key.size(), nullptr, 0) == 1,
+                 "an entry of a pair");
+        }
+    }
+
+    void swap_pair() {
+        auto& pair = board_.pairs[rank_];
+        must(acp_swap_map(pair[0], pair[1]) == 0, "acp_swap_map");
+    }
+
+    // Both as they were, or both swapped, whenever the rank was killed.
+    void verify_pairs() {
+        for (const auto& pair : board_.pairs) {
+            for (const acp_map_t map : pair)  // settles the exchange, if the victim was in one
+                must(acp_size_map(map) == keys_of_pair, "the size of a swapped map");
+            const std::string first = key_of(0, 0);
+            const int is_swapped = acp_find_map(pair[1], first.data(), first.size()).success;
+            for (int which = 0; which < 2 && is_well_; ++which) {
+                const acp_map_t map = pair[is_swapped == 1 ? 1 - which : which];
+                for (std::uint64_t number = 0; number < keys_of_pair; ++number) {
+                    const std::string key = key_of(which, number);
+                    must(acp_find_map(map, key.data(), key.size()).success == 1,
+                         "a swapped map without " + key);
+                }
+            }
+            must(acp_swap_map(pair[0], pair[1]) == 0, "acp_swap_map after a death");
+        }
     }
 
     [[nodiscard]] bool can_reach(int rank) const {
@@ -157,6 +198,10 @@ private:
         must(acp_destroy_map(board_.map) == 0, "acp_destroy_map");
         must(acp_destroy_multimap(board_.multimap) == 0, "acp_destroy_multimap");
         must(acp_destroy_multiset(board_.multiset) == 0, "acp_destroy_multiset");
+        for (const auto& pair : board_.pairs) {
+            for (const acp_map_t map : pair)
+                must(acp_destroy_map(map) == 0, "acp_destroy_map of a swapped map");
+        }
     }
 
     void look_at_heaps() {
@@ -169,6 +214,7 @@ private:
 
     void operate() {
         const std::string key = key_of(rank_, random_.below(own_keys));
+        if (random_.below(4) == 0) swap_pair();
         switch (random_.below(4)) {
             case 0:
             case 1:
@@ -375,12 +421,16 @@ private:
                  "the multimap's value of " + key + " is not whole: " + value);
             in_multimap[key].insert(value);
         }
+        entries_of_map_ = in_map.size();
+        entries_of_multimap_ = 0;
+        for (const auto& [key, values] : in_multimap) entries_of_multimap_ += values.size();
         std::set<std::string> in_multiset;
         for (acp_multiset_it_t it = acp_begin_multiset(board_.multiset);
              it.elem != ACP_GA_NULL && is_well_; it = acp_increment_multiset_it(it)) {
             const std::string key = bytes_of(acp_dereference_multiset_it(it));
             must(in_multiset.insert(key).second, "the multiset has twice: " + key);
         }
+        entries_of_multiset_ = in_multiset.size();
         for (std::uint64_t number = 0; number < own_keys; ++number) {
             const std::string key = key_of(rank_, number);
             must(in_map.count(key) == map_.count(key), "a walk over the map, and " + key);
@@ -390,6 +440,13 @@ private:
         }
     }
 
+    // The library knows of the death, and nobody changes anything.
+    void verify_sizes() {
+        must(acp_size_map(board_.map) == entries_of_map_, "acp_size_map");
+        must(acp_size_multimap(board_.multimap) == entries_of_multimap_, "acp_size_multimap");
+        must(acp_size_multiset(board_.multiset) == entries_of_multiset_, "acp_size_multiset");
+    }
+
     KillBoard& board_;
     int rank_;
     Random random_;
@@ -397,6 +454,9 @@ private:
     std::map<std::string, std::string> map_;
     std::map<std::string, std::multiset<std::string>> multimap_;
     std::map<std::string, std::uint64_t> multiset_;
+    std::size_t entries_of_map_ = 0;  // by a walk
+    std::size_t entries_of_multimap_ = 0;
+    std::size_t entries_of_multiset_ = 0;
 };
 
 }  // namespace

@@ -6,10 +6,25 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/table/{name}_test.cpp"
-         for name in ("table", "counting", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "kill", "concurrency")]
+         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
+    "what the dead have not counted is not looked for": ("recovery.hpp", "        make_count_unknown();\n",
+        "        static_cast<void>(&Recovery::make_count_unknown);\n"),
+    "a walk's number is stored whoever changes the table": ("entry_count.hpp", "        if (!is_any_changing() && counters_of(head) == before) {\n", "        if (walked != 0) {\n"),
+    "no look for who changes the table": ("entry_count.hpp", "if (!is_any_changing() && counters", "if (counters"),
+    "no look whether others have counted": ("entry_count.hpp", "!is_any_changing() && counters_of(head) == before)", "!is_any_changing())"),
+    "a number that was found is not stored": ("entry_count.hpp", "correction::made_known(correction, walked, sum),", "correction,"),
+    "counters do not say how often": ("words.hpp", "inline constexpr std::uint64_t insertion = entries_mask + 2;\ninline constexpr std::uint64_t erasure = entries_mask;",
+        "inline constexpr std::uint64_t insertion = 1;\ninline constexpr std::uint64_t erasure = ~std::uint64_t{0};"),
+    "counts that the dead have ended stay": ("recovery.hpp", "        if (is_to_end) {\n", "        if (is_to_end && block == 0) {\n"),
+    "a count is ended untold": ("counting.hpp",
+        "                    unlinking.store(unlinking::of_ended(slot::record_in(entry.word)),\n"
+        "                                    std::memory_order_release);\n", ""),
+    "an ended count is unlinked untold": ("counting.hpp", "slot::emptied, unlinking::is_ended))", "slot::emptied))"),
+    "a table that was given away is another one": ("layout.hpp", "        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;",
+        "        return mark == mark_of(table, id);"),
     "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);",
         "        const bool is_alone = true;\n        static_cast<void>(&Insertion::end_others);"),
     "others' tentative records taken for none": ("insertion.hpp",
@@ -56,7 +71,7 @@ MUTANTS = {
     "an array is taken out of use untold": ("growth.hpp",
         "        if (root.from != 0) unlinking.store(old, std::memory_order_release);\n", ""),
     "a record is taken out of use untold": ("reclaimer.hpp",
-        "        unlinking.store(slot::record_in(word), std::memory_order_release);\n", ""),
+        "        unlinking.store(slot::record_in(word) | is_ended, std::memory_order_release);\n", "        static_cast<void>(is_ended);\n"),
     "taken out of use without a claim": ("reclaimer.hpp", "        if (claim::claimer_in(word) != 0) return false;\n", ""),
     "claimed and not listed": ("reclaimer.hpp",
         "            if (!is_listed(dead, block)) from.retired.store(block, std::memory_order_release);\n", ""),
@@ -82,12 +97,15 @@ MUTANTS = {
     "a long array is begun and left": ("insertion.hpp", "            if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
     # Counts.
     "an ended count is counted on": ("counting.hpp", "            while (count != ended_count) {", "            while (true) {"),
-    "an ended count stays": ("counting.hpp", "            unlink_ended(head, key);\n",
-                             "            static_cast<void>(&Counting::unlink_ended);\n            if (was_ended) return {Effect::absent, 0, 0};\n"),
+    "an ended count stays": ("counting.hpp", """\
+            (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
+                return ground_.record(found).has_key(key.data, key.bytes);
+            });
+""", "            if (was_ended) return {Effect::absent, 0, 0};\n"),
     "unlinked without a look at the count": ("counting.hpp", """\
             if (!record.is_number() ||
                 record.number().load(std::memory_order_acquire) != ended_count) {
-                return;
+                return true;
             }
 """, "            static_cast<void>(record);\n"),
     "counted from the beginning twice": ("counting.hpp", "PutMode::insert});", "PutMode::assign});"),

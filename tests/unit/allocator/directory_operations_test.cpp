@@ -39,8 +39,8 @@ protected:
         DirectoryMake request;
         request.head.id = id;
         request.head.kind = 2;
-        request.head.slots = 7;
-        request.head.tables = tables;
+        request.head.bodies[0].slots = 7;
+        request.head.bodies[0].tables = tables;
         request.maker = maker;
         EXPECT_EQ(run(directory_make_number, request), Code::ok);
         std::uint64_t address = 0;
@@ -71,12 +71,16 @@ TEST_F(DirectoryOperationsTest, a_directory_has_room_for_its_tables_behind_it) {
     const DirectoryHead head = head_at(made);
     EXPECT_EQ(head.id, id);
     EXPECT_EQ(head.kind, 2U);
-    EXPECT_EQ(head.slots, 7U);
-    EXPECT_EQ(head.tables, tables);
-    EXPECT_EQ(head.room, tables);
-    EXPECT_EQ(head.list, made + sizeof head);
+    EXPECT_EQ(head.bodies[0].slots, 7U);
+    EXPECT_EQ(head.bodies[0].tables, tables);
     const std::vector<char> nothing(tables * sizeof(std::uint64_t));
-    EXPECT_EQ(std::memcmp(memory_of(head.list), nothing.data(), nothing.size()), 0);
+    std::uint64_t list = made + sizeof head;
+    for (const DirectoryBody& body : head.bodies) {
+        EXPECT_EQ(body.room, tables);
+        EXPECT_EQ(body.list, list);
+        EXPECT_EQ(std::memcmp(memory_of(body.list), nothing.data(), nothing.size()), 0);
+        list += nothing.size();
+    }
     EXPECT_EQ(blocks(), 1U);
     EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
     EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::stale);
@@ -84,13 +88,16 @@ TEST_F(DirectoryOperationsTest, a_directory_has_room_for_its_tables_behind_it) {
     EXPECT_EQ(blocks(), 0U);
 }
 
-TEST_F(DirectoryOperationsTest, a_list_that_lies_apart_is_freed_with_it) {
+TEST_F(DirectoryOperationsTest, lists_that_lie_apart_are_freed_with_it) {
     const std::uint64_t made = make(NodeHeap::nobody);
     NodeHeap heap(node_, 0, owner_.hazards);
-    const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::container);
-    const std::uint64_t more = table::link::to(table::number_of(list));
-    std::memcpy(memory_of(made), &more, sizeof more);
-    EXPECT_EQ(blocks(), 2U);
+    for (const std::size_t at :
+         {offsetof(DirectoryHead, more), offsetof(DirectoryHead, more_too)}) {
+        const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::container);
+        const std::uint64_t more = table::link::to(table::number_of(list));
+        std::memcpy(memory_of(made) + at, &more, sizeof more);
+    }
+    EXPECT_EQ(blocks(), 3U);
     EXPECT_EQ(run(directory_destroy_number, DirectoryName{made, id}), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
@@ -117,10 +124,10 @@ TEST_F(DirectoryOperationsTest, what_is_no_directory_of_this_identity_is_refused
         EXPECT_EQ(run(number, std::uint64_t{made}), Code::argument);
     }
     DirectoryMake request;
-    request.head.tables = tables_max + 1;
+    request.head.bodies[0].tables = tables_max + 1;
     EXPECT_EQ(run(directory_make_number, request), Code::argument);
     EXPECT_EQ(run(directory_make_number, std::uint64_t{0}), Code::argument);
-    request.head.tables = tables_max;  // more than the heap has room for
+    request.head.bodies[0].tables = tables_max;  // more than the heap has room for
     EXPECT_EQ(run(directory_make_number, request), Code::ok);
     EXPECT_EQ(std::count(result_.begin(), result_.end(), std::byte{0}), 8);
 }

@@ -61,12 +61,14 @@ protected:
         directory.head.mark = DirectoryHead::mark_of_directories;
         directory.head.id = id;
         directory.head.kind = static_cast<std::uint32_t>(ContainerKind::map);
-        directory.head.hash = static_cast<std::uint32_t>(hash::HashFunction::xxh3);
-        directory.head.seed = id * 7;
-        directory.head.slots = 4 + id % 3;
-        directory.head.tables = tables;
-        directory.head.list = address(offset + sizeof directory.head);
+        directory.body.id = id;
+        directory.body.hash = static_cast<std::uint32_t>(hash::HashFunction::xxh3);
+        directory.body.seed = id * 7;
+        directory.body.slots = 4 + id % 3;
+        directory.body.tables = tables;
+        directory.body.list = address(offset + sizeof directory.head);
         for (std::uint64_t i = 0; i < tables; ++i) directory.tables.push_back(table_number(id, i));
+        directory.head.bodies[0] = directory.body;
         std::memcpy(place(offset), &directory.head, sizeof directory.head);
         std::memcpy(place(offset) + sizeof directory.head, directory.tables.data(),
                     tables * sizeof(GlobalAddress));
@@ -173,18 +175,43 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     };
     head.mark = 0;
     expect_stale();
-    head.tables = 0;
+    DirectoryBody& body = head.bodies[0];
+    body.tables = 0;
     expect_stale();
-    head.tables = std::uint64_t{1} << 40;
+    body.tables = std::uint64_t{1} << 40;
     expect_stale();
-    head.slots = 0;
+    body.slots = 0;
     expect_stale();
-    head.hash = 99;
+    body.hash = 99;
     expect_stale();
-    head.list = address(starter_bytes);
+    body.list = address(starter_bytes);
     EXPECT_EQ(directories_->fetch(name).failure().code(), Code::address);
     head = sound;
     EXPECT_TRUE(directories_->fetch(name).is_ok());
+}
+
+// What a process leaves that was killed before it had decided.
+TEST_F(DirectoryTest, an_exchange_that_was_not_decided_is_taken_back_by_who_reads) {
+    const ContainerName first = write(0, 11, 5);
+    const ContainerName second = write(rival_of(0), 12, 9);
+    DirectoryHead& of_first = head_at(0);
+    DirectoryHead& of_second = head_at(rival_of(0));
+    of_first.state = exchange_state::first(0x1100);
+    of_second.state = exchange_state::first(0x1200) | exchange_state::joined;
+    of_second.partner = first.directory;
+    of_second.partner_state = of_first.state;
+    ASSERT_TRUE(directories_->fetch(first).is_ok());
+    EXPECT_EQ(of_first.state, exchange_state::first(0x1100)) << "it does not say so";
+    const auto fetched = directories_->fetch(second);
+    ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
+    EXPECT_EQ(fetched.value().tables.size(), 9U);
+    EXPECT_EQ(of_first.state, exchange_state::taken_back(0x1100)) << "nobody decides it now";
+    EXPECT_EQ(of_second.state, exchange_state::taken_back(0x1200));
+    // Nor does one whose partner was destroyed.
+    of_second.state |= exchange_state::joined;
+    of_first.mark = 0;
+    ASSERT_TRUE(directories_->fetch(second).is_ok());
+    EXPECT_TRUE(exchange_state::is_settled(of_second.state));
 }
 
 TEST_F(DirectoryTest, the_copy_of_one_gives_way_to_that_of_another_and_no_more_is_forgotten) {

@@ -137,8 +137,22 @@ struct Scene : TableScene<Scene> {
         }
     }
 
+    // Nobody changes the table now. Once they are known, they are known without a walk.
+    void expect_entries_counted(const std::string& when) {
+        std::uint64_t there = 0;
+        for (std::uint32_t key = 0; key < 50; ++key) {
+            if (find(key_number(key))) ++there;
+        }
+        EXPECT_EQ(own.table.entries(table), there) << when;
+        EXPECT_EQ(own.table.entries(table), there) << when << ", again";
+        EXPECT_EQ(at<Head<SteppedAtomic>>(table).correction.load(std::memory_order_acquire) &
+                      correction::unknown,
+                  0U)
+            << when;
+    }
+
     void expect_nothing_lost(const std::string& when) {
-        own.table.destroy(table, 0);
+        own.table.destroy(table, id);
         own.table.reclaim();
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
@@ -149,6 +163,7 @@ struct Scene : TableScene<Scene> {
     }
 
     BlockNumber table = 0;
+    std::uint64_t id = 0;  // of the table
 };
 
 // Everything the victim does, on its keys and others.
@@ -185,16 +200,34 @@ TEST_P(Kill, before_any_access_loses_nothing) {
             } else {
                 scene.expect_steps_done(child.when());
             }
+            scene.expect_entries_counted(child.when());
             scene.expect_nothing_lost(child.when());
         };
         test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
     }
 }
 
+// Others give the table away before they notice the death: it still is the one that the dead has changed.
+TEST_P(Kill, is_noticed_after_the_table_was_given_away_and_loses_nothing) {
+    const test::ScopedWatchdog watchdog("deaths that are noticed after a gift");
+    const auto check = [](Scene& scene, const StruckChild& child) {
+        const std::uint64_t next = identity::after(scene.id);
+        EXPECT_TRUE(scene.own.table.give(scene.table, scene.id, next));
+        scene.id = next;
+        scene.recover_victim();
+        scene.expect_nothing_tentative(child.when());
+        scene.expect_steps_done(child.when());
+        scene.expect_entries_counted(child.when());
+        scene.expect_nothing_lost(child.when());
+    };
+    test::strike_everywhere<Scene>({SIGKILL}, check, GetParam());
+}
+
 TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of recoveries");
     const auto check = [](Scene& scene, const std::string& when) {
         scene.expect_steps_done(when);
+        scene.expect_entries_counted(when);
         scene.expect_nothing_lost(when);
     };
     test::kill_recoveries<Scene>({SIGKILL, 40, 97}, {SIGKILL, 1, 2}, check, GetParam());
@@ -207,7 +240,7 @@ TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
         expect_survivors_entries(scene, child.when());
         child.go_on();
         scene.recover_victim();
-        for (std::uint32_t key = 0; key < 50; ++key) (void)scene.find(key_number(key));
+        scene.expect_entries_counted(child.when());
         scene.expect_nothing_lost(child.when());
     };
     test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());

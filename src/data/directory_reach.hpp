@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and changes directories and tables for an exchange (data/directory_exchange.hpp), wherever they are. Any thread; each call blocks
+// where other nodes are asked.
+// Tests: tests/conformance/hashed_test.cpp, tests/unit/data/directory_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/ask.hpp"
+#include "data/directory_exchange.hpp"
+#include "gma/gma.hpp"
+
+#include "allocator/table_operations.hpp"
+
+namespace acp::data {
+
+class DirectoryReach {
+public:
+    //   gma  outlives this
+    explicit DirectoryReach(gma::Gma& gma) noexcept : gma_(gma) {}
+
+    // A directory that is in use.
+    base::Status read(GlobalAddress directory, DirectoryHead& head) {
+        auto status = read_any(directory, head);
+        if (status.is_ok() && head.mark != DirectoryHead::mark_of_directories)
+            return base::Status::bare(base::Code::stale);
+        return status;
+    }
+
+    // What is there, as it was at one moment.
+    base::Status read_any(GlobalAddress directory, DirectoryHead& head) {
+        DirectoryHead again;
+        auto status = get(gma_, &head, directory, sizeof head);
+        while (status.is_ok()) {
+            status = get(gma_, &again, directory, sizeof again);
+            if (std::memcmp(&head, &again, sizeof head) == 0) break;
+            head = again;
+        }
+        return status;
+    }
+
+    base::Status read_list(const DirectoryBody& body, std::vector<GlobalAddress>& tables) {
+        tables.resize(body.tables);
+        return get(gma_, tables.data(), body.list, body.tables * sizeof(GlobalAddress));
+    }
+
+    base::Status give(const std::vector<GlobalAddress>& tables,
+                      std::uint64_t from,
+                      std::uint64_t to) {
+        return give_heeding(tables, {from, to}, base::Code::stale, base::Code::peer);
+    }
+
+    // Uses all tables that can be reached, those that are there. Errors: stale.
+    base::Status use(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
+        return give_heeding(tables, {id, id}, base::Code::peer, base::Code::ok);
+    }
+
+    // Whether all tables are there and can be reached. Errors: stale, peer.
+    base::Status look_for(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
+        return give_heeding(tables, {id, id}, base::Code::ok, base::Code::ok);
+    }
+
+    base::Result<bool> change_state(GlobalAddress directory, std::uint64_t from, std::uint64_t to) {
+        auto before = gma_.fetch<std::uint64_t, memory::Operation::compare_swap>(
+            directory + offsetof(DirectoryHead, state), {to, from});
+        if (!before.is_ok()) return std::move(before).failure();
+        return before.value() == from;
+    }
+
+private:
+    struct Identities {
+        std::uint64_t from = 0;
+        std::uint64_t to = 0;
+    };
+
+    // All at once; a table of another node takes one round trip.
+    base::Status give_heeding(const std::vector<GlobalAddress>& tables,
+                              const Identities& identities,
+                              base::Code unheeded,
+                              base::Code nor) {
+        Asks asks(gma_);
+        for (const GlobalAddress table : tables) {
+            if (table == 0) continue;
+            const allocator::GiveRequest request{{table, identities.from}, identities.to};
+            asks.add({static_cast<std::uint32_t>(gma_.space().layout().process(table)),
+                      allocator::table_give_number,
+                      std::as_bytes(std::span(&request, 1)),
+                      {},
+                      nullptr});
+        }
+        return asks.wait(unheeded, nor);
+    }
+
+    gma::Gma& gma_;
+};
+
+}  // namespace acp::data

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many entries a table has. Who inserts or erases one counts it afterwards, and may be killed in between. Whoever recovers it then makes the
+// correction of the counters unknown (table/recovery.hpp), and the next who asks walks over the entries and counts them. What it finds is
+// stored if nobody has changed the table meanwhile: then the counters are right again, and nobody walks any more.
+//
+// Nobody has changed it if, in this order, the counters were read, the entries were counted, no other participant named an array, and the
+// counters were the same: whoever changes a table names its array from before the change until it has counted.
+// Any thread; nobody waits. Tests: tests/unit/table/entry_count_test.cpp, kill_test.cpp, kill_changes_test.cpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "table/ground.hpp"
+#include "table/growth.hpp"
+#include "table/walk.hpp"
+
+namespace acp::table {
+
+template <template <class> class Atomic>
+class EntryCount {
+public:
+    //   ground  outlives this
+    explicit EntryCount(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
+
+    // While nobody changes the table, and all who were killed in it are recovered.
+    [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
+        auto& head = ground_.head(table);
+        // acquire: partner is Recovery, after which the dead one names nothing
+        std::uint64_t correction = head.correction.load(std::memory_order_acquire);
+        if ((correction & correction::unknown) == 0) [[likely]]
+            return Growth<Atomic>::entries_in(head);
+        const Counters before = counters_of(head);
+        const std::uint64_t walked = walk(head);
+        if (!is_any_changing() && counters_of(head) == before) {
+            std::uint64_t sum = 0;
+            for (const std::uint64_t counter : before) sum += counter;
+            // Another one may have stored the same, or somebody else was killed: then the next one counts.
+            (void)head.correction.compare_exchange_strong(
+                correction, correction::made_known(correction, walked, sum),
+                std::memory_order_relaxed, std::memory_order_relaxed);
+        }
+        return walked;
+    }
+
+private:
+    using Counters = std::array<std::uint64_t, Head<Atomic>::counters>;
+
+    // acquire: what is read afterwards is not older; partner: Participant's names are stored after it was counted
+    [[nodiscard]] static Counters counters_of(const Head<Atomic>& head) noexcept {
+        Counters counters{};
+        for (std::size_t i = 0; i < counters.size(); ++i)
+            counters[i] = head.counted[i].entries.load(std::memory_order_acquire);
+        return counters;
+    }
+
+    // Whether another participant names an array; or nobody knows, for the kernel refuses the barrier.
+    [[nodiscard]] bool is_any_changing() const noexcept {
+        const auto order_all = ground_.blocks().order_all();
+        if (order_all != nullptr && !order_all()) return true;  // partner: Ground::name
+        for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
+            if (i == ground_.own()) continue;
+            const auto& named = ground_.participants()[i].hazard[Participant<Atomic>::from_array];
+            // seq_cst: as Reclaimer::named_blocks
+            if (named.load(std::memory_order_seq_cst) != 0) return true;
+        }
+        return false;
+    }
+
+    [[nodiscard]] std::uint64_t walk(const Head<Atomic>& head) const {
+        std::uint64_t entries = 0;
+        WalkPlace after;
+        const auto visit = [&entries](const VisitedEntry& /*entry*/) {
+            ++entries;
+            return Visited::go_on;
+        };
+        while (TableWalk<Atomic>(ground_).step(head, after, visit)) {
+        }
+        return entries;
+    }
+
+    const Ground<Atomic>& ground_;
+};
+
+}  // namespace acp::table
