@@ -106,7 +106,9 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     greedy_.prepare(*problem_, pieces);
     double best = 1e300;
     unsigned last_gain = 0;
-    for (unsigned round = 0; round < rounds && best > good_enough_us_; ++round) {
+    // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
+    const unsigned first = is_fast ? 0 : fast_weights;
+    for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
         if (round >= weights) {
             if (round - last_gain > squeaky_patience) break;
             greedy_.favour_late_classes(squeaky_step);
