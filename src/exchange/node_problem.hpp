@@ -128,7 +128,7 @@ private:
     std::vector<double> rates_max_;     // RouteClass::rate_max
     double common_rate_ = 0;            // of all classes; 0: they differ
     bool is_used_twice_ = false;        // some route uses some link more than once
-    bool is_plain_ = false;             // all have common_rate_, no link is used twice or loses anything
+    bool is_plain_ = false;  // all have common_rate_, no link is used twice or loses anything
 };
 
 }  // namespace acp::exchange
