@@ -28,7 +28,9 @@ constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
 // Pieces that annealing simulates, each in some tens of nanoseconds.
 constexpr std::size_t standard_events = 15'000;
-constexpr std::size_t deep_events = 16'000;
+constexpr std::size_t deep_events = 8'000;
+constexpr std::size_t longest_events = 6'000;
+constexpr std::size_t longest_max = 3;  // messages that are cut for that
 
 }  // namespace
 
@@ -58,7 +60,10 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     if (best_us_ > bound_us_ * (1 + halves_gap)) improve(evaluations_of(standard_events));
     if (effort != PlanEffort::deep) return best_us_;
     improve(evaluations_of(deep_events));
-    if (best_us_ > bound_us_ * (1 + halves_gap)) improve(evaluations_of(deep_events));
+    for (std::size_t count = 1; count <= std::min(longest_max, whole_.size()); ++count) {
+        if (best_us_ <= bound_us_ * (1 + halves_gap)) break;
+        anneal_with_longest_cut(count);
+    }
     return best_us_;
 }
 
@@ -70,13 +75,40 @@ void ExchangePlanner::attempt_all(PlanEffort effort) {
 }
 
 double ExchangePlanner::improve(unsigned evaluations) {
+    trial_ = best_;
+    anneal(evaluations, trial_);
+    return best_us_;
+}
+
+// Takes what becomes of a plan.
+void ExchangePlanner::anneal(unsigned evaluations, EngineQueues& queues) {
     AnnealingOptions options;
     options.evaluations = evaluations;
     options.good_enough = good_enough_us_;
     options.seed = ++rounds_;
-    trial_ = best_;
-    take(annealing_.improve(*problem_, options, trial_), trial_);
-    return best_us_;
+    take(annealing_.improve(*problem_, options, queues), queues);
+}
+
+// A message that is short enough to be sent whole may still be better off beside different others in two parts. Annealing cuts one only where
+// that is a gain at once, so it begins here with plans in which the longest are cut, whatever they cost at first.
+void ExchangePlanner::anneal_with_longest_cut(std::size_t count) {
+    const auto alone_us = [this](std::uint32_t i) {
+        return whole_[i].bytes / problem_->classes()[whole_[i].route_class].rate_max;
+    };
+    order_.resize(whole_.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return alone_us(a) > alone_us(b); });
+    pieces_.assign(whole_.begin(), whole_.end());
+    for (const std::uint32_t i : std::span(order_).first(count)) {
+        QueuedPiece part = pieces_[i];
+        part.bytes = std::floor(part.bytes / 3 / part_step) * part_step;
+        if (part.bytes == 0) return;
+        pieces_[i].bytes -= part.bytes;
+        pieces_.push_back(part);
+    }
+    attempt(pieces_, PlanEffort::fast);
+    anneal(evaluations_of(longest_events), attempt_);
 }
 
 // How many plans can be tried while so many pieces are simulated.
@@ -106,7 +138,9 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     greedy_.prepare(*problem_, pieces);
     double best = 1e300;
     unsigned last_gain = 0;
-    for (unsigned round = 0; round < rounds && best > good_enough_us_; ++round) {
+    // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
+    const unsigned first = is_fast ? 0 : fast_weights;
+    for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
         if (round >= weights) {
             if (round - last_gain > squeaky_patience) break;
             greedy_.favour_late_classes(squeaky_step);

@@ -52,6 +52,8 @@ private:
     void attempt(std::span<const QueuedPiece> pieces, PlanEffort effort);
     void attempt_with_long_ones_cut(PlanEffort effort);
     void attempt_with_halves(PlanEffort effort);
+    void anneal(unsigned evaluations, EngineQueues& queues);
+    void anneal_with_longest_cut(std::size_t count);
     void guard();
     void longest_first(unsigned engines, bool has_stairs);
 

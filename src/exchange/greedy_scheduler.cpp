@@ -150,10 +150,10 @@ unsigned GreedyScheduler::collect_busy() {
 
 ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
     const NodeProblem& problem = *prepared_.problem;
-    const float engine_rate = static_cast<float>(problem.node().engine_rate);
+    const float scale = inverse_horizon_ / static_cast<float>(problem.node().engine_rate);
     // What is left of a message counts too: it cannot be sent faster than an engine sends.
     const auto own = [&](double bytes) {
-        const float share = static_cast<float>(bytes) / engine_rate * inverse_horizon_;
+        const float share = static_cast<float>(bytes) * scale;
         return weights.message_weight * power(std::min(1.0F, share), weights.exponent);
     };
     const unsigned flows = collect_busy();
@@ -167,11 +167,12 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
     double running_value = 0;
     if (flows != 0) problem.share(flows_.data(), flows, rates.data());
     for (unsigned i = 0; i < flows; ++i) running_value += rates[i] * running[i];
+    const double by_size = (weights.size_bias + 1e-7) / (1 + total_);
     for (std::size_t c = 0; c < worth_.size(); ++c) {
         if (next_[c] == prepared_.class_first[c + 1]) continue;
         const double bytes = prepared_.pieces[next_[c]].bytes;
         const double worth = worth_[c] + own(bytes);
-        const double bias = 1 + (weights.size_bias + 1e-7) * bytes / (1 + total_) +
+        const double bias = 1 + by_size * bytes +
                             weights.hop_bias * (static_cast<float>(problem.classes()[c].hops) - 1);
         if ((running_value + problem.classes()[c].rate_max * worth) * bias <= most) continue;
         flows_[flows] = static_cast<ClassIndex>(c);

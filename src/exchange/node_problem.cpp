@@ -152,6 +152,7 @@ void NodeProblem::finish() {
     for (const double rate : rates_max_) {
         if (rate != common_rate_) common_rate_ = 0;
     }
+    is_plain_ = common_rate_ > 0 && !is_used_twice_ && node_.link_loss == 0;
 }
 
 NodeProblem NodeProblem::with_messages(std::vector<ProblemMessage> messages) const {
@@ -194,19 +195,6 @@ NodeProblem NodeProblem::along(const std::vector<OneWay>& ways) const {
     return other;
 }
 
-void NodeProblem::share(const ClassIndex* flows, unsigned count, double* rates) const noexcept {
-    std::uint64_t seen = 0;
-    std::uint64_t shared = 0;
-    for (unsigned i = 0; i < count; ++i) {
-        const std::uint64_t links = masks_[flows[i]];
-        shared |= seen & links;
-        seen |= links;
-    }
-    if (shared != 0 || common_rate_ == 0) return share_links(flows, count, shared, rates);
-    const double rate = std::min(common_rate_, node_.injection_rate / count);
-    for (unsigned i = 0; i < count; ++i) rates[i] = rate;
-}
-
 namespace {
 
 constexpr double just_above = 1 + 1e-9;
@@ -219,9 +207,10 @@ constexpr auto inverses = [] {
 }();
 
 // The level at which so many users fill what is left of a link.
+template <bool is_plain>
 double level_of(double left, unsigned users) noexcept {
     if (users == 0) return 1e300;
-    return users <= engines_max ? left * inverses[users] : left / users;
+    return is_plain || users <= engines_max ? left * inverses[users] : left / users;
 }
 
 }  // namespace
@@ -235,16 +224,18 @@ struct NodeProblem::SharedLink {
 };
 
 // How often a set of flows uses a link.
+template <bool is_plain>
 unsigned NodeProblem::uses_of(const ClassIndex* flows, unsigned set, unsigned link) const noexcept {
-    if (!is_used_twice_) return static_cast<unsigned>(std::popcount(set));
+    if (is_plain || !is_used_twice_) return static_cast<unsigned>(std::popcount(set));
     unsigned count = 0;
     for (; set != 0; set &= set - 1) count += uses(flows[std::countr_zero(set)], link);
     return count;
 }
 
 // The least rate that one of a set of flows has by itself.
+template <bool is_plain>
 double NodeProblem::least_rate_max(const ClassIndex* flows, unsigned set) const noexcept {
-    if (common_rate_ > 0) return common_rate_;
+    if (is_plain || common_rate_ > 0) return common_rate_;
     double least = 1e300;
     for (; set != 0; set &= set - 1)
         least = std::min(least, rates_max_[flows[std::countr_zero(set)]]);
@@ -252,10 +243,11 @@ double NodeProblem::least_rate_max(const ClassIndex* flows, unsigned set) const 
 }
 
 // Those of a set of flows that have no more by themselves.
+template <bool is_plain>
 unsigned NodeProblem::at_their_rate(const ClassIndex* flows,
                                     unsigned set,
                                     double rate) const noexcept {
-    if (common_rate_ > 0) return common_rate_ <= rate ? set : 0;
+    if (is_plain || common_rate_ > 0) return common_rate_ <= rate ? set : 0;
     unsigned those = 0;
     for (; set != 0; set &= set - 1) {
         if (rates_max_[flows[std::countr_zero(set)]] <= rate) those |= set & (~set + 1);
@@ -263,6 +255,7 @@ unsigned NodeProblem::at_their_rate(const ClassIndex* flows,
     return those;
 }
 
+template <bool is_plain>
 unsigned NodeProblem::collect_shared(const ClassIndex* flows,
                                      unsigned count,
                                      std::uint64_t shared,
@@ -274,7 +267,7 @@ unsigned NodeProblem::collect_shared(const ClassIndex* flows,
         for (unsigned i = 0; i < count; ++i)
             members |= static_cast<unsigned>(masks_[flows[i]] >> link & 1U) << i;
         double rate = link_rates_[link];
-        if (node_.link_loss > 0)
+        if (!is_plain && node_.link_loss > 0)
             rate *= std::max(1 - node_.link_loss * (std::popcount(members) - 1), 0.05);
         links[link_count++] = {members, link, rate, 0};
     }
@@ -282,38 +275,57 @@ unsigned NodeProblem::collect_shared(const ClassIndex* flows,
 }
 
 // Progressive filling, of the links that several flows use and of injection; other links limit a flow's own rate.
+template <bool is_plain>
 void NodeProblem::share_links(const ClassIndex* flows,
                               unsigned count,
                               std::uint64_t shared,
                               double* rates) const noexcept {
     SharedLink links[problem_links_max];
-    const unsigned link_count = collect_shared(flows, count, shared, links);
+    const unsigned link_count = collect_shared<is_plain>(flows, count, shared, links);
     unsigned rising = (1U << count) - 1;
     double injection = node_.injection_rate;
-    std::fill_n(rates, count, 0.0);
     for (;;) {
         // The level to which all that rise can rise together.
         const double injection_level =
             injection * inverses[static_cast<unsigned>(std::popcount(rising))];
-        double level = std::min(injection_level, least_rate_max(flows, rising));
+        double level = std::min(injection_level, least_rate_max<is_plain>(flows, rising));
         for (unsigned k = 0; k < link_count; ++k) {
-            const unsigned users = uses_of(flows, links[k].members & rising, links[k].link);
-            links[k].level = level_of(links[k].left, users);
+            const unsigned users =
+                uses_of<is_plain>(flows, links[k].members & rising, links[k].link);
+            links[k].level = level_of<is_plain>(links[k].left, users);
             level = std::min(level, links[k].level);
         }
         // Those that something keeps from rising further.
         const double full = level * just_above;
-        unsigned stopped = at_their_rate(flows, rising, full);
-        if (injection_level <= full) stopped = rising;
+        unsigned stopped =
+            injection_level <= full ? rising : at_their_rate<is_plain>(flows, rising, full);
         for (unsigned k = 0; k < link_count; ++k)
             stopped |= links[k].level <= full ? links[k].members & rising : 0;
-        for (unsigned i = 0; i < count; ++i) rates[i] = (rising >> i & 1U) != 0 ? level : rates[i];
+        for (unsigned set = stopped; set != 0; set &= set - 1) rates[std::countr_zero(set)] = level;
         rising &= ~stopped;
         if (rising == 0) return;
         injection -= level * std::popcount(stopped);
-        for (unsigned k = 0; k < link_count; ++k)
-            links[k].left -= level * uses_of(flows, links[k].members & stopped, links[k].link);
+        for (unsigned k = 0; k < link_count; ++k) {
+            links[k].left -=
+                level * uses_of<is_plain>(flows, links[k].members & stopped, links[k].link);
+        }
     }
+}
+
+void NodeProblem::share(const ClassIndex* flows, unsigned count, double* rates) const noexcept {
+    std::uint64_t seen = 0;
+    std::uint64_t shared = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        const std::uint64_t links = masks_[flows[i]];
+        shared |= seen & links;
+        seen |= links;
+    }
+    if (shared != 0 || common_rate_ == 0) {
+        return is_plain_ ? share_links<true>(flows, count, shared, rates)
+                         : share_links<false>(flows, count, shared, rates);
+    }
+    const double rate = std::min(common_rate_, node_.injection_rate / count);
+    for (unsigned i = 0; i < count; ++i) rates[i] = rate;
 }
 
 }  // namespace acp::exchange

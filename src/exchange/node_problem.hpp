@@ -96,17 +96,24 @@ private:
                                    std::span<const OffsetMessage> messages);
     void finish();
     struct SharedLink;
+
+    // Each of these where the problem is plain, and where it may be anything.
+    template <bool is_plain>
     [[nodiscard]] unsigned uses_of(const ClassIndex* flows,
                                    unsigned set,
                                    unsigned link) const noexcept;
+    template <bool is_plain>
     [[nodiscard]] double least_rate_max(const ClassIndex* flows, unsigned set) const noexcept;
+    template <bool is_plain>
     [[nodiscard]] unsigned at_their_rate(const ClassIndex* flows,
                                          unsigned set,
                                          double rate) const noexcept;
+    template <bool is_plain>
     unsigned collect_shared(const ClassIndex* flows,
                             unsigned count,
                             std::uint64_t shared,
                             SharedLink* links) const noexcept;
+    template <bool is_plain>
     void share_links(const ClassIndex* flows,
                      unsigned count,
                      std::uint64_t shared,
@@ -121,6 +128,7 @@ private:
     std::vector<double> rates_max_;     // RouteClass::rate_max
     double common_rate_ = 0;            // of all classes; 0: they differ
     bool is_used_twice_ = false;        // some route uses some link more than once
+    bool is_plain_ = false;  // all have common_rate_, no link is used twice or loses anything
 };
 
 }  // namespace acp::exchange

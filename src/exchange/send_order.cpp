@@ -88,7 +88,8 @@ Result<SendOrder> planned_order(const NetworkModel& torus,
                                 ModelNode own,
                                 std::span<const SentMessage> messages,
                                 unsigned rails) {
-    if (torus.torus.empty()) return Status(Code::argument, "the network is no torus");
+    if (torus.torus.empty())
+        return Status(Code::argument, "it is no torus, and plans are made for tori alone");
     std::vector<OffsetMessage> planned;
     std::vector<std::uint32_t> numbers;  // of the planned ones
     SendOrder made;

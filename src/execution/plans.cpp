@@ -216,6 +216,8 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
         });
     if (!refusal.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
+        // Others may be out of the last meeting, and have their plans.
+        if (rounds != nullptr) rounds->fail(status);
         if (plan != nullptr) plans_.give_back(*plan);
         return status;
     }

@@ -35,6 +35,11 @@ std::vector<std::uint64_t> bytes_of(const std::vector<RoutedParcel>& parcels) {
     return bytes;
 }
 
+std::size_t count_far(const std::vector<Partner>& partners) {
+    return static_cast<std::size_t>(std::count_if(
+        partners.begin(), partners.end(), [](const Partner& one) { return one.head == nullptr; }));
+}
+
 // Empty where nothing is known of the network.
 std::vector<unsigned> planned_rails(const PlanRoutes& routes) {
     std::vector<unsigned> rails;
@@ -78,6 +83,7 @@ Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)
     : gma_(gma),
       telling_(telling),
       routes_(std::move(routes)),
+      telling_room_(telling, count_far(routes_.partners)),
       balance_(routes_.rails.rails, bytes_of(routes_.parcels), planned_rails(routes_)),
       is_fence_by_each_(!gma.hazards().has_membarrier()) {}
 
@@ -363,6 +369,10 @@ void Rounds::look_for_the_dead() {
                           ? node::fate(segment, gma_.space().slot_of(gone))
                           : node::fate_of_process(segment, gone);
     give_up(Code::peer, std::move(why));
+}
+
+void Rounds::fail(const Status& why) noexcept {
+    run([&] { give_up(why.code(), std::string(why.message())); });
 }
 
 void Rounds::give_up(Code code, std::string why) noexcept {

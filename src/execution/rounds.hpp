@@ -50,6 +50,9 @@ public:
     // Why start() and wait() fail; it stays so.
     [[nodiscard]] bool is_broken() const noexcept { return code_ != base::Code::ok; }
 
+    // The plan is of no use to the caller: breaks it, and tells its partners, who may have begun a round.
+    void fail(const base::Status& why) noexcept;
+
     // Waits for what was handed to the network, and takes its failures.
     void settle() noexcept;
 
@@ -97,6 +100,7 @@ private:
     gma::Gma& gma_;
     team::Telling& telling_;
     PlanRoutes routes_;
+    team::TellingRoom telling_room_;  // for all partners on other nodes
     RailBalance balance_;
     std::uint64_t round_ = 0;
     std::size_t missing_ = 0;   // members that something must come from in this round

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "remote/link.hpp"
@@ -19,10 +18,13 @@ namespace acp::gateway {
 
 class InvokeResults {
 public:
-    // Gives the invoke of a token its place. False: another one has it, or there is no memory for results now.
+    // Takes the memory for all results: a process that has none left later can still call, and tell others so. Throws std::bad_alloc.
+    InvokeResults() : rooms_(new std::byte[rooms_bytes]) {}
+
+    // Gives the invoke of a token its place. False: another one has it.
     [[nodiscard]] bool open(std::uint64_t token) noexcept {
         std::uint64_t& place = tokens_[remote::invoke_place(token)];
-        if (place != 0 || !make_room()) return false;
+        if (place != 0) return false;
         place = token;
         ++count_;
         return true;
@@ -52,14 +54,6 @@ public:
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0; }
 
 private:
-    // With the first invoke, for all at once.
-    [[nodiscard]] bool make_room() noexcept {
-        if (rooms_ == nullptr) {
-            rooms_.reset(new (std::nothrow) std::byte[rooms_bytes]);
-        }
-        return rooms_ != nullptr;
-    }
-
     [[nodiscard]] std::byte* room(std::uint64_t token) const noexcept {
         return rooms_.get() + std::size_t{remote::invoke_place(token)} * memory::invoke_bytes_max;
     }
@@ -69,7 +63,8 @@ private:
 
     std::array<std::uint64_t, remote::invokes_max> tokens_{};  // by place; 0: free
     std::uint32_t count_ = 0;
-    std::unique_ptr<std::byte[]> rooms_;  // by place; nullptr before the first invoke
+    std::unique_ptr<std::byte[]>
+        rooms_;  // by place; written to, and so in memory, as far as it is used
 };
 
 }  // namespace acp::gateway

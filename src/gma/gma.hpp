@@ -53,8 +53,7 @@ public:
         const local::OperationTable* operations = nullptr;
     };
 
-    // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets
-    // all ranks before the first use.
+    // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets all ranks before the first use.
     //   all, and what surroundings names, must outlive this
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
@@ -136,15 +135,16 @@ public:
     // A failed handle, for a call whose arguments are wrong.
     Handle fail(base::Status failure) { return issuer_.fail(std::move(failure)); }
 
-    // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of
-    // its node, else by the gateway of the owner's node, in one round trip. Order and completion are those of any command,
-    // and the result is in the caller's buffer before the handle has ended. Always returns a handle; what cannot run gives a
-    // failed one: argument (no such process; arguments or room for the result do not fit), unsupported (no such operation;
-    // memory that is private to a process other than the one that runs it), or the code of the operation.
-    //   call  its arguments are read before this returns, its result is the caller's again when the handle has ended
+    // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of its node, else by
+    // the gateway of the owner's node, in one round trip. Order and completion are those of any command, and the result is in the caller's buffer
+    // before the handle has ended. Always returns a handle; what cannot run gives a failed one: argument (no such process; arguments or room for
+    // the result do not fit), unsupported (no such operation; memory private to another process than runs it), or the operation's code.
     Handle issue_invoke(const Invocation& call, Handle order) {
         return issuer_.issue_invoke(call, order);
     }
+
+    // Takes the memory for issue_invoke() beforehand: what is ordered after nothing then does not fail for want of any. False: there is none.
+    [[nodiscard]] bool prepare_invokes() noexcept { return issuer_.prepare_invokes(); }
 
     // Issues a copy between a plain pointer, whose memory is the caller's again when the handle has ended, and an address.
     Handle issue_pointer(const PointerCopy& copy, Handle order) {

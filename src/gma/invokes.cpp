@@ -33,12 +33,14 @@ Command Invokes::command_of(const Invocation& call) const noexcept {
     return command;
 }
 
+bool Invokes::prepare() noexcept {
+    if (calls_ == nullptr) calls_.reset(new (std::nothrow) Call[kept_max]);
+    return calls_ != nullptr;
+}
+
 // Calls whose commands have ended are free: nobody need tell of that, whichever way they ended.
 Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
-    if (calls_ == nullptr) {
-        calls_.reset(new (std::nothrow) Call[kept_max]);
-        if (calls_ == nullptr) return Kept::no_memory;
-    }
+    if (!prepare()) return Kept::no_memory;
     for (std::uint32_t i = 0; i < kept_max; ++i) {
         const std::uint32_t index = (next_ + i) % kept_max;
         Call& kept = calls_[index];

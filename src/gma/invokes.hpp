@@ -3,7 +3,7 @@
 // mapped here, and keeps arguments and result of those that cannot run at once until their command has ended. What is
 // kept is found by Command::expected. A result goes to the caller's buffer while its command is outstanding and never
 // afterwards: so a caller may take the buffer back once it was told the end, however the command ended.
-// keep(), bind(), invocation_of() and put_result() are called under the lock of Commands; the rest by any thread.
+// prepare(), keep(), bind(), invocation_of() and put_result() are called under the lock of Commands; the rest by any thread.
 // Tests: tests/unit/gma/invokes_test.cpp.
 #pragma once
 
@@ -96,6 +96,9 @@ public:
     // no_room: kept_max are kept, and there is room when the oldest command has ended. no_memory: nothing was kept.
     enum class Kept : std::uint8_t { yes, no_room, no_memory };
 
+    // Takes the memory that keep() needs, once. False: there is none.
+    [[nodiscard]] bool prepare() noexcept;
+
     // Keeps what is asked for until its command has ended; command.expected says where.
     [[nodiscard]] Kept keep(const Invocation& call, Command& command) noexcept;
 
@@ -151,7 +154,7 @@ private:
     const local::Space& space_;
     const local::Hazards& hazards_;
     const local::OperationTable& table_;
-    std::unique_ptr<Call[]> calls_;  // kept_max of them, made with the first call that is kept
+    std::unique_ptr<Call[]> calls_;  // kept_max of them, made by prepare()
     std::uint32_t next_ = 0;         // where the search for a free one begins
 };
 

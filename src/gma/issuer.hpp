@@ -87,6 +87,12 @@ public:
     // that cannot run gives a failed handle. Invocation says how long its arguments and the room for its result must last.
     Handle issue_invoke(const Invocation& call, Handle order);
 
+    // Takes the memory that issue_invoke() on another node needs besides the command's record, once. False: there is none.
+    [[nodiscard]] bool prepare_invokes() noexcept {
+        const std::scoped_lock lock(parts_.commands.mutex);
+        return parts_.invokes.prepare();
+    }
+
     // Whether the order is satisfied, so that a command may run at once.
     [[nodiscard]] bool is_satisfied(Handle order);
 

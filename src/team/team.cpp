@@ -93,7 +93,8 @@ Team::Team(TeamTools& tools,
       id_(id),
       board_(
           near_blocks(tools.gma, members_, addresses_), members_.own_place(), fence_of(tools.gma)),
-      ends_(tools_.channels, id) {
+      ends_(tools_.channels, id),
+      telling_room_(tools.telling, members_.size() - members_.near().size()) {
     const local::Space& space = tools.gma.space();
     for (const std::uint32_t rank : members_.near()) {
         if (rank == members_.own()) continue;

@@ -342,6 +342,7 @@ private:
     std::vector<sync::Bell<>*> bells_;  // of the other members of the node
     Board board_;
     FarEnds ends_;
+    TellingRoom telling_room_;  // for all members on other nodes
     Scratch scratch_;
     PendingSync sync_;
     Signature signature_;  // of the call that is being made

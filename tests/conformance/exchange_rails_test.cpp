@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans for a network where several rails connect the nodes: the members agree on the rails. With one rail, or on a node, the same exchanges.
-#include <cstdlib>
 #include <string>
 
 #include "conformance/exchange_fixture.hpp"
@@ -8,11 +7,6 @@
 
 namespace acp::test {
 namespace {
-
-int rails() {
-    const char* const text = std::getenv("ACP_RAILS");
-    return text == nullptr ? 1 : std::atoi(text);
-}
 
 class ExchangeRailsTest : public ExchangeTest {
 protected:
@@ -35,7 +29,7 @@ protected:
         for (int rank = 0; rank < procs_; ++rank) {
             if (rank != rank_ && is_near(rank)) return false;
         }
-        return procs_ > 2 && rails() >= procs_ - 1;
+        return procs_ > 2 && rails_of_job() >= procs_ - 1;
     }
 };
 
@@ -46,11 +40,11 @@ TEST_F(ExchangeRailsTest, members_that_send_to_the_same_one_take_rails_of_their_
     const std::string text = explained(plan);
     if (is_spread() && rank_ != procs_ - 1) {
         std::string wanted = "bytes by rail, as planned:";
-        for (int rail = 0; rail < rails(); ++rail)
+        for (int rail = 0; rail < rails_of_job(); ++rail)
             wanted += (rail != 0 ? ", " : " ") + std::string(rail == rank_ ? "20000" : "0");
         EXPECT_NE(text.find(wanted + "\n"), std::string::npos) << text;
     }
-    EXPECT_TRUE(rails() > 1 || text.find("by rail") == std::string::npos) << text;
+    EXPECT_TRUE(rails_of_job() > 1 || text.find("by rail") == std::string::npos) << text;
     free_plan(plan);
 }
 

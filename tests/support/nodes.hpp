@@ -17,6 +17,13 @@ namespace acp::test {
     return nodes < 1 ? 1 : nodes;
 }
 
+// That connect them; 1 where acprun told of none.
+[[nodiscard]] inline int rails_of_job() {
+    const char* text = std::getenv("ACP_RAILS");
+    const int rails = text == nullptr ? 1 : std::atoi(text);
+    return rails < 1 ? 1 : rails;
+}
+
 [[nodiscard]] inline int ranks_per_node() {
     return acp_procs() / nodes_of_job();
 }

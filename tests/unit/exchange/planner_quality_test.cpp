@@ -103,8 +103,7 @@ TEST(PlannerQuality,
     EXPECT_LE(standard.at(0.99), 0.05);
     EXPECT_LE(standard.at(1), 0.07);
     EXPECT_LE(deep.mean(), 0.008);
-    // 6 % is the goal; one of these patterns has 6.15 %, with half as many annealed plans as well.
-    EXPECT_LE(deep.at(1), 0.065);
+    EXPECT_LE(deep.at(1), 0.06);
 }
 
 // Paper 003, figures 13 and 14: for short messages the number of engines matters; a plan is no longer than with any fixed number.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A place belongs to one invoke until it is closed, and no memory for results is no place.
+// A place belongs to one invoke until it is closed, and takes no memory.
 #include "gateway/invoke_results.hpp"
 
 #include <gtest/gtest.h>
@@ -29,14 +29,13 @@ TEST(InvokeResults, a_place_is_one_invokes_until_it_is_closed) {
     EXPECT_FALSE(results.is_empty());
 }
 
-TEST(InvokeResults, without_memory_there_is_no_place_and_later_there_is) {
+TEST(InvokeResults, a_place_takes_no_memory) {
     InvokeResults results;
-    {
-        const acp::test::Refusal refusal(1, acp::test::all_from_there);
-        EXPECT_FALSE(results.open(2));
-        EXPECT_TRUE(results.is_empty());
-    }
+    const acp::test::Refusal refusal(1, acp::test::all_from_there);
     EXPECT_TRUE(results.open(2));
+    const std::byte result{2};
+    results.put(2, {&result, 1});
+    EXPECT_EQ(*results.result(2), result);
 }
 
 }  // namespace
