@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -56,6 +57,8 @@ public:
     bool go_on(RequestQueue& queue) noexcept override {
         ring_.serve();
         has_moved_ = false;
+        if (ring_.is_refused()) [[unlikely]]
+            fail_all(queue);
         while (begun_ < queue.size() && begin(queue.at(begun_))) ++begun_;
         if (begun_ > 0) help(queue.front());
         while (!queue.is_empty() && begun_ > 0 && has_ended(queue.front())) {
@@ -178,8 +181,8 @@ private:
         const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
             std::memcpy(rule_.node.at(place), from, bytes);
         };
-        if (!Lender<>::help(*rule_.lending, request.offer, {request.buffer, request.bytes},
-                            may_copy, copy)) {
+        if (!lender_.help(*rule_.lending, request.offer, {request.buffer, request.bytes}, may_copy,
+                          copy)) {
             return;
         }
         has_moved_ = true;
@@ -200,6 +203,25 @@ private:
         return true;
     }
 
+    // The receiver takes no message any more. What it has begun to take out of a buffer it has ended.
+    void fail_all(RequestQueue& queue) noexcept {
+        while (!queue.is_empty() && queue.front().kind != RequestKind::free) {
+            if (queue.front().key != 0) (void)gma_.registry().remove(queue.front().key);
+            queue.end_front(
+                {base::Status::worded(
+                     base::Code::system,
+                     [] {
+                         return std::string(
+                             "the receiver has found that a record of the channel says what "
+                             "cannot be: memory of the library was overwritten, on this rank "
+                             "or on the receiver");
+                     }),
+                 0});
+            if (begun_ > 0) --begun_;
+            has_moved_ = true;
+        }
+    }
+
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
         if (!ring_.path().may_send()) return false;
         const SendAttempt outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
@@ -212,6 +234,7 @@ private:
     gma::Gma& gma_;
     RingSender<Path> ring_;
     PipeSender<Path> pipe_{ring_};
+    Lender<> lender_;
     SendingRule rule_;
     std::atomic<std::uint64_t>& taken_;
     sync::Bell<>& partner_;
