@@ -306,7 +306,7 @@ Status SegbufEnd::send() {
         return issue_signalled(tools_->gma,
                                {partner_.ring + offset,
                                 {ring_.buffer + offset, ring_.segment_bytes, false},
-                                memory::IssuedBy::put_signal},
+                                memory::IssuedBy::segment},
                                {there(words_offset + place * word_bytes), 1}, gma::handle_null);
     });
     ++counts_.sent;
@@ -322,8 +322,9 @@ Status SegbufEnd::release() {
         return {Code::limit, "no segment has come that could be given back"};
     }
     commands_.begin(Kind::word, [&] {
-        return tools_->gma.issue(gma::PointerIssuer::add_of({there(words_offset), 1}),
-                                 gma::handle_null);
+        return tools_->gma.issue(
+            gma::PointerIssuer::add_of({there(words_offset), 1}, memory::IssuedBy::segment),
+            gma::handle_null);
     });
     ++counts_.released;
     commands_.forget_ended();
