@@ -33,9 +33,10 @@ struct SendingRule {
     std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
     std::uint64_t slot_bytes = 0;                   // of a pipe
-    PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
-    LendingWords<>* lending = nullptr;              // of this end; nullptr: nothing is lent
-    local::SharedRange node;                        // local::node_memory
+    std::uint64_t lend_bytes = 0;       // longer messages are lent, where that is possible
+    PipeBlock* pipe = nullptr;          // where a pipe's slots come from; nullptr: none
+    LendingWords<>* lending = nullptr;  // of this end; nullptr: nothing is lent
+    local::SharedRange node;            // local::node_memory
 };
 
 template <typename Path>
@@ -94,8 +95,7 @@ private:
     bool begin(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
         if (rule_.lending != nullptr && request.length == 0 && request.moved == 0 &&
-            request.bytes > PipeSender<Path>::slots * rule_.slot_bytes &&
-            rule_.node.has(request.buffer, request.bytes)) {
+            request.bytes > rule_.lend_bytes && rule_.node.has(request.buffer, request.bytes)) {
             return lend(request);
         }
         if (request.bytes > rule_.offer_bytes && request.length == 0) {

@@ -247,6 +247,7 @@ TEST_F(ReceivingTest, the_requests_of_a_sender_whose_record_was_refused_fail) {
     SendingRule rule;
     rule.record_bytes_max = shape.payload_bytes_max();
     rule.slot_bytes = 4096;
+    rule.lend_bytes = 4 * rule.slot_bytes;
     rule.lending = words;
     rule.node = local::node_memory(member_->segment());
     Sending<MappedPath<>> sending(*gma_, path, shape, key, rule, words->taken, bell_);
