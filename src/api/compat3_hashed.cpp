@@ -32,7 +32,7 @@ base::Status copy_whole(const char* call,
     if (bytes.empty()) return {};
     gma::Gma& gma = *library().gma;
     const gma::LocalEnds::End here{reinterpret_cast<char*>(bytes.data()), bytes.size(),
-                                   by == memory::IssuedBy::get};
+                                   by == memory::IssuedBy::read};
     auto status = gma.wait(gma.issue_pointer({ga, here, by}, gma::handle_null), -1, false);
     if (status.is_ok()) return status;
     return std::move(status).within(std::string(call) + "(" + base::in_bytes(bytes.size()) +
@@ -46,7 +46,7 @@ bool fetch_element(const char* call,
                    std::vector<std::byte>& bytes) noexcept {
     return api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
         bytes.resize(element.size);
-        return copy_whole(call, element.ga, bytes, memory::IssuedBy::get);
+        return copy_whole(call, element.ga, bytes, memory::IssuedBy::read);
     });
 }
 
@@ -165,7 +165,7 @@ size_t acp3_retrieve_map(acp_map_t map, acp_pair_t pair) {
         // retrieve_value() keeps the failure of acp_retrieve_map; copy_whole() returns its own.
         const bool is_copied = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
             if (retrieve_value(map, key, pair.second.size, value) != 1) value.clear();
-            return copy_whole(call, pair.second.ga, value, memory::IssuedBy::put);
+            return copy_whole(call, pair.second.ga, value, memory::IssuedBy::write);
         });
         return is_copied ? value.size() : 0;
     });

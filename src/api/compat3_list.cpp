@@ -26,7 +26,7 @@ Result with_bytes(const char* call,
         gma::Gma& gma = *api::library().gma;
         const gma::PointerCopy copy{element.ga,
                                     {reinterpret_cast<char*>(bytes.data()), bytes.size(), true},
-                                    memory::IssuedBy::get};
+                                    memory::IssuedBy::read};
         auto status = gma.wait(gma.issue_pointer(copy, gma::handle_null), -1, false);
         if (status.is_ok()) return status;
         return std::move(status).within(call);

@@ -33,7 +33,7 @@ bool fetch_for_sequence(const char* call,
         if (size == 0) return {};
         gma::Gma& gma = *library().gma;
         auto status =
-            gma.wait(gma.issue_pointer({ga, {bytes.data(), size, true}, memory::IssuedBy::get},
+            gma.wait(gma.issue_pointer({ga, {bytes.data(), size, true}, memory::IssuedBy::read},
                                        gma::handle_null),
                      -1, false);
         if (status.is_ok()) return status;

@@ -293,6 +293,7 @@ public:
     Leaving& operator=(const Leaving&) = delete;
 
     ~Leaving() {
+        if (!is_nobody_waiting_) instance_.member->begin_to_depart();
         close_epoch(instance_, is_nobody_waiting_);
         if (is_nobody_waiting_) {
             instance_.member->leave();

@@ -10,6 +10,7 @@
 #include "api/boundary.hpp"
 #include "api/library.hpp"
 #include "base/format.hpp"
+#include "data/ask.hpp"
 #include "gma/commands.hpp"
 
 #include <acp/access.h>
@@ -86,7 +87,7 @@ base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::ui
     auto block = allocator.allocate(process, bytes, allocator::alignment_least);
     if (!block.is_ok()) return block;
     const gma::Handle copied =
-        gma.copy(block.value(), old, std::min(old_bytes, bytes), gma::handle_null);
+        data::copy_within(gma, block.value(), old, std::min(old_bytes, bytes));
     auto status = gma.wait_for_one(copied);
     if (status.is_ok()) status = allocator.free(old);
     if (status.is_ok()) return block;

@@ -79,9 +79,7 @@ struct MakeNow {
                             const team::Signature& signature,
                             const Check& check,
                             const Body& body) const {
-        auto status = check_call(handle, check);
-        if (status.is_ok()) status = library().teams->run(number_of(handle), signature, body);
-        return status;
+        return library().teams->run_checked(number_of(handle), signature, check, body);
     }
 };
 

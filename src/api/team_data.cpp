@@ -36,13 +36,6 @@ bool is_one_of(const std::array<const char*, 7>& names, int number) noexcept {
                       " combines integers only, not " + type_names[static_cast<std::size_t>(type)]);
 }
 
-Result<Combiner> combiner_of(int type, int operation) {
-    const auto found = Combiner::of(type, operation);
-    if (found.has_value()) [[likely]]
-        return *found;
-    return no_combiner(type, operation);
-}
-
 Result<Combiner> combiner_by(acp_combine_t combine, void* context, std::uint64_t size) {
     if (combine == nullptr) return Status(Code::argument, "combine is NULL");
     if (size == 0) return Status(Code::argument, "an element has 0 bytes");
@@ -66,9 +59,8 @@ template <typename Make>
 Status reduce(const Make& make,
               acp_team_t handle,
               const Arguments& what,
-              Result<Combiner> combiner) {
-    if (!combiner.is_ok()) return std::move(combiner).failure();
-    const Combiner how = combiner.value();
+              const Combiner& combiner) {
+    const Combiner how = combiner;  // for a call that goes on after this one has returned
     std::uint64_t bytes = 0;
     if (auto status = api::multiply(what.count, how.element_bytes(), bytes); !status.is_ok())
         return status;
@@ -91,6 +83,23 @@ Status reduce(const Make& make,
             return what.call == CollectiveCall::allreduce ? team::all_reduce(team, reduction)
                                                           : team::reduce(team, reduction, to);
         });
+}
+
+// By an operation of the interface, or by the program's own.
+
+template <typename Make>
+Status reduce(const Make& make, acp_team_t handle, const Arguments& what, int type, int operation) {
+    const Combiner* const found = Combiner::of(type, operation);
+    return found != nullptr ? reduce(make, handle, what, *found) : no_combiner(type, operation);
+}
+
+template <typename Make>
+Status reduce(const Make& make,
+              acp_team_t handle,
+              const Arguments& what,
+              Result<Combiner> combiner) {
+    if (!combiner.is_ok()) return std::move(combiner).failure();
+    return reduce(make, handle, what, combiner.value());
 }
 
 template <typename Make>
@@ -134,8 +143,8 @@ int acp_reduce_team(acp_team_t team,
                     int operation,
                     int root) {
     return api::run_team_call("acp_reduce_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root},
-                      combiner_of(type, operation));
+        return reduce(api::MakeNow(), team, {CollectiveCall::reduce, send, recv, count, root}, type,
+                      operation);
     });
 }
 
@@ -147,24 +156,24 @@ acp_team_request_t acp_nbreduce_team(acp_team_t team,
                                      int operation,
                                      int root) {
     return api::begin_team_call("acp_nbreduce_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root},
-                      combiner_of(type, operation));
+        return reduce(begin, team, {CollectiveCall::reduce, send, recv, count, root}, type,
+                      operation);
     });
 }
 
 int acp_allreduce_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::run_team_call("acp_allreduce_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0},
-                      combiner_of(type, operation));
+        return reduce(api::MakeNow(), team, {CollectiveCall::allreduce, send, recv, count, 0}, type,
+                      operation);
     });
 }
 
 acp_team_request_t acp_nballreduce_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::begin_team_call("acp_nballreduce_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0},
-                      combiner_of(type, operation));
+        return reduce(begin, team, {CollectiveCall::allreduce, send, recv, count, 0}, type,
+                      operation);
     });
 }
 
@@ -225,16 +234,15 @@ acp_team_request_t acp_nballreduce_by_team(acp_team_t team,
 int acp_scan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::run_team_call("acp_scan_team", [&] {
-        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0},
-                      combiner_of(type, operation));
+        return reduce(api::MakeNow(), team, {CollectiveCall::scan, send, recv, count, 0}, type,
+                      operation);
     });
 }
 
 acp_team_request_t acp_nbscan_team(
     acp_team_t team, const void* send, void* recv, size_t count, int type, int operation) {
     return api::begin_team_call("acp_nbscan_team", [&](const api::Begin& begin) {
-        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0},
-                      combiner_of(type, operation));
+        return reduce(begin, team, {CollectiveCall::scan, send, recv, count, 0}, type, operation);
     });
 }
 

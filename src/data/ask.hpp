@@ -18,6 +18,18 @@ inline base::Status ask(gma::Gma& gma, const gma::Invocation& call) {
     return gma.wait_for_one(gma.issue_invoke(call, gma::handle_null));
 }
 
+// Issues a copy that a call makes for itself.
+inline gma::Handle copy_within(gma::Gma& gma,
+                               memory::GlobalAddress target,
+                               memory::GlobalAddress source,
+                               std::uint64_t bytes) {
+    return gma.issue({.target = target,
+                      .source = source,
+                      .bytes = bytes,
+                      .expected = memory::Command::note(memory::IssuedBy::move)},
+                     gma::handle_null);
+}
+
 // Several operations and copies under way at once. Arguments may go when they were added; results, and the memory of copies, may not
 // before wait().
 class Asks {
@@ -37,7 +49,7 @@ public:
 
     // The same of a copy.
     void add_copy(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes) {
-        note([&] { return gma_.copy(target, source, bytes, gma::handle_null); });
+        note([&] { return copy_within(gma_, target, source, bytes); });
     }
 
     // Those that wait() waits for.
@@ -75,7 +87,7 @@ inline base::Status get(gma::Gma& gma,
                         memory::GlobalAddress from,
                         std::uint64_t bytes) {
     return gma.wait_for_one(gma.issue_pointer(
-        {from, {static_cast<char*>(into), bytes, true}, memory::IssuedBy::get}, gma::handle_null));
+        {from, {static_cast<char*>(into), bytes, true}, memory::IssuedBy::read}, gma::handle_null));
 }
 
 inline base::Status put(gma::Gma& gma,
@@ -84,8 +96,8 @@ inline base::Status put(gma::Gma& gma,
                         std::uint64_t bytes) {
     // A put only reads from the pointer.
     auto* const source = static_cast<char*>(const_cast<void*>(from));
-    return gma.wait_for_one(
-        gma.issue_pointer({into, {source, bytes, false}, memory::IssuedBy::put}, gma::handle_null));
+    return gma.wait_for_one(gma.issue_pointer(
+        {into, {source, bytes, false}, memory::IssuedBy::write}, gma::handle_null));
 }
 
 }  // namespace acp::data

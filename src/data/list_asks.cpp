@@ -27,7 +27,8 @@ Result<std::size_t> ListAsks::ask(GlobalAddress list,
 
 Status ListAsks::get(void* to, GlobalAddress from, std::uint64_t bytes) const {
     if (bytes == 0) return {};
-    const gma::PointerCopy copy{from, {static_cast<char*>(to), bytes, true}, memory::IssuedBy::get};
+    const gma::PointerCopy copy{
+        from, {static_cast<char*>(to), bytes, true}, memory::IssuedBy::read};
     return gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
 }
 

@@ -75,7 +75,7 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
     const gma::PointerCopy copy{
         block.address,
         {static_cast<char*>(const_cast<void*>(element.data)), element.bytes, false},
-        memory::IssuedBy::put};
+        memory::IssuedBy::write};
     auto status = gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
     if (status.is_ok()) return block;
     allocator_.give_back(block);

@@ -61,7 +61,7 @@ public:
 
 private:
     [[nodiscard]] Status move(char* memory, std::uint64_t bytes, bool is_get) {
-        const auto call = is_get ? memory::IssuedBy::get : memory::IssuedBy::put;
+        const auto call = is_get ? memory::IssuedBy::read : memory::IssuedBy::write;
         return gma_.wait(
             gma_.issue_pointer({lent_.address, {memory, bytes, is_get}, call}, gma::handle_null),
             -1, false);

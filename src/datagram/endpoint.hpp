@@ -31,7 +31,8 @@ enum class SeverReason : std::uint8_t {
     silent,
     unreachable,  // no answer to the handshake within connect_timeout on any address
     restarted,    // another instance of that gateway answered: it was restarted
-    closed,       // its CLOSE came: it left the job, or has severed us
+    left,         // its CLOSE came: it leaves the job
+    gave_up,      // its CLOSE came: it has severed this node, or has no connection with it
     told,         // sever() was called for it
     no_memory,    // no memory for its next key, or for its record
     mismatched,   // its gateway uses another cipher or security mode
@@ -39,6 +40,11 @@ enum class SeverReason : std::uint8_t {
     // The path MTU fell, and datagrams sent before at the old length do not arrive, whole or in fragments.
     narrowed
 };
+
+// Whether that node has ended the connection and told so.
+[[nodiscard]] constexpr bool is_told_by_it(SeverReason reason) noexcept {
+    return reason == SeverReason::left || reason == SeverReason::gave_up;
+}
 
 struct Settings {
     std::uint64_t job_id = 0;

@@ -15,7 +15,7 @@ void Severing::sever(NodeId node, SeverReason reason) {
     peers.mark_severed(node, reason);
     ++parts_.counters.severed;
     // WIRE-83: the other side is told now; if that CLOSE is lost, it is told again when it sends data.
-    const bool is_its_doing = reason == SeverReason::closed || reason == SeverReason::restarted ||
+    const bool is_its_doing = is_told_by_it(reason) || reason == SeverReason::restarted ||
                               reason == SeverReason::mismatched;
     if (const Peer* peer = peers.hot(node);
         peer != nullptr && !is_its_doing && peer->state != Peer::State::connecting) {
@@ -68,7 +68,9 @@ void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
         differing_ = std::bit_cast<Features>(static_cast<std::uint32_t>(outer.number));
         return sever(node, SeverReason::mismatched);
     }
-    sever(node, is_meant ? SeverReason::closed : SeverReason::restarted);
+    if (!is_meant) return sever(node, SeverReason::restarted);
+    const bool is_leaving = close.reason == static_cast<std::uint32_t>(CloseReason::leaving);
+    sever(node, is_leaving ? SeverReason::left : SeverReason::gave_up);
 }
 
 void Severing::send_close(const Address& to, NodeId node, std::uint64_t other_instance) noexcept {
@@ -141,9 +143,9 @@ ClosePacket Severing::close_packet(NodeId node,
     close.outer.number = number;
     close.job = parts_.credentials.job();
     close.target = node;
-    CloseReason reason = CloseReason::unknown;
+    // One that was severed before this gateway began to leave was given up, whatever came then.
+    CloseReason reason = is_closing_ ? CloseReason::leaving : CloseReason::unknown;
     if (parts_.peers.is_severed(node)) reason = CloseReason::severed;
-    if (is_closing_) reason = CloseReason::leaving;
     close.reason = static_cast<std::uint32_t>(reason);
     close.instance = parts_.credentials.instance();
     close.other_instance = other_instance;

@@ -211,7 +211,7 @@ Status Compiler::fetch_records(Sender& sender) {
         return {};
     }
     return gma_.wait_for_one(gma_.issue_pointer(
-        {sender.entry.records, {target, bytes, true}, memory::IssuedBy::get}, gma::handle_null));
+        {sender.entry.records, {target, bytes, true}, memory::IssuedBy::read}, gma::handle_null));
 }
 
 // Finds the targets of what a member sends.
@@ -330,7 +330,7 @@ Status Compiler::reply(const Sender& sender) {
     const GlobalAddress target = summaries_[sender.rank].block + line_offset(sender.entry.line) +
                                  offsetof(OutgoingLine, arrived);
     return gma_.wait_for_one(gma_.issue_pointer(
-        {target, {reinterpret_cast<char*>(&reply), sizeof reply, false}, memory::IssuedBy::put},
+        {target, {reinterpret_cast<char*>(&reply), sizeof reply, false}, memory::IssuedBy::write},
         gma::handle_null));
 }
 

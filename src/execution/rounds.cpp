@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "data/ask.hpp"
 #include "gma/condition.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
@@ -226,7 +227,7 @@ void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalA
     }
     under_way_.push_back({gma::handle_null, parcel.is_in_place});
     if (parcel.is_in_place) ++in_place_;
-    under_way_.back().handle = gma_.copy(to, parcel.from[parity], parcel.bytes, gma::handle_null);
+    under_way_.back().handle = data::copy_within(gma_, to, parcel.from[parity], parcel.bytes);
     set_word(parcel.process, parcel.arrived[parity], {}, parcel.arrived[parity],
              under_way_.back().handle);
 }

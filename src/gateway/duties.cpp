@@ -125,7 +125,7 @@ bool Duties::is_anybody_joined() const noexcept {
 // A node that leaves after its processes did is no loss: theirs and ours have met for the last time.
 void Duties::on_node_dead(NodeId node) {
     const datagram::SeverReason reason = core_.reason_of(node);
-    if (reason == datagram::SeverReason::closed && !is_anybody_joined()) return;
+    if (datagram::is_told_by_it(reason) && !is_anybody_joined()) return;
     port_.publish_severed(node, loss_of(core_, node));
 }
 

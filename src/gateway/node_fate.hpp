@@ -17,8 +17,10 @@ namespace acp::gateway {
             return node::NodeFate::unreachable;
         case datagram::SeverReason::restarted:
             return node::NodeFate::restarted;
-        case datagram::SeverReason::closed:
-            return node::NodeFate::closed;
+        case datagram::SeverReason::left:
+            return node::NodeFate::left;
+        case datagram::SeverReason::gave_up:
+            return node::NodeFate::gave_up;
         case datagram::SeverReason::no_memory:
             return node::NodeFate::no_memory;
         case datagram::SeverReason::narrowed:

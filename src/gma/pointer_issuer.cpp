@@ -43,20 +43,20 @@ Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
     return issue_queued(command, nullptr, order);
 }
 
-Command PointerIssuer::add_of(const Signal& signal) noexcept {
+Command PointerIssuer::add_of(const Signal& signal, memory::IssuedBy call) noexcept {
     Command add;
     add.operation = memory::Operation::add;
     add.width = 8;
     add.source = signal.word;
     add.bytes = add.width;
     add.operand = signal.value;
-    add.expected = Command::note(memory::IssuedBy::put_signal);
+    add.expected = Command::note(call);
     return add;
 }
 
 Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
     const os::CancellationHold cancellation;  // as above
-    const Command add = add_of(signal);
+    const Command add = add_of(signal, put.call);
     if (run_at_once(put, order)) {
         return issuer_.issue(add, handle_null);
     }

@@ -48,7 +48,8 @@ public:
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order);
 
     // The add as a command of acp_put_signal.
-    [[nodiscard]] static Command add_of(const Signal& signal) noexcept;
+    [[nodiscard]] static Command add_of(
+        const Signal& signal, memory::IssuedBy call = memory::IssuedBy::put_signal) noexcept;
 
 private:
     [[nodiscard]] bool run_at_once(const PointerCopy& copy, Handle order);

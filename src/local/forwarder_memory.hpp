@@ -63,13 +63,13 @@ public:
     [[nodiscard]] AccessVerdict find_target(GlobalAddress address,
                                             std::uint64_t bytes,
                                             Place& place) const noexcept {
-        return {space_.find(address, bytes, place), Blame::target, 0};
+        return verdict_of(space_.find(address, bytes, place), Blame::target, address);
     }
 
     [[nodiscard]] AccessVerdict find_source(GlobalAddress address,
                                             std::uint64_t bytes,
                                             Place& place) const noexcept {
-        return {space_.find(address, bytes, place), Blame::source, 0};
+        return verdict_of(space_.find(address, bytes, place), Blame::source, address);
     }
 
     [[nodiscard]] AccessVerdict find(GlobalAddress target,
@@ -104,6 +104,15 @@ public:
     void set_observer(Observer observer) { observer_ = std::move(observer); }
 
 private:
+    [[nodiscard]] AccessVerdict verdict_of(base::Code code,
+                                           Blame blame,
+                                           GlobalAddress address) const noexcept {
+        if (code != base::Code::peer) [[likely]]
+            return {code, blame, 0};
+        return {code, Blame::nothing,
+                space_.slot_of(static_cast<std::uint32_t>(space_.layout().process(address)))};
+    }
+
     memory::HazardLine& line() {
         if (!lease_) lease_.emplace(hazards_);
         return lease_->line();

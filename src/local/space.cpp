@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
 #include "os/mapping.hpp"
@@ -97,6 +98,7 @@ base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address
     }
     const std::uint64_t size =
         entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+    if (size == 0 && node::has_left(*segment_, owner_slot(address))) return base::Code::peer;
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     // A granule that was used before is stale rather than wild. Empty starter memory was never used.
     const bool was_used =
@@ -119,7 +121,11 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     if (entry == nullptr) {
         return range + ": " + explain_elsewhere(address, bytes);
     }
-    if (refusal(entry, address) == base::Code::stale) {
+    const base::Code code = refusal(entry, address);
+    if (code == base::Code::peer) {
+        return range + ": " + node::fate(*segment_, owner_slot(address));
+    }
+    if (code == base::Code::stale) {
         return range + ": that memory of " + owner_name(address) + " was unregistered";
     }
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);

@@ -212,7 +212,8 @@ public:
     }
 
     // Finds `bytes` bytes at an address of this node. The caller's hazard line must name the address.
-    // Returns ok, address (null, wild, leaves its segment), or stale; place is written only on ok.
+    // Returns ok, address (null, wild, leaves its segment), stale, or peer (its process has left the job); place is written only on
+    // ok.
     [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
                                                       std::uint64_t bytes,
                                                       Place& place) const noexcept {
@@ -287,6 +288,10 @@ private:
         return entry != nullptr && granule >= 0 && granule < memory::granules_per_process
                    ? shared_row_ + granule
                    : entry;
+    }
+
+    [[nodiscard]] std::uint32_t owner_slot(GlobalAddress address) const noexcept {
+        return slot_of(static_cast<std::uint32_t>(layout_.process(address)));
     }
 
     [[nodiscard]] std::string explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const;

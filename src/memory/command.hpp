@@ -13,7 +13,20 @@ namespace acp::memory {
 
 // The interface call that issued a copy or an add, if it is not the call named after the operation.
 // list, block: the copy of nothing that stands for all copies of acp_copy_v or acp_copy_strided.
-enum class IssuedBy : std::uint8_t { itself, put, get, put_signal, list, block, fetch };
+// From fetch on: what the library does within another call, which names itself before this.
+enum class IssuedBy : std::uint8_t {
+    itself,
+    put,
+    get,
+    put_signal,
+    list,
+    block,
+    fetch,  // of a message
+    read,   // as by acp_get
+    write,  // as by acp_put
+    move,   // as by acp_copy
+    segment
+};
 
 struct Command {
     Operation operation = Operation::copy;
@@ -50,7 +63,7 @@ struct Command {
 
     [[nodiscard]] IssuedBy issued_by() const noexcept {
         const bool is_noted = is_copy() || operation == Operation::add;
-        return is_noted ? static_cast<IssuedBy>(expected >> 16U & 7U) : IssuedBy::itself;
+        return is_noted ? static_cast<IssuedBy>(expected >> 16U & 15U) : IssuedBy::itself;
     }
 
     // Whether this stands for all copies of a list. Its operand is their number; 0: none was issued.
@@ -83,6 +96,14 @@ enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
             return "acp_copy_strided";
         case IssuedBy::fetch:
             return "the fetch of a message";
+        case IssuedBy::read:
+            return "a read";
+        case IssuedBy::write:
+            return "a write";
+        case IssuedBy::move:
+            return "a copy";
+        case IssuedBy::segment:
+            return "the sending of a segment";
         case IssuedBy::itself:
             break;
     }

@@ -18,6 +18,7 @@
 #include "message/sending.hpp"
 #include "node/death.hpp"
 #include "node/loss.hpp"
+#include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/random_bytes.hpp"
 
@@ -41,6 +42,15 @@ constexpr std::uint64_t recovery_pause_ns = 200'000'000;
 constexpr std::uint64_t far_ring_factor = 4;
 // Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
 constexpr std::uint64_t slot_bytes_max = 64 << 10;
+
+constexpr std::uint64_t pipe_slots = PipeSender<MappedPath<>>::slots;
+
+// How many times a slot of a pipe is as large as the ring. Where ranks share CPUs a full pipe waits for a turn of the other one on its CPU, so that
+// it shall hold more.
+std::uint64_t slot_rings(const node::Segment& segment) noexcept {
+    const node::WaitLoad load = node::load_of(segment, 1);
+    return load.ranks <= load.cpus ? 2 : 4;
+}
 
 // The part of a ring that lies with the sender: from the first credit on.
 constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
@@ -215,7 +225,9 @@ void ChannelEnd::make_work(const Path& path,
     if (is_near) {
         pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
         rule.pipe = &pipe_;
-        rule.slot_bytes = std::min(2 * shape.record_bytes(), slot_bytes_max);
+        rule.lend_bytes = pipe_slots * std::min(2 * shape.record_bytes(), slot_bytes_max);
+        rule.slot_bytes =
+            std::min(slot_rings(space.segment()) * shape.record_bytes(), slot_bytes_max);
         rule.lending = reinterpret_cast<LendingWords<>*>(pointer_to(block_) + block_head_bytes);
         rule.node = local::node_memory(space.segment());
     } else {

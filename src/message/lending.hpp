@@ -11,16 +11,22 @@
 //   claims                  number, pieces claimed from the front, pieces claimed from the back. Each claim is a compare-exchange. The receiver
 //                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
 //                           that has read words of two messages fails.
+//   begun                   number, and how many pieces the sender has claimed or is about to claim: written by it, before it claims
 //   copied                  number, and how many pieces the sender has copied: written by it, with release; begun by the receiver, with the claims
 //   revoked                 not 0: the sender's buffers may be changed by now, and no message is whole that is not taken yet. Written by the
 //                           sender that gives its end up; the receiver looks at it after its last copy
-// Numbers of messages grow from 1 on; the receiver begins a message when the one before is whole. Knows no channel and no process.
-// One thread at each end. Tests: tests/unit/message/lending_test.cpp.
+// Numbers of messages grow from 1 on; the receiver begins a message when the one before is whole or given up. Knows no channel and no
+// process. One thread at each end.
+//
+// When words are overwritten: each end knows for itself what it has claimed. Claims that the receiver has not made, or that the sender has not
+// begun, are none: the receiver then closes the message (no claim is possible any more) and waits for nothing but a piece that the sender says it
+// copies. The sender stores `copied` again whenever it looks. Tests: tests/unit/message/lending_test.cpp.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "base/fence.hpp"
 #include "message/ring_layout.hpp"
@@ -38,6 +44,7 @@ struct LendingWords {
     Word taken{0};
     alignas(line_bytes) Word claims{0};
     alignas(line_bytes) Word copied{0};
+    Word begun{0};
     Word revoked{0};
 };
 
@@ -61,6 +68,24 @@ struct PieceCount {
 
     [[nodiscard]] constexpr bool is_of(std::uint64_t message) const noexcept {
         return number == (message & number_mask);
+    }
+};
+
+// What `begun` says.
+struct BegunPieces {
+    std::uint64_t number = 0;  // of the message, modulo 2^44
+    std::uint64_t count = 0;
+
+    [[nodiscard]] static constexpr BegunPieces of(std::uint64_t word) noexcept {
+        return {word >> PieceCount::count_bits, word & PieceCount::count_max};
+    }
+
+    [[nodiscard]] constexpr std::uint64_t word() const noexcept {
+        return number << PieceCount::count_bits | count;
+    }
+
+    [[nodiscard]] constexpr bool is_of(std::uint64_t message) const noexcept {
+        return number == message << PieceCount::count_bits >> PieceCount::count_bits;
     }
 };
 
@@ -105,11 +130,11 @@ public:
     //                             nothing is copied
     //   copy(place, from, bytes)  copies to a place in that memory
     template <typename MayCopy, typename Copy>
-    static bool help(LendingWords<Atomic>& words,
-                     std::uint64_t number,
-                     const LentBuffer& message,
-                     const MayCopy& may_copy,
-                     const Copy& copy) noexcept {
+    bool help(LendingWords<Atomic>& words,
+              std::uint64_t number,
+              const LentBuffer& message,
+              const MayCopy& may_copy,
+              const Copy& copy) noexcept {
         // acquire: what the receiver says of the message is there; partner: Borrower::open()
         if (words.opened.load(std::memory_order_acquire) != number) return false;
         // acquire: if these are of a later message already, so are the claims below; partner: Borrower::open()
@@ -117,27 +142,23 @@ public:
         const std::uint64_t wanted = words.wanted.load(std::memory_order_acquire);
         if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]
             return false;
+        if (std::exchange(number_, number) != number) copied_ = 0;
+        const std::uint64_t copied_before = copied_;
         const LentPieces pieces(wanted);
-        bool has_copied = false;
-        std::uint64_t seen = words.claims.load(std::memory_order_relaxed);
-        for (;;) {
-            PieceCount claims = PieceCount::of(seen);
-            if (!claims.is_of(number) || claims.front + claims.back >= pieces.count()) break;
-            const std::uint64_t piece = pieces.count() - 1 - claims.back;
-            ++claims.back;
-            // relaxed: a claim hands nothing over
-            if (!words.claims.compare_exchange_weak(seen, claims.word(), std::memory_order_relaxed,
-                                                    std::memory_order_relaxed))
-                continue;
-            seen = claims.word();
+        while (claim(words, pieces.count())) {
+            const std::uint64_t piece = pieces.count() - 1 - copied_;
             copy(target + pieces.begin(piece), message.data + pieces.begin(piece),
                  pieces.bytes(piece));
-            // release: the bytes are there; partner: Borrower::copied()
-            words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
-                               std::memory_order_release);
-            has_copied = true;
+            ++copied_;
+            tell_copied(words);
         }
-        return has_copied;
+        // What was overwritten is mended, and what this end did not claim after all is taken back.
+        if (PieceCount::of(words.copied.load(std::memory_order_relaxed)).back != copied_)
+            tell_copied(words);
+        const std::uint64_t begun = BegunPieces{number_, copied_}.word();
+        if (words.begun.load(std::memory_order_relaxed) != begun)
+            words.begun.store(begun, std::memory_order_relaxed);
+        return copied_ != copied_before;
     }
 
     // The sender's buffers may be changed after this. Not while help() runs.
@@ -146,6 +167,41 @@ public:
         // Orders it before what is written to a buffer afterwards; partner: Borrower::is_revoked()
         base::fence(std::memory_order_seq_cst);
     }
+
+private:
+    // Claims the last piece that nobody has claimed. false: there is none, or the claims are not those of this message.
+    [[nodiscard]] bool claim(LendingWords<Atomic>& words, std::uint64_t pieces) const noexcept {
+        std::uint64_t seen = words.claims.load(std::memory_order_relaxed);
+        for (;;) {
+            PieceCount claims = PieceCount::of(seen);
+            if (!claims.is_of(number_) || claims.back != copied_ ||
+                claims.front + claims.back >= pieces) {
+                return false;
+            }
+            ++claims.back;
+            words.begun.store(BegunPieces{number_, claims.back}.word(), std::memory_order_relaxed);
+            // release: who sees the claim sees that it was begun; partner: Borrower::go_on()
+            if (words.claims.compare_exchange_weak(seen, claims.word(), std::memory_order_release,
+                                                   std::memory_order_relaxed)) {
+                return true;
+            }
+        }
+    }
+
+    void tell_copied(LendingWords<Atomic>& words) const noexcept {
+        // release: the bytes are there; partner: Borrower::copied()
+        words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_release);
+    }
+
+    std::uint64_t number_ = 0;  // of the message that was helped last
+    std::uint64_t copied_ = 0;  // pieces of it
+};
+
+// How far a loan has come.
+enum class LoanState : std::uint8_t {
+    waits,       // for the sender's last piece
+    whole,       // the receiver has all that it wanted
+    overwritten  // the words say what cannot be, and nothing is copied any more
 };
 
 // The receiver's end, of one message at a time.
@@ -155,7 +211,7 @@ public:
     [[nodiscard]] bool is_busy() const noexcept { return words_ != nullptr; }
 
     // A message that the receiver alone copies.
-    //   words   of the sender; stay until go_on() or take_over() says that the message is whole
+    //   words   of the sender; stay until go_on() or take_over() says how the message has ended
     //   wanted  its first bytes, not 0
     void begin(LendingWords<Atomic>& words,
                std::uint64_t number,
@@ -167,12 +223,12 @@ public:
         source_ = source;
         target_ = target;
         pieces_ = LentPieces(wanted);
+        front_ = back_ = 0;
+        is_closed_ = false;
         // relaxed, both: published by open(). No piece of an earlier message is claimed and not copied, so that the sender stores nothing now; and
         // what it stored for a message of the same number modulo 2^24 is not taken for pieces of this one.
-        words.copied.store(PieceCount{number & PieceCount::number_mask, 0, 0}.word(),
-                           std::memory_order_relaxed);
-        words.claims.store(PieceCount{number & PieceCount::number_mask, 0, 0}.word(),
-                           std::memory_order_relaxed);
+        words.copied.store(PieceCount{number, 0, 0}.word(), std::memory_order_relaxed);
+        words.claims.store(PieceCount{number, 0, 0}.word(), std::memory_order_relaxed);
     }
 
     // After begin(): lets the sender help.   place  of the target, in the memory that both have mapped; wanted as above
@@ -184,54 +240,53 @@ public:
         words_->opened.store(number_, std::memory_order_release);
     }
 
-    // Copies what nobody has claimed. true: the message is whole. Else the sender copies its last piece yet.
+    // Copies what nobody has claimed. Unless it waits, the message is over.
     //   copy(to, from, bytes)
     template <typename Copy>
-    [[nodiscard]] bool go_on(const Copy& copy) noexcept {
-        std::uint64_t seen = words_->claims.load(std::memory_order_relaxed);
+    [[nodiscard]] LoanState go_on(const Copy& copy) noexcept {
+        if (is_closed_) return after_close();
+        // acquire, also below: that the sender has begun what it claims; partner: Lender::claim()
+        std::uint64_t seen = words_->claims.load(std::memory_order_acquire);
         for (;;) {
             PieceCount claims = PieceCount::of(seen);
-            if (claims.front + claims.back >= pieces_.count()) break;
-            const std::uint64_t piece = claims.front++;
-            // relaxed: a claim hands nothing over
+            if (!may_be(claims)) [[unlikely]] {
+                close_claims();
+                return after_close();
+            }
+            back_ = claims.back;
+            if (front_ + back_ == pieces_.count()) break;
+            ++claims.front;
+            // relaxed: a claim of the receiver hands nothing over
             if (!words_->claims.compare_exchange_weak(
-                    seen, claims.word(), std::memory_order_relaxed, std::memory_order_relaxed))
+                    seen, claims.word(), std::memory_order_relaxed, std::memory_order_acquire))
                 continue;
             seen = claims.word();
-            copy_piece(copy, piece);
+            copy_piece(copy, front_++);
         }
-        const std::uint64_t back = PieceCount::of(seen).back;
-        if (back != copied()) return false;
+        if (copied() != back_) return LoanState::waits;
         words_ = nullptr;
-        return true;
+        return LoanState::whole;
     }
 
     // The same where the sender is dead: what it has claimed and not copied is copied again.
     template <typename Copy>
-    void take_over(const Copy& copy) noexcept {
-        if (go_on(copy)) return;
-        const std::uint64_t back = std::min(
-            PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
-        for (std::uint64_t i = copied(); i < back; ++i) copy_piece(copy, pieces_.count() - 1 - i);
+    LoanState take_over(const Copy& copy) noexcept {
+        const LoanState state = go_on(copy);
+        if (state != LoanState::waits) return state;
+        if (!is_closed_) {
+            for (std::uint64_t i = copied(); i < back_; ++i)
+                copy_piece(copy, pieces_.count() - 1 - i);
+        }
         words_ = nullptr;
+        return is_closed_ ? LoanState::overwritten : LoanState::whole;
     }
 
     // Gives a message up, of which nothing is copied any more afterwards: claims what is left, and waits for the sender's last piece.
     //   may_wait()  is called between two looks at it; false: the sender is dead
     template <typename MayWait>
     void close(const MayWait& may_wait) noexcept {
-        std::uint64_t seen = words_->claims.load(std::memory_order_relaxed);
-        for (;;) {
-            PieceCount claims = PieceCount::of(seen);
-            if (claims.front + claims.back >= pieces_.count()) break;
-            claims.front = pieces_.count() - claims.back;
-            if (words_->claims.compare_exchange_weak(seen, claims.word(), std::memory_order_relaxed,
-                                                     std::memory_order_relaxed)) {
-                break;
-            }
-        }
-        const std::uint64_t back = std::min(PieceCount::of(seen).back, pieces_.count());
-        while (copied() < back && may_wait()) continue;
+        close_claims();
+        while (is_sender_copying() && may_wait()) continue;
         words_ = nullptr;
     }
 
@@ -248,11 +303,41 @@ private:
         copy(target_ + pieces_.begin(piece), source_ + pieces_.begin(piece), pieces_.bytes(piece));
     }
 
+    // Whether both ends can have made these claims.
+    [[nodiscard]] bool may_be(const PieceCount& claims) const noexcept {
+        return claims.is_of(number_) && claims.front == front_ &&
+               front_ + claims.back <= pieces_.count() && claims.back <= begun();
+    }
+
+    // No piece can be claimed after this.
+    void close_claims() noexcept {
+        is_closed_ = true;
+        // acquire: that the sender has begun what it has claimed; partner: Lender::claim()
+        (void)words_->claims.exchange(PieceCount{number_, pieces_.count(), 0}.word(),
+                                      std::memory_order_acq_rel);
+    }
+
+    [[nodiscard]] LoanState after_close() noexcept {
+        if (is_sender_copying()) return LoanState::waits;
+        words_ = nullptr;
+        return LoanState::overwritten;
+    }
+
+    // After close_claims(). One that has begun a claim which was too late takes that back.
+    [[nodiscard]] bool is_sender_copying() const noexcept { return copied() != begun(); }
+
     // How many pieces of the message the sender has copied.
     [[nodiscard]] std::uint64_t copied() const noexcept {
-        // acquire: their bytes are there; partner: Lender::help()
+        // acquire: their bytes are there; partner: Lender::tell_copied()
         const PieceCount copied = PieceCount::of(words_->copied.load(std::memory_order_acquire));
         return copied.is_of(number_) ? copied.back : 0;
+    }
+
+    // How many it has claimed or is about to claim.
+    [[nodiscard]] std::uint64_t begun() const noexcept {
+        // relaxed: ordered by the load of the claims
+        const BegunPieces begun = BegunPieces::of(words_->begun.load(std::memory_order_relaxed));
+        return begun.is_of(number_) ? begun.count : 0;
     }
 
     LendingWords<Atomic>* words_ = nullptr;  // nullptr: no message is under way
@@ -260,6 +345,9 @@ private:
     const char* source_ = nullptr;
     char* target_ = nullptr;
     LentPieces pieces_{0};
+    std::uint64_t front_ = 0;  // pieces that this end has claimed
+    std::uint64_t back_ = 0;   // pieces that the sender had claimed at the last look
+    bool is_closed_ = false;
 };
 
 }  // namespace acp::message

@@ -62,7 +62,11 @@ public:
             } else {
                 const ReceivedRecord record = ring_.receive();
                 if (record.data == nullptr) return has_moved;
-                take(queue, record);
+                if (is_refused_) {
+                    refuse(queue);
+                } else {
+                    take(queue, record);
+                }
             }
         }
         return true;
@@ -116,7 +120,7 @@ private:
                 copy_out(request, record);
                 break;
             case RecordTag::length:
-                if (record.bytes != sizeof request.length) return refuse(queue, record);
+                if (record.bytes != sizeof request.length) return refuse(queue);
                 std::memcpy(&request.length, record.data, sizeof request.length);
                 break;
             case RecordTag::piece:
@@ -134,19 +138,21 @@ private:
                 wake_if(ring_.tell_released());
                 return;
             default:
-                return refuse(queue, record);
+                return refuse(queue);
         }
         wake_if(ring_.release());
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
     }
 
-    // What the record says cannot be so: words between the ranks were overwritten. It stays, so that each request after this one finds it too,
-    // and none takes the rest of a message for another one. A request to free passes over it.
-    void refuse(RequestQueue& queue, const ReceivedRecord& record) noexcept {
+    // What the record that was received last says cannot be so: words between the ranks were overwritten. It stays, so that each request
+    // after this one fails too, and none takes the rest of a message for another one. The sender is told, whose requests fail as well. A
+    // request to free passes over that record and all that follow, but for the last one.
+    void refuse(RequestQueue& queue) noexcept {
+        if (!std::exchange(is_refused_, true)) wake_if(ring_.refuse());
         if (queue.front().kind == RequestKind::free) {
-            if (tag_of(record) == RecordTag::loan || tag_of(record) == RecordTag::offer)
-                ++taken_count_;
-            return wake_if(ring_.release());
+            has_partner_ended_ = static_cast<RecordTag>(ring_.held().tag) == RecordTag::end;
+            wake_if(ring_.release());
+            return wake_if(ring_.tell_released());
         }
         queue.end_front({base::Status::worded(
                              base::Code::system,
@@ -174,7 +180,7 @@ private:
     void take_piece(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         const PipePiece piece = PipePiece::read(record);
         if (record.bytes != sizeof piece || !piece.lies_in(sender_.heap)) [[unlikely]]
-            return refuse(queue, record);
+            return refuse(queue);
         ChannelRequest& request = queue.front();
         request.length = piece.message_bytes;
         sync::take_lines(request.buffer + request.moved, sender_.heap.at(piece.place),
@@ -202,7 +208,7 @@ private:
         const local::SharedRange node = local::node_memory(gma_.space().segment());
         const bool is_next = record.bytes == sizeof loan && loan.number == taken_count_ + 1;
         if (!is_next || !loan.lies_in(node)) [[unlikely]]
-            return refuse(queue, record);
+            return refuse(queue);
         lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
         if (wanted == 0) return end_loan(queue);
@@ -217,11 +223,16 @@ private:
         const auto copy = [](char* to, const char* from, std::uint64_t bytes) {
             std::memcpy(to, from, bytes);
         };
-        if (!borrower_.go_on(copy)) {
+        LoanState state = borrower_.go_on(copy);
+        if (state == LoanState::waits) {
             if (!node::is_dead(gma_.space().segment(), sender_.slot)) return false;
-            borrower_.take_over(copy);
+            state = borrower_.take_over(copy);
         }
-        end_loan(queue);
+        if (state == LoanState::whole) {
+            end_loan(queue);
+        } else {
+            refuse(queue);
+        }
         return true;
     }
 
@@ -242,7 +253,7 @@ private:
         ChannelRequest& request = queue.front();
         const auto offer = read_offer<FetchOffer>(request, record);
         if (record.bytes != sizeof offer) [[unlikely]]
-            return refuse(queue, record);
+            return refuse(queue);
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(
@@ -309,6 +320,7 @@ private:
     Borrower<> borrower_;                    // of a loan that the ring still holds
     std::uint64_t taken_count_ = 0;          // offers and loans
     bool has_partner_ended_ = false;
+    bool is_refused_ = false;  // as refuse() says
 };
 
 }  // namespace acp::message

@@ -33,7 +33,8 @@
 //   a request       the next recover() stores another
 // A receiver that waits calls recover() when nothing has come for 0.25 ms, again before it sleeps, and when it was woken and found nothing.
 // Having waited 5 ms for one record it calls Path::ring() once, for a sender that sleeps has not seen the request. A sender calls
-// serve() whenever it waits. Damage to a payload is not noticed.
+// serve() whenever it waits. Damage to a payload is not noticed by the ring; a receiver that cannot use one says so by refuse(), in the
+// place of a request, and is not heard by one who does not serve().
 //
 // WHEN AN END DIES OR STOPS. A sender that dies before its store to the journal has sent nothing; after it, the record is whole and the
 // receiver gets it, by recover() if the header is missing. The receiver takes what is there, calls recover(), and takes once more; then it
@@ -140,11 +141,14 @@ public:
         const std::uint64_t word = request.load(std::memory_order_relaxed);
         if (word == 0) [[likely]]
             return;
+        is_refused_ = is_refused_ || word == key_.refusal();
         // A put that is under way is late, not lost, and its header must not arrive before its payload. So the request stays
         // until the puts have ended.
         if (!path_.is_idle()) return;
-        // A request that comes between the load and this store is lost; the receiver repeats it.
-        request.store(0, std::memory_order_relaxed);
+        // What comes between the load and this stays.
+        std::uint64_t seen = word;
+        (void)request.compare_exchange_strong(seen, 0, std::memory_order_relaxed,
+                                              std::memory_order_relaxed);
         std::uint64_t line = 0;
         if (!key_.read_request(word, released_, next_ - released_, line)) return;
         const std::uint64_t header = headers_[shape_.index_of(line)];
@@ -153,6 +157,9 @@ public:
         path_.store(shape_.header_offset(line), header);
         has_answered_ = true;
     }
+
+    // Whether the receiver has refused a record (RingReceiver::refuse), as the last serve() has seen.
+    [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
 
 private:
     // Compares by the signed difference, since released_ begins below 0: at minus the lines of the ring, modulo 2^64.
@@ -210,7 +217,8 @@ private:
     RingKey key_;
     bool wraps_ = false;         // of the record that was last asked room for
     bool has_answered_ = false;  // since nothing was known to be under way
-    std::uint64_t next_ = 0;     // line of the next record
+    bool is_refused_ = false;
+    std::uint64_t next_ = 0;  // line of the next record
     // Lines before this one were released, as far as this end knows.
     std::uint64_t released_ = std::uint64_t{0} - shape_.lines();
     std::vector<std::uint64_t>
@@ -330,6 +338,11 @@ public:
         }
         path_.store(shape_.request_offset(), key_.request(line_));
         tell_again();
+    }
+
+    // Tells the sender that what a record says cannot be. true: the caller must wake the sender.
+    [[nodiscard]] bool refuse() noexcept {
+        return path_.publish(shape_.request_offset(), key_.refusal());
     }
 
     // Stores both credits again, for a sender that may have lost them while this end misses nothing.

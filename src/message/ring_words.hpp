@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three kinds of words by which the ends of a ring speak to each other: a record's header, a credit, a request for a header. Each
+// The kinds of words by which the ends of a ring speak to each other: a record's header, a credit, a request for a header, a refusal. Each
 // is a check in its upper half and what it says in its lower half. Knows no memory. Any thread.
 // Tests: tests/unit/message/ring_words_test.cpp.
 #pragma once
@@ -66,6 +66,9 @@ public:
         return of_line(line, request_mark);
     }
 
+    // "What a record says cannot be."
+    [[nodiscard]] std::uint64_t refusal() const noexcept { return of_line(0, refusal_mark); }
+
     // The line of a credit or of a request. Each reads a word for its line in [first, first + count), count <= 2^32.
     //   false: it is no such word
     [[nodiscard]] bool read_credit(std::uint64_t word,
@@ -89,6 +92,7 @@ private:
     // Lower halves that no header of a ring has: a record that wraps and is longer than any ring allows.
     static constexpr std::uint32_t credit_mark = 0xffffffff;
     static constexpr std::uint32_t request_mark = 0xfffffffe;
+    static constexpr std::uint32_t refusal_mark = 0xfffffffd;
 
     [[nodiscard]] std::uint32_t check(std::uint64_t line, std::uint32_t low) const noexcept {
         const std::uint32_t sum = os::crc32c_of_word(key_, line << 32 | low);

@@ -33,6 +33,7 @@ public:
     // Keeps the handle that issue() returns. Where that throws, nothing was begun.
     template <typename Issue>
     void begin(Kind kind, const Issue& issue) {
+        const bool is_alone = under_way_.empty();
         under_way_.push_back({gma::handle_null, kind});
         try {
             under_way_.back().handle = issue();
@@ -41,6 +42,10 @@ public:
             throw;
         }
         has_said_goodbye_ = has_said_goodbye_ || kind == Kind::goodbye;
+        // A handle that is odd has ended well.
+        if (!is_alone || under_way_.back().handle % 2 == 0) return;
+        under_way_.pop_back();
+        if (kind == Kind::segment) ++segments_left_;
     }
 
     [[nodiscard]] bool is_empty() const noexcept { return under_way_.empty(); }

@@ -62,11 +62,11 @@ Status copy_of(const Status& failure) {
 
 SegbufEnd::OwnBlock& SegbufEnd::own() const noexcept {
     static_assert(sizeof(OwnBlock) <= words_offset);
-    return *reinterpret_cast<OwnBlock*>(pointer_to(block_));
+    return *reinterpret_cast<OwnBlock*>(memory_);
 }
 
 std::atomic<std::uint64_t>& SegbufEnd::own_word(std::uint64_t index) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(pointer_to(block_ + words_offset))[index];
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + words_offset)[index];
 }
 
 // Of memory in the heap of this process.
@@ -93,7 +93,7 @@ Status SegbufEnd::make(SegbufTools& tools,
     is_near_ = tools.gma.space().is_on_node(partner());
     is_known_ = has_found_ = is_connected_ = false;
     block_ = key_ = 0;
-    landing_ = nullptr;
+    memory_ = landing_ = nullptr;
     partner_ = {};
     counts_ = {};
     commands_.reset(tools.gma);
@@ -141,7 +141,8 @@ Status SegbufEnd::prepare(std::uint64_t& where) {
                                             words_offset);
     if (!block.is_ok()) return std::move(block).failure();
     block_ = block.value();
-    std::memset(pointer_to(block_), 0, head_bytes);
+    memory_ = pointer_to(block_);
+    std::memset(memory_, 0, head_bytes);
     if (is_source) return {};
     if (is_landing) {
         where = block_ + head_bytes;
@@ -306,7 +307,7 @@ Status SegbufEnd::send() {
         return issue_signalled(tools_->gma,
                                {partner_.ring + offset,
                                 {ring_.buffer + offset, ring_.segment_bytes, false},
-                                memory::IssuedBy::put_signal},
+                                memory::IssuedBy::segment},
                                {there(words_offset + place * word_bytes), 1}, gma::handle_null);
     });
     ++counts_.sent;
@@ -322,8 +323,9 @@ Status SegbufEnd::release() {
         return {Code::limit, "no segment has come that could be given back"};
     }
     commands_.begin(Kind::word, [&] {
-        return tools_->gma.issue(gma::PointerIssuer::add_of({there(words_offset), 1}),
-                                 gma::handle_null);
+        return tools_->gma.issue(
+            gma::PointerIssuer::add_of({there(words_offset), 1}, memory::IssuedBy::segment),
+            gma::handle_null);
     });
     ++counts_.released;
     commands_.forget_ended();

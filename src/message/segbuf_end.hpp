@@ -145,6 +145,7 @@ private:
     bool is_connected_ = false;
     SegmentRing ring_;
     GlobalAddress block_ = 0;  // own one
+    char* memory_ = nullptr;   // of it
     std::uint64_t key_ = 0;    // the registration of the destination's buffer; 0: there is none
     char* landing_ = nullptr;  // destination: where segments land; nullptr: in the buffer
     Introduction partner_;     // once it is connected

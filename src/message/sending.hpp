@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -32,9 +33,10 @@ struct SendingRule {
     std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
     std::uint64_t slot_bytes = 0;                   // of a pipe
-    PipeBlock* pipe = nullptr;                      // where a pipe's slots come from; nullptr: none
-    LendingWords<>* lending = nullptr;              // of this end; nullptr: nothing is lent
-    local::SharedRange node;                        // local::node_memory
+    std::uint64_t lend_bytes = 0;       // longer messages are lent, where that is possible
+    PipeBlock* pipe = nullptr;          // where a pipe's slots come from; nullptr: none
+    LendingWords<>* lending = nullptr;  // of this end; nullptr: nothing is lent
+    local::SharedRange node;            // local::node_memory
 };
 
 template <typename Path>
@@ -56,6 +58,8 @@ public:
     bool go_on(RequestQueue& queue) noexcept override {
         ring_.serve();
         has_moved_ = false;
+        if (ring_.is_refused()) [[unlikely]]
+            fail_all(queue);
         while (begun_ < queue.size() && begin(queue.at(begun_))) ++begun_;
         if (begun_ > 0) help(queue.front());
         while (!queue.is_empty() && begun_ > 0 && has_ended(queue.front())) {
@@ -91,8 +95,7 @@ private:
     bool begin(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
         if (rule_.lending != nullptr && request.length == 0 && request.moved == 0 &&
-            request.bytes > PipeSender<Path>::slots * rule_.slot_bytes &&
-            rule_.node.has(request.buffer, request.bytes)) {
+            request.bytes > rule_.lend_bytes && rule_.node.has(request.buffer, request.bytes)) {
             return lend(request);
         }
         if (request.bytes > rule_.offer_bytes && request.length == 0) {
@@ -178,8 +181,8 @@ private:
         const auto copy = [this](std::uint64_t place, const char* from, std::uint64_t bytes) {
             std::memcpy(rule_.node.at(place), from, bytes);
         };
-        if (!Lender<>::help(*rule_.lending, request.offer, {request.buffer, request.bytes},
-                            may_copy, copy)) {
+        if (!lender_.help(*rule_.lending, request.offer, {request.buffer, request.bytes}, may_copy,
+                          copy)) {
             return;
         }
         has_moved_ = true;
@@ -200,6 +203,25 @@ private:
         return true;
     }
 
+    // The receiver takes no message any more. What it has begun to take out of a buffer it has ended.
+    void fail_all(RequestQueue& queue) noexcept {
+        while (!queue.is_empty() && queue.front().kind != RequestKind::free) {
+            if (queue.front().key != 0) (void)gma_.registry().remove(queue.front().key);
+            queue.end_front(
+                {base::Status::worded(
+                     base::Code::system,
+                     [] {
+                         return std::string(
+                             "the receiver has found that a record of the channel says what "
+                             "cannot be: memory of the library was overwritten, on this rank "
+                             "or on the receiver");
+                     }),
+                 0});
+            if (begun_ > 0) --begun_;
+            has_moved_ = true;
+        }
+    }
+
     bool put(const void* source, std::uint64_t bytes, RecordTag tag) noexcept {
         if (!ring_.path().may_send()) return false;
         const SendAttempt outcome = ring_.send(source, bytes, static_cast<std::uint8_t>(tag));
@@ -212,6 +234,7 @@ private:
     gma::Gma& gma_;
     RingSender<Path> ring_;
     PipeSender<Path> pipe_{ring_};
+    Lender<> lender_;
     SendingRule rule_;
     std::atomic<std::uint64_t>& taken_;
     sync::Bell<>& partner_;

@@ -21,7 +21,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 4;
+inline constexpr std::uint32_t segment_version = 5;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -133,6 +133,8 @@ struct alignas(64) Slot {
     // Reader: the process
     SharedU32 pool_in_use;
     SharedU32 state_at_death;  // SlotState; release with state == dead; writer: who stored that
+    // 1: it leaves for ever and has begun to end its registrations (Member::begin_to_depart). Readers: who finds none of its memory
+    SharedU32 is_departing;
     // line 1: read only to tell people who is missing, what is waited for, and why a process ended
     alignas(64) SharedU32 arrived_barrier;  // the number of the last barrier it came to
     SharedU32 own_end;                      // OwnEnd

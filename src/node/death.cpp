@@ -61,6 +61,15 @@ void complete_death(const Segment& segment, Slot& dead, std::uint32_t wait_statu
     wake_everybody(segment);
 }
 
+// Behind the words of a process that has left since a meeting could not end well: why that was so. "" where that is not known, or
+// the process was the first that left.
+std::string why_departed(const Segment& segment) {
+    const auto first = first_dead(segment);
+    if (first && has_left(segment, *first)) return "";
+    const std::string why = first_fate(segment);
+    return why.empty() ? why : ": " + why;
+}
+
 }  // namespace
 
 void wake_service(const Segment& segment, std::uint32_t slot) noexcept {
@@ -121,6 +130,16 @@ std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
         segment.control().first_dead_slot_plus_1.load(std::memory_order_acquire);
     return slot == 0 || slot == loss_came_first ? std::nullopt
                                                 : std::optional<std::uint32_t>(slot - 1);
+}
+
+bool has_left(const Segment& segment, std::uint32_t slot) noexcept {
+    const Slot& one = segment.slot(slot);
+    // acquire: state_at_death is there; partner: mark_dead()
+    auto state = static_cast<SlotState>(one.state.load(std::memory_order_acquire));
+    // relaxed, both: the one is ordered by the load above, the other by the load that found a registration ended
+    if (state == SlotState::dead)
+        state = static_cast<SlotState>(one.state_at_death.load(std::memory_order_relaxed));
+    return state == SlotState::left || one.is_departing.load(std::memory_order_relaxed) != 0;
 }
 
 // The state is looked at again after the lock: a process that leaves in order stores that before it ends.
@@ -209,9 +228,11 @@ bool is_end_awaited(const Segment& segment, std::uint32_t slot) noexcept {
 
 std::string fate(const Segment& segment, std::uint32_t slot) {
     Slot& dead = segment.slot(slot);
+    const bool has_only_left = !is_dead(segment, slot) && has_left(segment, slot);
     const bool is_watched = segment.control().watcher_pid.load(std::memory_order_relaxed) != 0;
     const auto is_unknown = [&] {  // also of one that is on its way out, as whoever asks has found
-        return is_watched && (!is_dead(segment, slot) || is_end_awaited(segment, slot));
+        return is_watched && !has_only_left &&
+               (!is_dead(segment, slot) || is_end_awaited(segment, slot));
     };
     for (const std::uint64_t start_ns = os::now_ns();
          is_unknown() && os::now_ns() - start_ns < end_told_within_ns;) {
@@ -224,13 +245,21 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
         dead.wait_status.compare_exchange_strong(expected, untold_status, std::memory_order_acq_rel,
                                                  std::memory_order_relaxed);
     }
-    const std::uint32_t status =
-        is_dead(segment, slot) ? dead.wait_status.load(std::memory_order_relaxed) : unknown_status;
-    std::string text = name_of(segment, slot) + " (process " +
-                       std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
-                       os::host_name() + ") " + ending_text(status);
+    const std::string who = name_of(segment, slot) + " (process " +
+                            std::to_string(dead.pid.load(std::memory_order_relaxed)) + " on " +
+                            os::host_name() + ") ";
+    std::uint32_t status = unknown_status;
+    if (is_dead(segment, slot)) {
+        status = dead.wait_status.load(std::memory_order_relaxed);
+    } else if (has_only_left) {
+        if (dead.is_departing.load(std::memory_order_relaxed) == 0)
+            return who + "has left the job by acp_finalize";
+        status = departed_status;
+    }
+    if (status == departed_status) return who + ending_text(status) + why_departed(segment);
+    std::string text = who + ending_text(status);
     if (status == unknown_status || status == unseen_status || status == untold_status ||
-        status == gave_up_status || status == departed_status || slot == segment.gateway_slot()) {
+        status == gave_up_status || slot == segment.gateway_slot()) {
         return text;
     }
     switch (static_cast<SlotState>(dead.state_at_death.load(std::memory_order_relaxed))) {

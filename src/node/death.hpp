@@ -45,6 +45,10 @@ void wake_everybody(const Segment& segment) noexcept;
            static_cast<std::uint32_t>(SlotState::dead);
 }
 
+// Whether the process of a slot has left the job, or is leaving it though others may still want its memory. Asked after a registration of
+// that process was found ended.
+[[nodiscard]] bool has_left(const Segment& segment, std::uint32_t slot) noexcept;
+
 // Whether the kernel has begun to end the process of a slot, or to replace it by exec: its memory may be another program's
 // by now. Asked after the kernel has copied memory of the process, false proves that it was the process's memory, where
 // the process holds service_hold. Not enough to take the process for dead: others of its threads may run for a moment

@@ -92,11 +92,13 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
             return unreachable_text(segment, node, why.rail);
         case NodeFate::restarted:
             return "was answered for by another instance of its gateway";
-        case NodeFate::closed:
-            return std::string("has left the job or given this node up") +
+        case NodeFate::left:
+            return "has left the job";
+        case NodeFate::gave_up:
+            return std::string("has given this node up") +
                    (why.rail != every_rail
                         ? ", which it does when it gets no answer by one of the rails"
-                        : "");
+                        : "; an error on its ranks says why");
         case NodeFate::narrowed:
             return "gets nothing any more that was sent before the MTU on the way to it" +
                    (why.rail != every_rail ? " by rail " + std::to_string(why.rail)

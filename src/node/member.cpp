@@ -162,6 +162,11 @@ void Member::depart() const noexcept {
     mark_dead(segment_, slot_, departed_status);
 }
 
+void Member::begin_to_depart() const noexcept {
+    // relaxed: what ends a registration is stored with release; partner: has_left()
+    slot().is_departing.store(1, std::memory_order_relaxed);
+}
+
 void Member::give_up() noexcept {
     mark_dead(segment_, slot_, gave_up_status);
 }

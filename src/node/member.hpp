@@ -78,6 +78,9 @@ public:
     // The same for ever, where not all could meet: what others still ask of this process ends with an error.
     void depart() const noexcept;
 
+    // Comes before depart(), and before this process ends its registrations: who finds them ended knows why.
+    void begin_to_depart() const noexcept;
+
     [[nodiscard]] const Segment& segment() const noexcept { return segment_; }
 
     [[nodiscard]] std::uint32_t slot_index() const noexcept { return slot_; }

@@ -200,7 +200,7 @@ void Router::on_room(NodeId node, std::uint32_t rail) {
 
 // The loss of a node that has closed the connection is no news to pass on: if it has severed us, it reports us itself.
 void Router::on_severed(NodeId node, datagram::SeverReason reason) {
-    parts_->losses.on_severed(node, reason != datagram::SeverReason::closed);
+    parts_->losses.on_severed(node, !datagram::is_told_by_it(reason));
 }
 
 }  // namespace acp::router

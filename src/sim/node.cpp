@@ -398,7 +398,7 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
         is_right = now >= common_.plan->connect_timeout_ns;
     } else if (reason == datagram::SeverReason::restarted) {
         is_right = is_other_new;
-    } else if (reason == datagram::SeverReason::closed) {
+    } else if (datagram::is_told_by_it(reason)) {
         is_right = is_other_new || (*common_.cuts)[node][self_] != 0;
     } else if (reason == datagram::SeverReason::told) {
         // The fault called sever(), or the router did: it heard of the loss from others, or was restarted and cannot follow the

@@ -2,6 +2,8 @@
 // The operations, a loop each.
 #include "team/combiner.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -70,48 +72,47 @@ void combine_all(void* into, const void* first, const void* second, std::uint64_
 
 }  // namespace
 
-template <typename Element>
-std::optional<Combiner> Combiner::of_type(int type, int operation) noexcept {
-    const Combination combination{static_cast<std::uint8_t>(type),
-                                  static_cast<std::uint8_t>(operation)};
-    const auto made = [&](Function function) {
-        return Combiner(function, sizeof(Element), combination);
-    };
-    switch (operation) {
-        case ACP_SUM:
-            return made(&combine_all<Element, Sum>);
-        case ACP_MIN:
-            return made(&combine_all<Element, Min>);
-        case ACP_MAX:
-            return made(&combine_all<Element, Max>);
-        default:
-            break;
-    }
-    if constexpr (std::is_integral_v<Element>) {
-        if (operation == ACP_AND) return made(&combine_all<Element, And>);
-        if (operation == ACP_OR) return made(&combine_all<Element, Or>);
-        if (operation == ACP_XOR) return made(&combine_all<Element, Xor>);
-    }
-    return std::nullopt;
-}
+// By type and operation, whose numbers begin at 1. Those that are no operation of a type have no function.
+struct Combiner::Table {
+    static constexpr std::size_t types = ACP_DOUBLE + 1;
+    static constexpr std::size_t operations = ACP_XOR + 1;
+    using Row = std::array<Combiner, operations>;
 
-std::optional<Combiner> Combiner::of(int type, int operation) noexcept {
-    switch (type) {
-        case ACP_INT32:
-            return of_type<std::int32_t>(type, operation);
-        case ACP_UINT32:
-            return of_type<std::uint32_t>(type, operation);
-        case ACP_INT64:
-            return of_type<std::int64_t>(type, operation);
-        case ACP_UINT64:
-            return of_type<std::uint64_t>(type, operation);
-        case ACP_FLOAT:
-            return of_type<float>(type, operation);
-        case ACP_DOUBLE:
-            return of_type<double>(type, operation);
-        default:
-            return std::nullopt;
+    template <typename Element>
+    static constexpr Row row_of(std::uint8_t type) noexcept {
+        Row row;
+        const auto set = [&](int operation, Function function) {
+            row[static_cast<std::size_t>(operation)] =
+                Combiner(function, sizeof(Element), {type, static_cast<std::uint8_t>(operation)});
+        };
+        set(ACP_SUM, &combine_all<Element, Sum>);
+        set(ACP_MIN, &combine_all<Element, Min>);
+        set(ACP_MAX, &combine_all<Element, Max>);
+        if constexpr (std::is_integral_v<Element>) {
+            set(ACP_AND, &combine_all<Element, And>);
+            set(ACP_OR, &combine_all<Element, Or>);
+            set(ACP_XOR, &combine_all<Element, Xor>);
+        }
+        return row;
     }
+};
+
+const Combiner* Combiner::of(int type, int operation) noexcept {
+    static constexpr std::array<Table::Row, Table::types> table{
+        Table::Row{},
+        Table::row_of<std::int32_t>(ACP_INT32),
+        Table::row_of<std::uint32_t>(ACP_UINT32),
+        Table::row_of<std::int64_t>(ACP_INT64),
+        Table::row_of<std::uint64_t>(ACP_UINT64),
+        Table::row_of<float>(ACP_FLOAT),
+        Table::row_of<double>(ACP_DOUBLE)};
+    if (type < 0 || type >= static_cast<int>(Table::types) || operation < 0 ||
+        operation >= static_cast<int>(Table::operations)) {
+        return nullptr;
+    }
+    const Combiner& found =
+        table[static_cast<std::size_t>(type)][static_cast<std::size_t>(operation)];
+    return found.function_ != nullptr ? &found : nullptr;
 }
 
 void Combiner::combine(void* into,

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "team/signature.hpp"
 
@@ -15,8 +14,11 @@ class Combiner {
 public:
     using OwnFunction = void (*)(void* into, const void* from, std::size_t count, void* context);
 
-    // nullopt: there is no such type or operation, or not for this type.
-    [[nodiscard]] static std::optional<Combiner> of(int type, int operation) noexcept;
+    // Combines nothing yet.
+    constexpr Combiner() noexcept = default;
+
+    // One that stays for good. nullptr: there is no such type or operation, or not for this type.
+    [[nodiscard]] static const Combiner* of(int type, int operation) noexcept;
 
     //   bytes  of an element
     Combiner(OwnFunction function, void* context, std::uint64_t bytes) noexcept
@@ -39,16 +41,15 @@ private:
                               const void* second,
                               std::uint64_t count) noexcept;
 
-    Combiner(Function function, std::uint64_t bytes, Combination combination) noexcept
-        : function_(function), element_bytes_(bytes), combination_(combination) {}
+    struct Table;
 
-    template <typename Element>
-    static std::optional<Combiner> of_type(int type, int operation) noexcept;
+    constexpr Combiner(Function function, std::uint64_t bytes, Combination combination) noexcept
+        : function_(function), element_bytes_(bytes), combination_(combination) {}
 
     Function function_ = nullptr;
     OwnFunction own_ = nullptr;
     void* context_ = nullptr;
-    std::uint64_t element_bytes_;
+    std::uint64_t element_bytes_ = 0;
     Combination combination_;
 };
 

@@ -57,10 +57,13 @@ private:
         copy(room, what_.send, bytes);
         team_.publish(round);
         if (is_wanted_) {
-            const char* const first = team_.read(0, round, shown(bytes));
+            const auto shown_by = [&](std::uint32_t place) -> const char* {
+                return place == own_ ? room : team_.read(place, round, shown(bytes));
+            };
+            const char* const first = shown_by(0);
             if (first == nullptr) return false;
             for (std::uint32_t place = 1; place < members_; ++place) {
-                const char* const next = team_.read(place, round, shown(bytes));
+                const char* const next = shown_by(place);
                 if (next == nullptr) return false;
                 combiner_.combine(what_.receive, place == 1 ? first : what_.receive, next,
                                   what_.count);

@@ -61,9 +61,22 @@ public:
                      const Signature& signature,
                      const Body& body,
                      gma::Deadline deadline = {}) {
+        const auto check = [](const Membership&) { return base::Status(); };
+        return run_checked(handle, signature, check, body, deadline);
+    }
+
+    // The same, after check(members) has looked at the call's arguments: nothing is begun where it does not return ok.
+    template <typename Check, typename Body>
+    base::Status run_checked(TeamHandle handle,
+                             const Signature& signature,
+                             const Check& check,
+                             const Body& body,
+                             gma::Deadline deadline = {}) {
         Use use(*this, handle);
         if (!use.is_ok()) [[unlikely]]
             return use.why();
+        if (base::Status refusal = check(use.team().members()); !refusal.is_ok()) [[unlikely]]
+            return refusal;
         if (!use.entry().calls.is_empty()) [[unlikely]] {
             if (auto status = requests_.end_calls(use.entry(), deadline); !status.is_ok()) {
                 use.let_go();

@@ -52,7 +52,7 @@ MUTANTS = {
     "credits are not told again": ("ring.hpp",
         "        path_.store(shape_.credit_offset(0), key_.credit(told_));\n        path_.store(shape_.credit_offset(1), key_.credit(told_));\n", ""),
     "no request": ("ring.hpp", "        path_.store(shape_.request_offset(), key_.request(line_));\n", ""),
-    "a request is answered once": ("ring.hpp", "        request.store(0, std::memory_order_relaxed);\n", ""),
+    "a request is answered once": ("ring.hpp", "compare_exchange_strong(seen, 0, std", "compare_exchange_strong(seen, word, std"),
     "a request is not answered": ("ring.hpp", "        path_.store(shape_.header_offset(line), header);\n",
                                   "        static_cast<void>(header);\n"),
     "a request for a line without a header is answered": ("ring.hpp",
@@ -83,31 +83,31 @@ MUTANTS = {
                                 "        return line_ - told_ >= shape_.credit_lines() && tell_credit() && told_ == 0;"),
     # Lent messages.
     "a piece is told before it is there": ("lending.hpp", """\
-            words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
-                               std::memory_order_release);""", """\
-            words.copied.store(PieceCount{claims.number, 0, claims.back}.word(),
-                               std::memory_order_relaxed);"""),
+        words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_release);
+""", """\
+        words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_relaxed);
+"""),
     "a message is opened before its words are there": ("lending.hpp",
         "        words_->opened.store(number_, std::memory_order_release);",
         "        words_->opened.store(number_, std::memory_order_relaxed);"),
     "a claim is of any message": ("lending.hpp",
-        "            if (!claims.is_of(number) || claims.front", "            if (claims.number == ~number || claims.front"),
+        "            if (!claims.is_of(number_) || claims.back", "            if (claims.number == ~number_ || claims.back"),
     "a piece is claimed without a look at others": ("lending.hpp",
-        "            if (claims.front + claims.back >= pieces_.count()) break;\n            const", "            if (claims.front >= pieces_.count()) break;\n            const"),
-    "the sender's last piece is not waited for": ("lending.hpp", "        if (back != copied()) return false;\n", "        if (back > copied() + 1) return false;\n"),
+        "            if (front_ + back_ == pieces_.count()) break;\n", "            if (front_ == pieces_.count()) break;\n"),
+    "the sender's last piece is not waited for": ("lending.hpp", "if (copied() != back_) return", "if (copied() + 1 < back_) return"),
+    "claims are believed": ("lending.hpp", "            if (!may_be(claims)) [[unlikely]] {\n", "            if (false) {\n"),
+    "claims that the sender has not begun are believed": ("lending.hpp", " && claims.back <= begun();", ";"),
+    "a lost count stays lost": ("lending.hpp", ".back != copied_)\n            tell_copied", ".back == ~copied_)\n            tell_copied"),
+    "what was begun too late stays begun": ("lending.hpp", "        if (words.begun.load(std::memory_order_relaxed) != begun)\n", "        if (begun == ~number)\n"),
+    "a refusal is not heard": ("ring.hpp", "is_refused_ || word == key_.refusal();", "is_refused_;"),
     "a sender copies to anywhere": ("lending.hpp", "        if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]\n",
         "        static_cast<void>(may_copy);\n        if (wanted > message.bytes) [[unlikely]]\n"),
     "a sender copies more than the message": ("lending.hpp", "wanted > message.bytes || !may_copy", "!may_copy"),
-    "more pieces than there are": ("lending.hpp", """\
-        const std::uint64_t back = std::min(
-            PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back, pieces_.count());
-""", "        const std::uint64_t back = PieceCount::of(words_->claims.load(std::memory_order_relaxed)).back;\n"),
-    "what is given up is copied on": ("lending.hpp", "            claims.front = pieces_.count() - claims.back;\n", ""),
     "the sender's last piece of what is given up is not waited for": ("lending.hpp",
-        "        while (copied() < back && may_wait()) continue;\n", "        static_cast<void>(may_wait), static_cast<void>(back);\n"),
+        "        while (is_sender_copying() && may_wait()) continue;\n", "        static_cast<void>(may_wait);\n"),
     "a loan cannot be taken back": ("lending.hpp", "        words.revoked.store(1, std::memory_order_relaxed);\n", "        static_cast<void>(words);\n"),
     "what a dead sender had claimed stays": ("lending.hpp",
-        "        for (std::uint64_t i = copied(); i < back; ++i)", "        for (std::uint64_t i = back; i < back; ++i)"),
+        "            for (std::uint64_t i = copied(); i < back_; ++i)", "            for (std::uint64_t i = back_; i < back_; ++i)"),
 }
 
 if __name__ == "__main__":

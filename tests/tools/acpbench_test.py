@@ -152,7 +152,8 @@ class Experiments(unittest.TestCase):
                                           "message", "--quick", "--sizes", "8,1k,8k,64k", "--json", path), path)
             self.assertEqual([(its["case"], its["bytes"]) for its in rows],
                              [(case, size) for case in ("to and fro", "one way") for size in sizes] +
-                             [(case, size) for case in ("to and fro, PM", "one way, PM") for size in sizes if size <= 8192])
+                             [(case, size) for case in ("to and fro, PM", "one way, PM") for size in sizes if size <= 8192] +
+                             [(case, size) for case in ("to and fro, segbuf", "one way, segbuf") for size in sizes])
             self.assertEqual({its["yardstick"]["name"] for its in rows}, yardsticks)
             self.assertTrue(all(its["ratio"] > 0 for its in rows))
             self.assertTrue(all(its["extra"]["M/s"] > 0 for its in rows if its["case"].startswith("one way")))

@@ -25,7 +25,9 @@ constexpr Experiment all[] = {
      "acprun -n 2 --nodes 2 --starter-size 16M acpbench net", run_net},
     {"flag", "how long a receiver waits that spins on plain loads for a flag",
      "acprun -n 2 acpbench flag", run_flag},
-    {"message", "messages through channels of 4 B .. 16 MiB and by PM, to and fro and one way",
+    {"message",
+     "messages through channels of 4 B .. 16 MiB, by PM and segmented buffers, to and fro and one "
+     "way",
      "acprun -n 2 --starter-size 4M acpbench message", run_message},
     {"rma", "writes and reads of memory that PM messages have locked", "acprun -n 2 acpbench rma",
      run_rma},

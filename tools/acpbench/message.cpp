@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiment `message`: messages through channels, from 4 bytes to 16 MiB, and PM messages, up to their longest, to and fro and one way, as paper 001
-// measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Long messages on a node go
+// Experiment `message`: messages through channels, from 4 bytes to 16 MiB, PM messages, up to their longest, and segments of segmented buffers,
+// to and fro and one way, as paper 001 measured its own; on a node beside two bare copies through shared memory or memcpy, between nodes beside puts. Long messages on a node go
 // between private buffers, and between buffers in the heap, which both ranks have mapped. Rank 0 and one other rank play, the others sleep.
 #include <algorithm>
 #include <array>
@@ -46,6 +46,7 @@ struct MessageOutcome {
     MessageTimes channels;
     MessageTimes pm;      // empty where the messages are too long for it
     MessageTimes mapped;  // by channels; empty between nodes, and of short messages
+    MessageTimes segbuf;  // empty where the messages are too long for it
     MessageTimes yardstick;
 };
 
@@ -55,30 +56,12 @@ struct MessageBuffers {
     char* target = nullptr;
 };
 
-// Memory of the calling rank's heap.
-class HeapMemory {
-public:
-    explicit HeapMemory(std::uint64_t bytes) : address_(acp_malloc(bytes, acp_rank())) {
-        if (address_ == ACP_GA_NULL) give_up(acp_error_message());
-        std::memset(data(), 1, bytes);
-    }
-
-    HeapMemory(const HeapMemory&) = delete;
-    HeapMemory& operator=(const HeapMemory&) = delete;
-
-    ~HeapMemory() { (void)acp_free(address_); }
-
-    [[nodiscard]] char* data() const { return static_cast<char*>(acp_query_address(address_)); }
-
-private:
-    acp_ga_t address_;
-};
-
 // One of the two ranks.
 class MessagePlayer {
 public:
     MessagePlayer(const Job& job, const Regions& memory, int other)
         : job_(job),
+          other_(other),
           is_near_(job.node_of(0) == job.node_of(job.conducts() ? other : job.rank())),
           private_{memory.source(job.rank()), memory.target(job.rank())},
           mapped_{mapped_source_.data(), mapped_target_.data()},
@@ -89,6 +72,8 @@ public:
 
     MessageOutcome play(const MessageCase& what) {
         MessageOutcome outcome;
+        std::optional<SegbufWay> segbuf;
+        if (what.bytes <= SegbufWay::bytes_max) segbuf.emplace(other_, what.bytes);
         for (std::uint64_t i = 0; i < what.rounds; ++i) {
             exchange(channels_, private_, sizeof(std::uint64_t), 2);  // both are awake
             play_by(channels_, private_, what, outcome.channels);
@@ -98,6 +83,7 @@ public:
                 play_by(pm_, private_, what, outcome.pm);
                 pm_.settle();
             }
+            if (segbuf) play_by(*segbuf, private_, what, outcome.segbuf);
             play_yardstick(what, outcome.yardstick);
         }
         return outcome;
@@ -171,6 +157,7 @@ private:
     }
 
     const Job& job_;
+    int other_;
     bool is_near_;
     HeapMemory mapped_source_{message_bytes_most + sizeof(std::uint64_t)};
     HeapMemory mapped_target_{message_bytes_most + sizeof(std::uint64_t)};
@@ -211,7 +198,7 @@ public:
         if (sizes.empty()) sizes.assign(message_sizes.begin(), message_sizes.end());
         if (sizes.back() > message_bytes_most) give_up("messages are measured up to 16 MiB");
         Progress progress("message", static_cast<int>(sizes.size()));
-        std::vector<Row> rows_of_kind[6];  // to and fro and one way, of each kind
+        std::vector<Row> rows_of_kind[8];  // to and fro and one way, of each kind
         for (const std::uint64_t bytes : sizes) {
             const MessageCase what = message_case_of(bytes, player_.is_near(), options_);
             Order order{order_messages, 0, {what.bytes, what.rounds, what.to_and_fro, what.burst}};
@@ -223,7 +210,8 @@ public:
             std::vector<Row>* rows = rows_of_kind;
             for (const auto& [kind, ours] : {std::pair("", &outcome.channels),
                                              {", mapped", &outcome.mapped},
-                                             {", PM", &outcome.pm}}) {
+                                             {", PM", &outcome.pm},
+                                             {", segbuf", &outcome.segbuf}}) {
                 if (!ours->burst_ns.empty()) {
                     rows[0].push_back(
                         row_of(kind, false, what, ours->ping_pong_ns, yardstick.ping_pong_ns));

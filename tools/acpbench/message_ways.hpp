@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of channels; PM messages; bare copies through memory that
+// The ways by which two ranks hand messages to each other in the experiment `message`: a pair of channels; PM messages; a pair of segmented buffers; bare copies through memory that
 // both have mapped; puts, each with a flag behind it. A way knows nothing of time, and all of them wait in the same loop, which gives the
 // core away now and then since the other rank may need it. Each rank's main thread.
 #pragma once
@@ -29,6 +29,27 @@ void look_until(const Look& is_there) {
         }
     }
 }
+
+// Memory of the calling rank's heap.
+class HeapMemory {
+public:
+    explicit HeapMemory(std::uint64_t bytes) : address_(acp_malloc(bytes, acp_rank())) {
+        if (address_ == ACP_GA_NULL) give_up(acp_error_message());
+        data_ = static_cast<char*>(acp_query_address(address_));
+        std::memset(data_, 1, bytes);
+    }
+
+    HeapMemory(const HeapMemory&) = delete;
+    HeapMemory& operator=(const HeapMemory&) = delete;
+
+    ~HeapMemory() { (void)acp_free(address_); }
+
+    [[nodiscard]] char* data() const { return data_; }
+
+private:
+    acp_ga_t address_;
+    char* data_ = nullptr;
+};
 
 class ChannelWay {
 public:
@@ -148,6 +169,72 @@ private:
 
     acp_pm_t pm_;
     int other_;
+};
+
+// Segmented buffers in memory of acp_malloc, with one copy in and one out, as the bare copies.
+class SegbufWay {
+public:
+    static constexpr std::uint64_t bytes_max = 64 << 10;
+
+    // Collective of the two ranks.   bytes  the most of a message
+    SegbufWay(int other, std::uint64_t bytes)
+        : segment_bytes_(bytes < sizeof(std::uint64_t) ? sizeof(std::uint64_t) : bytes),
+          source_(acp_create_src_segbuf(other, filled_.data(), segment_bytes_, segments)),
+          destination_(acp_create_dst_segbuf(other, come_.data(), segment_bytes_, segments)) {
+        if (source_ == ACP_SEGBUF_NULL || destination_ == ACP_SEGBUF_NULL)
+            give_up(acp_error_message());
+        expect(acp_connect_segbuf(source_) == 0 && acp_connect_segbuf(destination_) == 0);
+    }
+
+    SegbufWay(const SegbufWay&) = delete;
+    SegbufWay& operator=(const SegbufWay&) = delete;
+
+    ~SegbufWay() {
+        (void)acp_disconnect_segbuf(source_);
+        (void)acp_disconnect_segbuf(destination_);
+        (void)acp_free_segbuf(source_);
+        (void)acp_free_segbuf(destination_);
+    }
+
+    void send(const char* source, std::uint64_t bytes) {
+        look_until([&] { return is_yes(acp_isready_segbuf(source_)); });
+        std::memcpy(filled_.data() + sent_++ % segments * segment_bytes_, source, bytes);
+        expect(acp_ack_segbuf(source_) == 0);
+    }
+
+    void receive(char* target, std::uint64_t bytes) {
+        look_until([&] { return is_yes(acp_isacked_segbuf(destination_)); });
+        std::memcpy(target, come_.data() + received_++ % segments * segment_bytes_, bytes);
+        expect(acp_ready_segbuf(destination_) == 0);
+    }
+
+    void send_many(const char* source, std::uint64_t bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) send(source, bytes);
+    }
+
+    void receive_many(char* target, std::uint64_t bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) receive(target, bytes);
+    }
+
+private:
+    static constexpr std::uint64_t segments = 16;
+
+    static void expect(bool is_right) {
+        if (!is_right) give_up(acp_error_message());
+    }
+
+    static bool is_yes(int result) {
+        expect(result >= 0);
+        return result == 0;
+    }
+
+    std::uint64_t segment_bytes_;
+    HeapMemory filled_{segments * segment_bytes_};
+    HeapMemory come_{segments * segment_bytes_};
+    acp_segbuf_t source_;
+    acp_segbuf_t destination_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t received_ = 0;
 };
 
 // In the starter memory of each of two ranks, to whom the other one sends.

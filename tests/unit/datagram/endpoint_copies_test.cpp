@@ -282,7 +282,7 @@ TEST(EndpointForgeries, starve_no_honest_node_of_its_close) {
     net.hosts[1].send(0, 2);
     net.run_for(50 * ms);
     ASSERT_EQ(net.hosts[1].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::gave_up);
 }
 
 }  // namespace

@@ -232,7 +232,7 @@ TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
     EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::restarted));
     ASSERT_EQ(net.hosts[1].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[1].severed[0], std::pair(NodeId{0}, SeverReason::closed));
+    EXPECT_EQ(net.hosts[1].severed[0], std::pair(NodeId{0}, SeverReason::gave_up));
     EXPECT_TRUE(net[1].is_quiet());
 }
 

@@ -146,7 +146,7 @@ TEST(EndpointLife, severing_is_told_to_the_other_side_and_stays) {
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
     EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::told));
     ASSERT_EQ(net.hosts[1].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[1].severed[0], std::pair(NodeId{0}, SeverReason::closed));
+    EXPECT_EQ(net.hosts[1].severed[0], std::pair(NodeId{0}, SeverReason::gave_up));
     EXPECT_FALSE(net.hosts[1].send(0, 9));
     net[0].sever(1);
     net.run_for(s);
@@ -167,7 +167,7 @@ TEST(EndpointLife, one_who_did_not_hear_of_the_severing_is_told_when_it_sends) {
     net.cut.clear();
     net.hosts[1].send(0, 7);
     ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
-    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::gave_up);
 }
 
 // WIRE-80 WIRE-26
@@ -188,7 +188,7 @@ TEST(EndpointLife, a_node_severed_before_it_was_met_is_told_when_it_asks) {
     net[0].sever(1);
     net.hosts[1].send(0, 7);
     ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
-    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::gave_up);
     EXPECT_EQ(net[0].counters().init_severed, 1U);
 }
 
@@ -199,7 +199,7 @@ TEST(EndpointLife, a_node_severed_while_it_was_being_connected_to_is_told_when_i
     net.flush(0);
     net[0].sever(1);
     ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
-    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::gave_up);
     EXPECT_EQ(net[0].counters().response_severed, 1U);
 }
 
@@ -229,13 +229,30 @@ TEST(EndpointLife, leaving_is_told_to_all_who_are_connected) {
     ASSERT_TRUE(net.settle(s));
     net[0].close();
     net.run_for(s);
-    EXPECT_EQ(net.hosts[1].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[2].severed.size(), 1U);
+    for (const NodeId node : {NodeId{1}, NodeId{2}}) {
+        ASSERT_EQ(net.hosts[node].severed.size(), 1U);
+        EXPECT_EQ(net.hosts[node].severed[0].second, SeverReason::left);
+    }
     EXPECT_TRUE(net.hosts[3].severed.empty());
     net.hosts[3].send(0, 3);
     net.run_for(s);
     ASSERT_EQ(net.hosts[3].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[3].severed[0].second, SeverReason::closed);
+    EXPECT_EQ(net.hosts[3].severed[0].second, SeverReason::left);
+}
+
+// WIRE-84
+TEST(EndpointLife, one_who_was_severed_is_told_so_also_by_a_gateway_that_leaves) {
+    Net net(2, 1);
+    connect(net);
+    net.cut = {{0, 1}};
+    net[0].sever(1);
+    net.run_for(s);
+    net[0].close();
+    net.run_for(s);
+    net.cut.clear();
+    net.hosts[1].send(0, 7);
+    ASSERT_TRUE(net.run_until(net.now + s, [&] { return !net.hosts[1].severed.empty(); }));
+    EXPECT_EQ(net.hosts[1].severed[0].second, SeverReason::gave_up);
 }
 
 // WIRE-82

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "memory/command.hpp"
+
 namespace {
 
 using namespace acp::memory;  // NOLINT(google-build-using-namespace): the header under test
@@ -38,6 +40,14 @@ TEST(OperationTest, calls_are_named_by_operation_and_width) {
     EXPECT_EQ(call_name(Operation::add, 4), "acp_add4");
     EXPECT_EQ(call_name(Operation::compare_swap, 8), "acp_cas8");
     EXPECT_EQ(call_name(static_cast<Operation>(operation_count), 8), "a command");
+    for (int call = static_cast<int>(IssuedBy::fetch); call <= static_cast<int>(IssuedBy::segment);
+         ++call) {
+        const Command within{.expected = Command::note(static_cast<IssuedBy>(call), 255)};
+        EXPECT_EQ(within.loan(), 255U);
+        const std::string name(call_name(within));
+        EXPECT_EQ(name.find("acp_"), std::string::npos)
+            << name << " would be a second call in a message";
+    }
     for (const OperationRow& row : operation_table) {
         const std::string call = "acp_" + std::string(row.name);
         EXPECT_EQ(call_name(row.operation, 4), row.is_atomic ? call + "4" : call);

@@ -80,14 +80,15 @@ struct Buffers {
 TEST(Lending, a_receiver_copies_alone_what_the_sender_has_no_time_for) {
     Buffers buffers(3 * LentPieces::bytes_min + 5);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     borrower.open(100, buffers.source.size());
     EXPECT_TRUE(borrower.is_busy());
-    EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     EXPECT_FALSE(borrower.is_busy());
     EXPECT_EQ(buffers.target, buffers.source);
-    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_FALSE(lender.help(words, 1, buffers.message(), any_place, buffers.by_sender()));
     EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
               static_cast<long>(buffers.times.size()));
 }
@@ -95,15 +96,16 @@ TEST(Lending, a_receiver_copies_alone_what_the_sender_has_no_time_for) {
 TEST(Lending, a_sender_copies_what_the_receiver_has_not_begun_and_no_message_but_its_own) {
     Buffers buffers(3 * LentPieces::bytes_min + 5);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 7, buffers.source.data(), buffers.target.data(), buffers.source.size());
-    EXPECT_FALSE(Lender<>::help(words, 7, buffers.message(), any_place, buffers.by_sender()))
+    EXPECT_FALSE(lender.help(words, 7, buffers.message(), any_place, buffers.by_sender()))
         << "it is not open";
     borrower.open(100, buffers.source.size());
-    EXPECT_FALSE(Lender<>::help(words, 8, buffers.message(), any_place, buffers.by_sender()));
-    EXPECT_TRUE(Lender<>::help(words, 7, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_FALSE(lender.help(words, 8, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_TRUE(lender.help(words, 7, buffers.message(), any_place, buffers.by_sender()));
     EXPECT_EQ(buffers.target, buffers.source);
-    EXPECT_TRUE(borrower.go_on(buffers.by_receiver()));
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
               static_cast<long>(buffers.times.size()));
 }
@@ -112,11 +114,12 @@ TEST(Lending, a_cut_message_has_its_first_bytes_and_nothing_behind_them_is_writt
     Buffers buffers(3 * LentPieces::bytes_min);
     const std::uint64_t wanted = LentPieces::bytes_min + 9;
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), wanted);
     borrower.open(100, wanted);
-    (void)Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender());
-    ASSERT_TRUE(borrower.go_on(buffers.by_receiver()));
+    (void)lender.help(words, 1, buffers.message(), any_place, buffers.by_sender());
+    ASSERT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     for (std::uint64_t i = 0; i < buffers.times.size(); ++i)
         ASSERT_EQ(buffers.times[i], i < wanted ? 1 : 0) << i;
 }
@@ -125,6 +128,7 @@ TEST(Lending, a_sender_copies_nothing_where_the_words_lead_elsewhere) {
     Buffers buffers(3 * LentPieces::bytes_min);
     const std::uint64_t bytes = buffers.source.size();
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), bytes);
     borrower.open(100, bytes);
@@ -135,23 +139,86 @@ TEST(Lending, a_sender_copies_nothing_where_the_words_lead_elsewhere) {
         asked_bytes = its_bytes;
         return false;
     };
-    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), no_place, buffers.by_sender()));
+    EXPECT_FALSE(lender.help(words, 1, buffers.message(), no_place, buffers.by_sender()));
     EXPECT_EQ(asked_place, 100U);
     EXPECT_EQ(asked_bytes, bytes);
     words.wanted.store(bytes + 1);  // more than the message has
-    EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_FALSE(lender.help(words, 1, buffers.message(), any_place, buffers.by_sender()));
     words.wanted.store(bytes);
-    EXPECT_TRUE(borrower.go_on(buffers.by_receiver())) << "the receiver copies alone";
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole)
+        << "the receiver copies alone";
     EXPECT_EQ(buffers.target, buffers.source);
 }
 
-TEST(Lending, more_pieces_than_there_are_are_not_copied_after_a_death) {
-    Buffers buffers(2 * LentPieces::bytes_min);
+// What a word of the claims may become when it is overwritten, of a message of four pieces of which the receiver has claimed none, and
+// the sender none.
+class OverwrittenClaimsTest : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(OverwrittenClaimsTest, end_the_message_whether_the_sender_lives_or_not) {
+    for (const bool is_sender_dead : {false, true}) {
+        Buffers buffers(4 * LentPieces::bytes_min);
+        LendingWords<> words;
+        Lender<> lender;
+        Borrower<> borrower;
+        borrower.begin(words, 1, buffers.source.data(), buffers.target.data(),
+                       buffers.source.size());
+        borrower.open(100, buffers.source.size());
+        words.claims.store(GetParam());
+        const LoanState ended = is_sender_dead ? borrower.take_over(buffers.by_receiver())
+                                               : borrower.go_on(buffers.by_receiver());
+        EXPECT_EQ(ended, LoanState::overwritten);
+        EXPECT_FALSE(borrower.is_busy());
+        EXPECT_FALSE(lender.help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+        EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 0),
+                  static_cast<long>(buffers.times.size()));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Words,
+                         OverwrittenClaimsTest,
+                         testing::Values(0,
+                                         ~std::uint64_t{0},
+                                         PieceCount{2, 0, 0}.word(),
+                                         PieceCount{1, 1, 0}.word(),
+                                         PieceCount{1, 4, 0}.word(),
+                                         PieceCount{1, 0, 1}.word(),
+                                         PieceCount{1, 0, 4}.word(),
+                                         PieceCount{1, 0, PieceCount::count_max}.word()));
+
+TEST(Lending, overwritten_claims_wait_for_the_piece_that_the_sender_copies_and_for_nothing_else) {
+    Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
-    words.claims.store(PieceCount{1, 0, PieceCount::count_max}.word());
-    borrower.take_over(buffers.by_receiver());
+    borrower.open(100, buffers.source.size());
+    int pieces = 0;
+    const auto copy = [&](std::uint64_t place, const char* from, std::uint64_t bytes) {
+        ++pieces;
+        words.claims.store(PieceCount{1, 0, 3}.word());
+        EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
+        EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
+        buffers.by_sender()(place, from, bytes);
+    };
+    EXPECT_TRUE(lender.help(words, 1, buffers.message(), any_place, copy));
+    EXPECT_EQ(pieces, 1);
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::overwritten);
+    EXPECT_EQ(std::count(buffers.times.begin(), buffers.times.end(), 1),
+              static_cast<long>(LentPieces::bytes_min));
+}
+
+TEST(Lending, a_count_of_copied_pieces_that_is_lost_is_told_again) {
+    Buffers buffers(4 * LentPieces::bytes_min);
+    LendingWords<> words;
+    Lender<> lender;
+    Borrower<> borrower;
+    borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
+    borrower.open(100, buffers.source.size());
+    EXPECT_TRUE(lender.help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+    words.copied.store(PieceCount{1, 0, 2}.word());
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
+    EXPECT_FALSE(lender.help(words, 1, buffers.message(), any_place, buffers.by_sender()));
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     EXPECT_EQ(buffers.target, buffers.source);
 }
 
@@ -159,6 +226,7 @@ TEST(Lending, more_pieces_than_there_are_are_not_copied_after_a_death) {
 TEST(Lending, what_was_copied_of_a_message_long_ago_is_not_taken_for_pieces_of_this_one) {
     Buffers buffers(2 * LentPieces::bytes_min);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     const auto begin = [&](std::uint64_t number) {
         borrower.begin(words, number, buffers.source.data(), buffers.target.data(),
@@ -169,17 +237,20 @@ TEST(Lending, what_was_copied_of_a_message_long_ago_is_not_taken_for_pieces_of_t
     PieceCount claims = PieceCount::of(words.claims.load());
     claims.back = 1;
     words.claims.store(claims.word());
+    words.begun.store(BegunPieces{5, 1}.word());
     words.copied.store(PieceCount{5, 0, 1}.word());
-    ASSERT_TRUE(borrower.go_on(buffers.by_receiver()));
+    ASSERT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     begin(5 + (std::uint64_t{1} << 24));
     claims.front = 0;
     words.claims.store(claims.word());  // the sender has claimed a piece, and copies it yet
-    EXPECT_FALSE(borrower.go_on(buffers.by_receiver()));
+    words.begun.store(BegunPieces{5 + (std::uint64_t{1} << 24), 1}.word());
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
 }
 
 TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
     Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     borrower.open(100, buffers.source.size());
@@ -187,13 +258,14 @@ TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
     PieceCount claims = PieceCount::of(words.claims.load());
     claims.back = 2;
     words.claims.store(claims.word());
+    words.begun.store(BegunPieces{1, 2}.word());
     words.copied.store(PieceCount{1, 0, 1}.word());
     const LentPieces pieces(buffers.source.size());
     buffers.copy(buffers.target.data() + pieces.begin(3), buffers.source.data() + pieces.begin(3),
                  pieces.bytes(3));
-    EXPECT_FALSE(borrower.go_on(buffers.by_receiver()));
-    EXPECT_FALSE(borrower.go_on(buffers.by_receiver())) << "the sender may live";
-    borrower.take_over(buffers.by_receiver());
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
+    EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits) << "the sender may live";
+    EXPECT_EQ(borrower.take_over(buffers.by_receiver()), LoanState::whole);
     EXPECT_FALSE(borrower.is_busy());
     EXPECT_EQ(buffers.target, buffers.source);
 }
@@ -201,16 +273,17 @@ TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
 TEST(Lending, a_message_that_is_given_up_by_its_receiver_waits_for_the_senders_last_piece_alone) {
     Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     borrower.open(100, buffers.source.size());
     PieceCount claims = PieceCount::of(words.claims.load());
     claims.back = 1;  // which the sender copies just now
     words.claims.store(claims.word());
+    words.begun.store(BegunPieces{1, 1}.word());
     int looks = 0;
     borrower.close([&] {
         EXPECT_TRUE(borrower.is_busy());
-        EXPECT_FALSE(Lender<>::help(words, 1, buffers.message(), any_place, buffers.by_sender()));
         if (++looks == 3) words.copied.store(PieceCount{1, 0, 1}.word());
         return true;
     });
@@ -224,9 +297,11 @@ TEST(Lending, a_message_that_is_given_up_by_its_receiver_waits_for_the_senders_l
 TEST(Lending, a_message_that_is_given_up_by_its_receiver_does_not_wait_for_the_dead) {
     Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
+    Lender<> lender;
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     words.claims.store(PieceCount{1, 0, 2}.word());
+    words.begun.store(BegunPieces{1, 2}.word());
     borrower.close([] { return false; });
     EXPECT_FALSE(borrower.is_busy());
 }
@@ -263,13 +338,13 @@ struct Scene {
     }
 
     void send() {
+        Lender<sched::Atomic> lender;
         for (std::uint64_t number = 1; number <= messages; ++number) {
             while (taken.load(std::memory_order_acquire) < number) {
                 const auto copy = [&](std::uint64_t place, const char*, std::uint64_t) {
                     write(place, number);
                 };
-                (void)Lender<sched::Atomic>::help(words, number, {nullptr, bytes_of(number)},
-                                                  any_place, copy);
+                (void)lender.help(words, number, {nullptr, bytes_of(number)}, any_place, copy);
                 sched::pause();
             }
         }
@@ -283,7 +358,7 @@ struct Scene {
             };
             borrower.begin(words, number, nullptr, base() + place_of(number), bytes_of(number));
             borrower.open(place_of(number), bytes_of(number));
-            while (!borrower.go_on(copy)) sched::pause();
+            while (borrower.go_on(copy) == LoanState::waits) sched::pause();
             for (std::uint64_t piece = 0; piece < pieces_of(number); ++piece) {
                 std::uint64_t& word = target[place_of(number) / LentPieces::bytes_min + piece];
                 sched::note_read(&word);

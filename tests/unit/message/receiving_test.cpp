@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "message/mapped_path.hpp"
+#include "message/sending.hpp"
 #include "node/member.hpp"
 
 namespace acp::message {
@@ -96,7 +97,7 @@ protected:
         EXPECT_EQ(std::string(room_.data(), request.result.bytes), text);
     }
 
-    // The record that was put last is refused, again and again, and passed over by a request to free.
+    // The record that was put last is refused, again and again, and passed over by a request to free; the sender is told.
     void expect_refused() {
         put_whole("behind it");
         room_.assign(room_.size(), 'x');
@@ -108,6 +109,9 @@ protected:
             EXPECT_EQ(request.result.bytes, 0U);
         }
         EXPECT_EQ(room_, std::vector<char>(room_.size(), 'x'));
+        EXPECT_FALSE(sending_->is_refused());
+        sending_->serve();
+        EXPECT_TRUE(sending_->is_refused());
         const ChannelRequest& free = begin(RequestKind::free);
         EXPECT_FALSE(free.is_done.load());
         put(nullptr, 0, RecordTag::end);
@@ -210,6 +214,78 @@ TEST_F(ReceivingTest, a_loan_whose_words_do_not_begin_a_line_is_refused) {
 TEST_F(ReceivingTest, a_loan_that_was_not_the_next_one_is_refused) {
     put(loan(2), RecordTag::loan);
     expect_refused();
+}
+
+// A program that receives into memory of the library overwrites the words of the loan itself.
+TEST_F(ReceivingTest, a_loan_whose_claims_are_overwritten_ends_with_an_error) {
+    constexpr std::uint64_t far_source_at = 1 << 20;
+    constexpr std::uint64_t loan_bytes = 4 * LentPieces::bytes_min;
+    std::memset(heap_.at(far_source_at), 0xa5, loan_bytes);
+    LentMessage big = loan(1);
+    big.source = local::node_memory(member_->segment()).place_of(heap_.at(far_source_at));
+    big.bytes = loan_bytes;
+    put(big, RecordTag::loan);
+    auto& request = *requests_.emplace_back(std::make_unique<ChannelRequest>());
+    request.kind = RequestKind::receive;
+    request.buffer = heap_.at(0);
+    request.bytes = loan_bytes;
+    queue_.add(request);
+    (void)receiving_->go_on(queue_);
+    ASSERT_TRUE(request.is_done.load());
+    EXPECT_EQ(request.result.status.code(), Code::system);
+    EXPECT_TRUE(receiving_->is_idle());
+    expect_refused();
+}
+
+// One that waits for a loan, and those behind it.
+TEST_F(ReceivingTest, the_requests_of_a_sender_whose_record_was_refused_fail) {
+    auto* const words = new (heap_.at(words_at)) LendingWords<>();
+    const RingKey key(8);
+    const MappedPath<> path(ring_memory(), bell_, MappedPath<>::Fence::by_each);
+    RingReceiver<MappedPath<>> receiver(path, shape, key);
+    EXPECT_FALSE(receiver.open(key));
+    SendingRule rule;
+    rule.record_bytes_max = shape.payload_bytes_max();
+    rule.slot_bytes = 4096;
+    rule.lend_bytes = 4 * rule.slot_bytes;
+    rule.lending = words;
+    rule.node = local::node_memory(member_->segment());
+    Sending<MappedPath<>> sending(*gma_, path, shape, key, rule, words->taken, bell_);
+    const auto add = [&](RequestKind kind, std::uint64_t its_bytes) -> ChannelRequest& {
+        auto& request = *requests_.emplace_back(std::make_unique<ChannelRequest>());
+        request.kind = kind;
+        request.buffer = heap_.at(source_at);
+        request.bytes = its_bytes;
+        queue_.add(request);
+        return request;
+    };
+    const ChannelRequest& lent = add(RequestKind::send, bytes);
+    const ChannelRequest& behind = add(RequestKind::send, 8);
+    const ChannelRequest& free = add(RequestKind::free, 0);
+    (void)sending.go_on(queue_);
+    EXPECT_FALSE(lent.is_done.load());
+    const ReceivedRecord record = receiver.receive();
+    ASSERT_EQ(static_cast<RecordTag>(record.tag), RecordTag::loan);
+    EXPECT_FALSE(receiver.refuse());
+    EXPECT_TRUE(sending.go_on(queue_));
+    for (const ChannelRequest* request : {&lent, &behind}) {
+        ASSERT_TRUE(request->is_done.load());
+        EXPECT_EQ(request->result.status.code(), Code::system);
+        EXPECT_NE(request->result.status.message().find("the receiver has found"),
+                  std::string::npos);
+    }
+    EXPECT_FALSE(free.is_done.load());
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_NE(receiver.receive().data, nullptr);
+        (void)receiver.release();
+    }
+    (void)receiver.tell_released();
+    EXPECT_TRUE(sending.go_on(queue_));
+    EXPECT_TRUE(free.is_done.load());
+    EXPECT_TRUE(sending.is_over());
+    const ChannelRequest& later = add(RequestKind::send, 8);
+    EXPECT_TRUE(sending.go_on(queue_));
+    EXPECT_EQ(later.result.status.code(), Code::system);
 }
 
 TEST_F(ReceivingTest, a_length_of_another_length_is_refused) {

@@ -209,6 +209,22 @@ TEST(Ring, answers_a_request_once) {
     EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
 }
 
+// Whatever line the receiver is at, and for good.
+TEST(Ring, hears_a_refusal_and_takes_no_request_for_one) {
+    OpenRing<MappedRing<>> ring(1024);
+    ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
+    ring.word(ring.shape.request_offset()) = OpenRing<MappedRing<>>::key.request(0);
+    ring.sender.serve();
+    EXPECT_FALSE(ring.sender.is_refused());
+    (void)ring.sender_bell.announce();
+    EXPECT_TRUE(ring.receiver.refuse()) << "the sender sleeps";
+    ring.sender.serve();
+    EXPECT_TRUE(ring.sender.is_refused());
+    EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
+    ring.sender.serve();
+    EXPECT_TRUE(ring.sender.is_refused());
+}
+
 // What is damaged may ask for a line in the middle of a record, where its payload lies.
 TEST(Ring, answers_no_request_for_a_line_where_no_record_starts) {
     OpenRing<MappedRing<>> ring(1024);

@@ -103,6 +103,8 @@ TEST(RingWords, a_credit_names_a_line_within_what_is_expected) {
         ASSERT_FALSE(key.read_credit(key.credit(first - 1), first, count, read));
         ASSERT_FALSE(key.read_credit(key.credit(first + count), first, count, read));
         ASSERT_FALSE(key.read_credit(key.request(line), first, count, read));
+        ASSERT_FALSE(key.read_request(key.refusal(), first, count, read));
+        ASSERT_FALSE(key.read_credit(key.refusal(), first, count, read));
         ASSERT_FALSE(key.read_request(key.credit(line), first, count, read));
         ASSERT_FALSE(key.fits_header(key.credit(line), line));
     }

@@ -119,6 +119,31 @@ TEST(DeathTest, a_fate_says_how_far_the_rank_had_come) {
     EXPECT_NE(fate(segment, 3).find("is gone"), std::string::npos) << "nobody knows how it ended";
 }
 
+TEST(DeathTest, the_fate_of_one_that_left_after_a_death_names_that_death) {
+    const Segment segment = make_segment(4);
+    for (std::uint32_t slot = 0; slot < 4; ++slot)
+        set_state(segment, slot, SlotState::joined, ::getpid());
+    segment.control().watcher_pid.store(1, std::memory_order_relaxed);  // that is not waited for
+    mark_dead(segment, 1, exit_3_status);
+    EXPECT_FALSE(has_left(segment, 1));
+    const Member leaving(segment.share(), 2);
+    EXPECT_FALSE(has_left(segment, 2));
+    leaving.begin_to_depart();
+    EXPECT_TRUE(has_left(segment, 2));
+    const std::string before = fate(segment, 2);
+    leaving.depart();
+    EXPECT_TRUE(has_left(segment, 2));
+    EXPECT_EQ(fate(segment, 2), before);
+    EXPECT_NE(before.find("has left the job, whose ranks could not meet any more: "),
+              std::string::npos)
+        << before;
+    EXPECT_NE(before.find("exited with code 3 without acp_finalize"), std::string::npos) << before;
+    const Member over(segment.share(), 3);
+    over.leave();
+    EXPECT_TRUE(has_left(segment, 3));
+    EXPECT_NE(fate(segment, 3).find("has left the job by acp_finalize"), std::string::npos);
+}
+
 TEST(DeathTest, the_dead_are_found_and_the_living_are_not) {
     const Segment segment = make_segment(2);
     const auto life = os::LifeLock::take(segment.file(), 0);

@@ -72,11 +72,13 @@ TEST(LossTest,
               "that is its own gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun "
               "to drop it)");
     EXPECT_EQ(told_loss(segments[0], 0), fate_of_process(segments[0], 1));
-    const std::string given_up = fate_of_process(segments[0], 2, {NodeFate::closed, 0});
+    const std::string given_up = fate_of_process(segments[0], 2, {NodeFate::gave_up, 0});
     EXPECT_NE(given_up.find("given this node up, which it does when it gets no answer by one of "
                             "the rails"),
               std::string::npos)
         << given_up;
+    EXPECT_EQ(fate_of_process(segments[0], 2, {NodeFate::left, 0}),
+              "rank 2 is on node 2 (10.0.0.2), which has left the job");
     EXPECT_TRUE(note_lost_node(segments[0], 2, {NodeFate::narrowed, 1}));
     EXPECT_NE(told_loss(segments[0], 1).find("the way to it by rail 1 became smaller"),
               std::string::npos)

@@ -55,7 +55,7 @@ TEST(RouterFailureTest, tells_every_node_of_a_node_that_one_has_lost) {
 
 TEST(RouterFailureTest, tells_nobody_of_a_node_that_has_left) {
     FakeJob job({1, 1, 1});
-    job.network.endpoint(0).sever(2, datagram::SeverReason::closed);
+    job.network.endpoint(0).sever(2, datagram::SeverReason::gave_up);
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.dead_nodes, std::vector<NodeId>{2});
     EXPECT_TRUE(job.nodes[1]->ends.dead_nodes.empty());
@@ -185,7 +185,7 @@ TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) 
     FakeJob job({1, 1, 1}, 1, {}, full);
     ASSERT_TRUE(job.copy(0, 2, job.private_at(2), job.shared(1), 8));
     for (int i = 0; i < 100; ++i) job.step();
-    job.network.endpoint(1).sever(2, datagram::SeverReason::closed);
+    job.network.endpoint(1).sever(2, datagram::SeverReason::gave_up);
     for (int i = 0; i < 2000 && job.nodes[0]->ends.ended.empty(); ++i) {
         job.step();
         job.now += second / 500;

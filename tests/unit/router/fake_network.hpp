@@ -200,7 +200,7 @@ private:
         }
         if (from.peers_[datagram.to].is_severed) return;
         if (to.peers_[datagram.from].is_severed) {
-            from.sever(datagram.to, datagram::SeverReason::closed);
+            from.sever(datagram.to, datagram::SeverReason::gave_up);
             return;
         }
         ++delivered_;
@@ -224,7 +224,7 @@ private:
                 is_any = true;
                 if (!random_.chance(10)) continue;
                 endpoints_[from]->sever(to, cut_[from][to] ? datagram::SeverReason::silent
-                                                           : datagram::SeverReason::closed);
+                                                           : datagram::SeverReason::gave_up);
             }
         }
         return is_any;
