@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link calls onto the core, and the rounds of work that waiting threads do. Losses come from the node segment.
+// Link calls onto the core, and the rounds of work that waiting threads do. Losses come from the node segment, and go there.
 #include "gateway/own_gateway.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "datagram/counters.hpp"
 #include "gateway/invoke_results.hpp"
 #include "gateway/node_fate.hpp"
+#include "node/gateway_port.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/secret_memory.hpp"
@@ -189,7 +190,10 @@ public:
         });
     }
 
-    void leave(std::int64_t timeout_ns) override { core_->leave(timeout_ns); }
+    void leave(std::int64_t timeout_ns) override {
+        is_leaving_ = true;
+        core_->leave(timeout_ns);
+    }
 
 private:
     // The meetings of the epoch, one at a time.
@@ -343,8 +347,18 @@ private:
     void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
 
     void on_node_dead(NodeId node) override {
+        if (!is_leaving_) note_loss(node);
         if (!lost_) lost_ = node;
         if (meeting_.is_on) meeting_.owner->fail(*lost_, loss_of(*core_, *lost_));
+    }
+
+    // What only these gateways find concerns all who wait on this node: nothing comes from there any more. A node that has left in order, as
+    // all do at the end of an epoch, is nobody's loss.
+    void note_loss(NodeId node) const noexcept {
+        const node::NodeLoss why = loss_of(*core_, node);
+        if (why.fate == node::NodeFate::left) return;
+        if (node::is_lost(segment_, core_->map().first_process(node))) return;
+        node::GatewayPort(segment_).publish_severed(node, why);
     }
 
     void on_met(std::uint32_t /*number*/, std::span<const std::uint32_t> least) override {
@@ -391,6 +405,7 @@ private:
     Meeting meeting_;
     std::optional<NodeId> lost_;  // the first of them
     bool is_socket_lost_ = false;
+    bool is_leaving_ = false;
     bool is_dirty_ = true;
     bool has_moved_ = true;  // in the last poll, which may have left work for the next
     std::atomic<bool> has_ended_{false};

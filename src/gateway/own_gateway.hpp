@@ -5,7 +5,7 @@
 // with a key derived from the job's, for one epoch: made when all ranks are there, gone when all have met for the last
 // time. They carry the meetings of their epoch (node/own_meetings.hpp), but for those in which they come and go themselves;
 // those and deaths remain the business of the agents' gateways. What the agents tell about losses is taken from the node
-// segment. Threads as remote/link.hpp says; any thread may call publish_stats().
+// segment, and a node that these gateways give up is noted there. Threads as remote/link.hpp says; any thread may call publish_stats().
 // Tests: tests/unit/gateway/own_gateway_test.cpp.
 #pragma once
 

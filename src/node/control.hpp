@@ -200,9 +200,11 @@ enum class Gathers : std::uint32_t {
     return shape.local_procs + (shape.nodes > 1 ? 1U : 0U);
 }
 
-// One entry of what is told about losses on other nodes (node/loss.hpp). Writer: the gateway, before it counts it.
+enum class LossKind : std::uint32_t { not_told_yet = 0, process = 1, node = 2 };
+
+// One entry of what is told about losses on other nodes (node/loss.hpp). Writer: whoever took it, by ControlBlock::losses_begun.
 struct Loss {
-    SharedU32 is_node;
+    SharedU32 kind;   // LossKind; stored last
     SharedU32 index;  // of the process or node
     SharedU32 why;    // wait status, or NodeFate
     SharedU32 rail;   // of a node: NodeLoss::rail
@@ -259,8 +261,9 @@ struct alignas(4096) ControlBlock {
         is_unreachable;  // 1: this node's only process has lost its gateway's socket; writer: that process
     SharedU32 addresses_pooled;  // in the node table; writer: the agent, before a process starts
     alignas(64) sync::DoorbellBitmap<> commands_rung;  // command rings; writers: processes, gateway
-    // losses on other nodes; writer: gateway
+    // losses on other nodes; writers: the gateway, and a process that is its own
     alignas(64) SharedU32 losses;  // told in `told`, and more beyond; release
+    SharedU32 losses_begun;        // entries of `told` that were taken, and more beyond
     Loss told[16];
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bits of the lost, and the first few losses with their reasons. The reason is written before the bit, the bit before
-// the count, and the count is what readers look at first.
+// the count, and the count is what readers look at first. Where two note the same at one moment, it is told twice.
 #include "node/loss.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ bool has_losses(const Segment& segment) noexcept {
 
 bool note(const Segment& segment,
           SharedU64* bits,
-          bool is_node,
+          LossKind kind,
           std::uint32_t index,
           std::uint32_t why,
           std::uint32_t rail) noexcept {
@@ -34,17 +34,24 @@ bool note(const Segment& segment,
         return false;
     }
     ControlBlock& control = segment.control();
-    const std::uint32_t count = control.losses.load(std::memory_order_relaxed);
-    if (count < losses_told) {
-        Loss& loss = control.told[count];
-        loss.is_node.store(is_node ? 1 : 0, std::memory_order_relaxed);
+    const std::uint32_t place = control.losses_begun.fetch_add(1, std::memory_order_relaxed);
+    if (place < losses_told) {
+        Loss& loss = control.told[place];
         loss.index.store(index, std::memory_order_relaxed);
         loss.why.store(why, std::memory_order_relaxed);
         loss.rail.store(rail, std::memory_order_relaxed);
+        // release: partner is kind_of()
+        loss.kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
     }
-    bits[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
-    control.losses.store(count + 1, std::memory_order_release);  // partner: has_losses
-    return true;
+    const std::uint64_t mask = std::uint64_t{1} << (index % 64);
+    const bool is_news = (bits[index / 64].fetch_or(mask, std::memory_order_relaxed) & mask) == 0;
+    control.losses.fetch_add(1, std::memory_order_release);  // partner: has_losses
+    return is_news;
+}
+
+LossKind kind_of(const Loss& told) noexcept {
+    // acquire: the rest of it; partner: note()
+    return static_cast<LossKind>(told.kind.load(std::memory_order_acquire));
 }
 
 NodeLoss loss_in(const Loss& told) noexcept {
@@ -119,16 +126,14 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
 }
 
 // What is told of a process or node; nullptr when it was not among the first.
-const Loss* find_told(const Segment& segment, bool is_node, std::uint32_t index) noexcept {
+const Loss* find_told(const Segment& segment, LossKind kind, std::uint32_t index) noexcept {
     const ControlBlock& control = segment.control();
     const std::uint32_t count =
         std::min(control.losses.load(std::memory_order_acquire), losses_told);
     for (std::uint32_t i = 0; i < count; ++i) {
         const Loss& loss = control.told[i];
-        if ((loss.is_node.load(std::memory_order_relaxed) != 0) == is_node &&
-            loss.index.load(std::memory_order_relaxed) == index) {
+        if (kind_of(loss) == kind && loss.index.load(std::memory_order_relaxed) == index)
             return &loss;
-        }
     }
     return nullptr;
 }
@@ -136,7 +141,7 @@ const Loss* find_told(const Segment& segment, bool is_node, std::uint32_t index)
 std::string text_of(const Segment& segment, const Loss& loss) {
     const std::uint32_t index = loss.index.load(std::memory_order_relaxed);
     const std::uint32_t why = loss.why.load(std::memory_order_relaxed);
-    if (loss.is_node.load(std::memory_order_relaxed) != 0) {
+    if (kind_of(loss) == LossKind::node) {
         const NodeTable table(segment);
         const std::uint32_t first = table.first_process(index);
         const std::uint32_t others = table.first_process(index + 1) - first - 1;
@@ -154,11 +159,12 @@ bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
                        std::uint32_t wait_status) noexcept {
     return process < segment.shape().procs &&
-           note(segment, segment.lost_processes(), false, process, wait_status, every_rail);
+           note(segment, segment.lost_processes(), LossKind::process, process, wait_status,
+                every_rail);
 }
 
 bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept {
-    return node < segment.shape().nodes && note(segment, segment.lost_nodes(), true, node,
+    return node < segment.shape().nodes && note(segment, segment.lost_nodes(), LossKind::node, node,
                                                 static_cast<std::uint32_t>(why.fate), why.rail);
 }
 
@@ -175,7 +181,7 @@ bool is_lost(const Segment& segment, std::uint32_t process) noexcept {
 bool first_loss_is_finished(const Segment& segment) noexcept {
     if (!has_losses(segment)) return false;
     const Loss& first = segment.control().told[0];
-    return first.is_node.load(std::memory_order_relaxed) == 0 &&
+    return kind_of(first) == LossKind::process &&
            first.why.load(std::memory_order_relaxed) == finished_status;
 }
 
@@ -193,7 +199,8 @@ std::string told_loss(const Segment& segment, std::uint32_t index) {
         index >= segment.control().losses.load(std::memory_order_acquire)) {
         return "";
     }
-    return text_of(segment, segment.control().told[index]);
+    const Loss& told = segment.control().told[index];
+    return kind_of(told) == LossKind::not_told_yet ? "" : text_of(segment, told);
 }
 
 std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeLoss otherwise) {
@@ -203,10 +210,10 @@ std::string fate_of_process(const Segment& segment, std::uint32_t process, NodeL
     }
     const std::uint32_t node = NodeTable(segment).node_of(process);
     const std::string rank = "rank " + std::to_string(segment.rank_of(process));
-    if (const Loss* told = find_told(segment, false, process)) {
+    if (const Loss* told = find_told(segment, LossKind::process, process)) {
         return text_of(segment, *told);
     }
-    const Loss* told = find_told(segment, true, node);
+    const Loss* told = find_told(segment, LossKind::node, node);
     if (told != nullptr || otherwise.fate != NodeFate::told) {
         const NodeLoss why = told == nullptr ? otherwise : loss_in(*told);
         return rank + " is on " + node_name(segment, node) + ", which " +

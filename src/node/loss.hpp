@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What was lost on other nodes: which processes and nodes are gone, a bit each, and why, for the first
-// losses_told of them. Written by the node's gateway alone, read by all processes of the node. The memory of the
+// losses_told of them. Written by the node's gateway, and by a process that is its own (gateway/own_gateway.hpp); read by all processes of the node. The memory of the
 // bits is touched with the first loss only. Any thread; never blocks.
 // Tests: tests/unit/node/loss_test.cpp.
 #pragma once
@@ -37,7 +37,7 @@ struct NodeLoss {
 
 inline constexpr std::uint32_t losses_told = 16;
 
-// Writers of these: the gateway's thread. true when it is news.
+// true when it is news. Whoever notes news calls count_loss() (node/death.hpp) next.
 bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
                        std::uint32_t wait_status) noexcept;

@@ -87,6 +87,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(ControlBlock, addresses_pooled),
     offsetof(ControlBlock, commands_rung),
     offsetof(ControlBlock, losses),
+    offsetof(ControlBlock, losses_begun),
     offsetof(ControlBlock, told),
     offsetof(Slot, state),
     offsetof(Slot, pid),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two nodes of four cannot reach each other any more: all members of the team are refused in time, also those whose nodes reach all. A driver:
 // the ranks are team_victim, one on each node. It notes the losses in the two nodes' segments, as their gateways do.
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,9 +9,11 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "node/death.hpp"
 #include "node/loss.hpp"
@@ -42,38 +45,71 @@ os::FileDescriptor opened(const std::string& path, int flags) {
     return os::FileDescriptor(open(path.c_str(), flags | O_CLOEXEC));
 }
 
-// For a child of the driver: a segment is opened where the event of its gateway has the number that it has in the job. Returns what went wrong.
-std::string note_loss(pid_t process, std::uint32_t node) {
+// For a child of the driver: a segment is opened where the event of its gateway has the number that it has in the job.
+base::Result<node::Segment> open_segment(pid_t process) {
     const std::string path = segment_of(process);
     auto looked = node::Segment::look(opened(path, O_RDONLY));
-    if (!looked.is_ok()) return std::string(looked.failure().message());
+    if (!looked.is_ok()) return std::move(looked).failure();
     const std::uint32_t event = looked.value().control().gateway_event.load();
     if (event != 0) {
         const int number = static_cast<int>(event) - 1;
         const auto its = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
         const auto copy = static_cast<int>(syscall(SYS_pidfd_getfd, its, number, 0));
-        if (copy < 0 || dup2(copy, number) < 0) return std::strerror(errno);
+        if (copy < 0 || dup2(copy, number) < 0)
+            return base::Status(base::Code::system, std::strerror(errno));
     }
-    auto segment = node::Segment::open(opened(segment_of(process), O_RDWR));
-    if (!segment.is_ok()) return std::string(segment.failure().message());
-    if (!node::note_lost_node(segment.value(), node, {node::NodeFate::silent}))
-        return "lost before";
-    node::count_loss(segment.value());
-    return "";
+    return node::Segment::open(opened(path, O_RDWR));
 }
 
-// The node of `process` has lost another one.
-void lose(pid_t process, std::uint32_t node) {
-    const pid_t child = fork();
-    if (child == 0) {
-        const std::string trouble = note_loss(process, node);
-        std::fputs(trouble.c_str(), stderr);
-        _exit(trouble.empty() ? 0 : 1);
+// A child that notes in the segment of the node of `process`, when told to, that it has lost another node.
+class Cut {
+public:
+    Cut(pid_t process, std::uint32_t node) {
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) return;
+        child_ = fork();
+        if (child_ == 0) note_loss(process, node);
+        close(ends_[1]);
+        char is_ready = 0;
+        is_ready_ = read(ends_[0], &is_ready, 1) == 1;
     }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
-}
+
+    Cut(const Cut&) = delete;
+    Cut& operator=(const Cut&) = delete;
+
+    ~Cut() { end(); }
+
+    [[nodiscard]] bool is_ready() const { return is_ready_; }
+
+    void strike() const { (void)shutdown(ends_[0], SHUT_WR); }
+
+    // Whether the child has done it.
+    bool end() {
+        if (child_ < 0) return false;
+        close(ends_[0]);
+        int status = -1;
+        return waitpid(std::exchange(child_, -1), &status, 0) > 0 && status == 0;
+    }
+
+private:
+    [[noreturn]] void note_loss(pid_t process, std::uint32_t node) const {
+        close(ends_[0]);
+        auto segment = open_segment(process);
+        if (!segment.is_ok()) {
+            std::fputs(std::string(segment.failure().message()).c_str(), stderr);
+            _exit(1);
+        }
+        char end = 1;
+        if (write(ends_[1], &end, 1) != 1 || read(ends_[1], &end, 1) != 0) _exit(1);
+        // false: its rank has heard it from the gateway of the other one
+        if (node::note_lost_node(segment.value(), node, {node::NodeFate::silent}))
+            node::count_loss(segment.value());
+        _exit(0);
+    }
+
+    std::array<int, 2> ends_{};
+    pid_t child_ = -1;
+    bool is_ready_ = false;
+};
 
 TEST_F(TeamCutTest, members_that_reach_all_are_refused_when_two_others_cannot_reach_each_other) {
     const int trials = number_of("TEST_TRIALS", 5);
@@ -88,9 +124,13 @@ TEST_F(TeamCutTest, members_that_reach_all_are_refused_when_two_others_cannot_re
         const int first = trial % member_ranks;
         const int second = (trial + 1 + trial / member_ranks) % member_ranks;
         SCOPED_TRACE("nodes " + std::to_string(first) + " and " + std::to_string(second));
+        Cut one(board->ranks[first].process, static_cast<std::uint32_t>(second));
+        Cut other(board->ranks[second].process, static_cast<std::uint32_t>(first));
+        ASSERT_TRUE(one.is_ready() && other.is_ready());
         const std::int64_t struck_at_ns = now_ns();
-        lose(board->ranks[first].process, static_cast<std::uint32_t>(second));
-        lose(board->ranks[second].process, static_cast<std::uint32_t>(first));
+        one.strike();
+        other.strike();
+        EXPECT_TRUE(one.end() && other.end());
         EXPECT_TRUE(job.wait_ended(kill_patience_ns).has_value())
             << job.output() << job.describe_living();
         for (int rank = 0; rank < member_ranks; ++rank) {

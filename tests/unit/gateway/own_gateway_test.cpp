@@ -3,7 +3,6 @@
 // they have in common with those of agents is tested there, with the shapes "alone" and "mixed".
 #include "node/gateway_port.hpp"
 #include "node/loss.hpp"
-#include "node/node_table.hpp"
 
 #include "unit/gateway/test_job.hpp"
 
@@ -27,20 +26,10 @@ GatewaySettings listening_on(std::vector<Address> addresses) {
     return settings;
 }
 
-// What the agent does before it starts the rank.
-void fill_table(const node::Segment& segment) {
-    node::NodeTable table(segment);
-    for (std::uint32_t node = 0; node < segment.shape().nodes; ++node) {
-        const node::NodeAddress address{{127, 0, 1, 1}, 4711, 4};
-        ASSERT_TRUE(table.set(node, node, {&address, 1}).is_ok());
-    }
-}
-
 TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_else) {
     Job job(of_ranks());
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
     job.stop_node(1);
-    fill_table(job.segment(0));
     job.submit(0, {Operation::copy, 0, job.memory(1, false).address, job.memory(0, false).address,
                    8, 0, 0});
     node::GatewayPort(job.segment(0)).publish_death(1, 9);
@@ -54,11 +43,24 @@ TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_el
 
 TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
     Job job(of_ranks());
-    fill_table(job.segment(0));
     node::GatewayPort(job.segment(0)).publish_severed(2, {node::NodeFate::silent});
     EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8),
               Code::peer);
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
+}
+
+// Whoever waits for something from that node makes no command that would fail.
+TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) {
+    Job job(of_ranks());
+    for (const std::uint32_t other : {1U, 2U}) {
+        ASSERT_EQ(job.copy(0, job.memory(other, false).address, job.memory(0, false).address, 8),
+                  Code::ok);
+    }
+    node::GatewayPort(job.segment(1)).publish_severed(2, {node::NodeFate::silent});
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
+    EXPECT_TRUE(node::is_node_lost(job.segment(0), 2)) << "node 1 has told its gateway";
+    EXPECT_EQ(job.segment(0).control().deaths.load(std::memory_order_relaxed), 1U);
+    EXPECT_FALSE(node::is_lost(job.segment(0), 1));
 }
 
 // The meetings of ranks whose gateways carry them, each asked for by hand.
@@ -66,7 +68,6 @@ class OwnMeetingsOfNodes : public testing::Test {
 protected:
     OwnMeetingsOfNodes() {
         for (std::uint32_t node = 0; node < 3; ++node) {
-            fill_table(job_.segment(node));
             meetings_.push_back(std::make_unique<node::OwnMeetings>(job_.segment(node)));
             job_.own(node).carry_meetings(*meetings_.back());
         }

@@ -21,6 +21,7 @@
 #include "gateway/own_gateway.hpp"
 #include "local/attach.hpp"
 #include "node/death.hpp"
+#include "node/node_table.hpp"
 #include "os/clock.hpp"
 #include "remote/ring_link.hpp"
 
@@ -57,6 +58,17 @@ struct JobOptions {
     std::vector<crypto::CipherWish> ciphers;  // by node; none: as the machine likes
 };
 
+// What the agent does before it starts the ranks.
+inline void fill_table(const node::Segment& segment, const std::vector<std::uint32_t>& counts) {
+    node::NodeTable table(segment);
+    std::uint32_t first = 0;
+    for (std::uint32_t node = 0; node < counts.size(); ++node) {
+        const node::NodeAddress address{{127, 0, 1, 1}, 4711, 4};
+        ASSERT_TRUE(table.set(node, first, {&address, 1}).is_ok());
+        first += counts[node];
+    }
+}
+
 inline node::Segment make_segment(const JobOptions& options, std::uint32_t node) {
     node::Shape shape;
     shape.nodes = static_cast<std::uint32_t>(options.counts.size());
@@ -75,6 +87,7 @@ inline node::Segment make_segment(const JobOptions& options, std::uint32_t node)
     auto made = node::Segment::create(shape);
     EXPECT_TRUE(made.is_ok()) << made.failure().message();
     node::Segment segment = std::move(made).value();
+    fill_table(segment, options.counts);
     for (std::uint32_t slot = 0; slot < shape.local_procs; ++slot) {
         segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
                                        std::memory_order_relaxed);
