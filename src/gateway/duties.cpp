@@ -83,20 +83,21 @@ void Duties::look_for_the_dead() {
 }
 
 // A process that left in order is nobody's loss unless somebody waits for it to meet, but what was asked of it ends all
-// the same.
+// the same. One that left a broken job is everybody's: others may wait for its messages.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;
     const node::Slot& gone = segment_.slot(slot);
-    const bool has_left = gone.state_at_death.load(std::memory_order_relaxed) ==
-                          static_cast<std::uint32_t>(node::SlotState::left);
+    const std::uint32_t wait_status = gone.wait_status.load(std::memory_order_relaxed);
+    const bool has_left_in_order = gone.state_at_death.load(std::memory_order_relaxed) ==
+                                       static_cast<std::uint32_t>(node::SlotState::left) &&
+                                   wait_status != node::departed_status;
     on_gone_(slot);
     core_.placement().on_death(slot);
-    if (has_left) {
+    if (has_left_in_order) {
         finished_.push_back(slot);
     } else {
-        core_.router().on_local_death(segment_.shape().first_process + slot,
-                                      gone.wait_status.load(std::memory_order_relaxed));
+        core_.router().on_local_death(segment_.shape().first_process + slot, wait_status);
     }
 }
 

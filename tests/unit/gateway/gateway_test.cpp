@@ -238,6 +238,22 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
     EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
 }
 
+// After a death the ranks leave one by one. One that leaves in order is told of only where somebody waits to meet it.
+TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
+    JobOptions options;
+    options.counts = {2, 2};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    for (const std::uint32_t slot : {0U, 1U}) {
+        job.segment(1).slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
+        node::mark_dead(job.segment(1), slot, slot == 0 ? node::departed_status : 0U);
+    }
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
+    EXPECT_NE(node::fate_of_process(job.segment(0), 2).find("has left the job"), std::string::npos);
+    for (int polls = 0; polls < 20; ++polls) job.poll();
+    EXPECT_FALSE(node::is_lost(job.segment(0), 3));
+}
+
 TEST_P(GatewayTest, it_counts_what_it_does_where_others_can_read_it) {
     const std::uint32_t last = job_.procs() - 1;
     ASSERT_EQ(job_.copy(0, job_.memory(last, false).address, job_.memory(0, false).address, 8000),
