@@ -78,7 +78,8 @@ Result<int> in_context(acp_pm_t handle, const Body& body) {
     return Status(Code::stale, "there is no such context, or it was closed");
 }
 
-// Those of the paper's scheme have no fast path: they are used here, where those of the other kind have found nothing.
+// Those of the paper's scheme have no fast path: they are used here, where those of the other kind have found nothing. Where somebody is gone these
+// look again too, as what had come from there is told first.
 
 char* try_again(Context& /*context*/, int /*rank*/, std::size_t /*size*/) noexcept {
     return nullptr;
@@ -88,8 +89,8 @@ char* try_again(pm::PerPeerContext& context, int rank, std::size_t size) {
     return context.reserve(process_of(rank), size);
 }
 
-Context::PmMessage receive_again(Context& /*context*/) noexcept {
-    return {};
+Context::PmMessage receive_again(Context& context) noexcept {
+    return context.receive();
 }
 
 pm::PerPeerContext::PerPeerMessage receive_again(pm::PerPeerContext& context) {
@@ -193,8 +194,14 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
     return run("acp_receive_pm", handle, [&](auto& context) -> Result<int> {
         if (data == nullptr) return Status(Code::argument, "data is NULL");
         if (context.is_holding()) return Status(Code::state, "a message is held: release it first");
-        const auto found = receive_again(context);
-        if (found.data == nullptr) return tell_gone(context, source);
+        auto found = receive_again(context);
+        if (found.data == nullptr) {
+            auto gone = tell_gone(context, source);
+            if (!gone.is_ok()) return gone;
+            found = receive_again(
+                context);  // what that has found, which comes before the news of its sender
+            if (found.data == nullptr) return 0;
+        }
         *data = found.data;
         if (size != nullptr) *size = found.bytes;
         if (source != nullptr) *source = rank_of(found.source);

@@ -147,7 +147,9 @@ void Context::prepare_sleep() noexcept {
 
 base::Result<bool> Context::before_select(int& descriptor) {
     sync::Bell<>& bell = host_.bell_of(host_.process());
-    if (waker_ == nullptr || !waker_->has_descriptor()) {
+    // Where the program has closed the descriptor, the next one gets its number, and the old waker would take that for its own.
+    if (waker_ != nullptr && !waker_->has_descriptor()) waker_.reset();
+    if (waker_ == nullptr) {
         auto made = PollWaker::create(host_.gma().space().segment(), bell);
         if (!made.is_ok()) return std::move(made).failure();
         waker_ = std::move(made).value();
@@ -156,7 +158,7 @@ base::Result<bool> Context::before_select(int& descriptor) {
     waker_->disarm();
     const std::uint32_t value = bell.announce();
     prepare_sleep();
-    if (has_message() || has_new_deaths() || host_.is_carrying()) {
+    if (has_message() || has_gone() || host_.is_carrying()) {
         waker_->signal();
         return false;
     }
@@ -167,23 +169,30 @@ base::Result<bool> Context::before_select(int& descriptor) {
 
 // --- Ends of others ---
 
-std::optional<std::uint32_t> Context::take_gone() {
-    if (!has_new_deaths()) [[likely]]
-        return std::nullopt;
-    const node::Segment& segment = host_.gma().space().segment();
+// One of whom was not told yet; nobody: of all that have died, be it that more has become known of one.
+std::uint32_t Context::find_gone() noexcept {
     const std::uint32_t deaths_now = deaths();
-    told_gone_.resize(segment.shape().procs);
+    const std::uint32_t processes = host_.gma().space().segment().shape().procs;
+    for (std::uint32_t process = 0; process < processes; ++process) {
+        const bool is_told = process < told_gone_.size() && told_gone_[process];
+        if (!is_told && host_.is_gone(process)) return process;
+    }
+    deaths_seen_ = deaths_now;
+    return nobody;
+}
+
+std::optional<std::uint32_t> Context::take_gone() {
+    if (!has_gone()) [[likely]]
+        return std::nullopt;
+    told_gone_.resize(host_.gma().space().segment().shape().procs);
     // What they had sent comes first.
     tend(os::now_ns());
     if (ready_.data == nullptr) ready_ = pool_.receive();
     if (ready_.data != nullptr) return std::nullopt;
-    for (std::uint32_t process = 0; process < segment.shape().procs; ++process) {
-        if (told_gone_[process] || !host_.is_gone(process)) continue;
-        told_gone_[process] = true;
-        return process;
-    }
-    deaths_seen_ = deaths_now;
-    return std::nullopt;
+    const std::uint32_t gone = find_gone();
+    if (gone == nobody) return std::nullopt;
+    told_gone_[gone] = true;
+    return gone;
 }
 
 std::string Context::fate_of(std::uint32_t process) const {

@@ -100,6 +100,9 @@ public:
     // Whether somebody may be gone of whom take_gone() has not told.
     [[nodiscard]] bool has_new_deaths() const noexcept { return deaths() != deaths_seen_; }
 
+    // Whether somebody is.
+    [[nodiscard]] bool has_gone() noexcept { return has_new_deaths() && find_gone() != nobody; }
+
     // Looks for a message, which the next receive() then gives. false: there is none, or one is held.
     [[nodiscard]] bool has_message() noexcept {
         if (is_held_) return false;
@@ -153,6 +156,8 @@ private:
         // acquire: who has died; partner: node::mark_dead, node::count_loss
         return deaths_word_.load(std::memory_order_acquire);
     }
+
+    [[nodiscard]] std::uint32_t find_gone() noexcept;
 
     [[nodiscard]] [[gnu::noinline]] char* reserve_elsewhere(std::uint32_t process,
                                                             std::uint64_t bytes) noexcept;

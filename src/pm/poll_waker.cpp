@@ -101,11 +101,11 @@ std::int64_t PollWaker::bounded(std::int64_t timeout_ns) noexcept {
 }
 
 void PollWaker::run() noexcept {
-    // acquire: partner is the destructor
-    while (!is_ending_.load(std::memory_order_acquire)) {
-        if (has_maker_ended_.load(std::memory_order_relaxed) && os::is_last_thread()) return;
-        // acquire: partner is arm(); the value is there
+    for (;;) {
+        // acquire: partner is arm(), the value is there; and rouse(), which changes the word last
         std::uint32_t task = task_.load(std::memory_order_acquire);
+        if (is_ending_.load(std::memory_order_relaxed)) return;
+        if (has_maker_ended_.load(std::memory_order_relaxed) && os::is_last_thread()) return;
         if ((task & armed_bit) == 0) {
             (void)os::futex_wait(task_, task, bounded(-1));
             continue;

@@ -34,7 +34,7 @@ public:
     LookResult look() override {
         if (std::exchange(is_announced_, false)) context_.prepare_sleep();
         const bool has_come =
-            context_.has_message() || (!context_.is_holding() && context_.has_new_deaths());
+            context_.has_message() || (!context_.is_holding() && context_.has_gone());
         return has_come ? LookResult::all : LookResult::nothing;
     }
 
@@ -74,7 +74,8 @@ private:
         char* const room = context_.reserve(process_, bytes_);
         if (room != nullptr) return {RoomWait::room, room};
         if (!context_.why_no_room(process_).is_ok()) return {RoomWait::never, nullptr};
-        const bool has_news = context_.has_message() || context_.has_new_deaths();
+        const bool has_news =
+            !context_.is_holding() && (context_.has_message() || context_.has_gone());
         return {has_news ? RoomWait::message : RoomWait::timeout, nullptr};
     }
 

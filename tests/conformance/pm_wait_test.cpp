@@ -252,6 +252,26 @@ TEST_F(PmWaitTest, a_sleeper_in_poll_costs_no_cpu_and_hears_other_descriptors) {
     sync_ranks();
 }
 
+TEST_F(PmWaitTest, a_descriptor_that_the_program_has_closed_is_made_anew_once) {
+    for (int round = 0; round < 5; ++round) {
+        int descriptor = -1;
+        ASSERT_GE(acp_before_select_pm(pm_, &descriptor), 0);
+        EXPECT_EQ(acp_after_select_pm(pm_), 0);
+        ASSERT_EQ(close(descriptor), 0);
+        for (int again = 0; again < 3; ++again) {
+            int other = -1;
+            ASSERT_GE(acp_before_select_pm(pm_, &other), 0);
+            if (again == 0) descriptor = other;
+            EXPECT_EQ(other, descriptor);
+            pollfd wanted{other, POLLIN, 0};
+            EXPECT_GE(poll(&wanted, 1, 0), 0);
+            EXPECT_EQ(wanted.revents & POLLNVAL, 0);
+            EXPECT_EQ(acp_after_select_pm(pm_), 0);
+        }
+    }
+    sync_ranks();
+}
+
 TEST_F(PmWaitTest, a_message_that_is_there_is_told_before_the_sleep) {
     send_number(rank_, 5);
     int descriptor = -1;

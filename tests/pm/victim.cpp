@@ -80,11 +80,15 @@ private:
         // By the scheme of the paper nobody else tells of it.
         if (has_room < 0 && scheme_ == ACP_PM_PER_PEER) be_told();
         if (has_room != 1) return false;
+        fill_and_send(buffer, number, is_last);
+        return true;
+    }
+
+    void fill_and_send(void* buffer, std::uint64_t& number, bool is_last) {
         const Content content{number, is_last ? 1U : 0U};
         std::memcpy(buffer, &content, sizeof content);
         must(acp_send_pm(pm_) == 0, "acp_send_pm");
         ++number;
-        return true;
     }
 
     void be_told() {
@@ -96,7 +100,10 @@ private:
         const void* data = nullptr;
         std::size_t size = 0;
         int source = -1;
+        const bool is_promised =
+            scheme_ == ACP_PM_POOL && random_.chance(20) && acp_wait_pm(pm_, 0) == 1;
         const int has_come = acp_receive_pm(pm_, &data, &size, &source);
+        must(!is_promised || has_come != 0, "acp_wait_pm has ended for nothing");
         if (has_come == -1) {
             // Those that are done leave, and are told of after the victim, each once.
             must(acp_errno() == ACP_ERR_PEER && !has_gone_[source], "acp_receive_pm");
@@ -114,8 +121,19 @@ private:
         must(content.number == expected_[source]++, "a message is lost, doubled or out of order");
         last_seen_ += static_cast<int>(content.is_last);
         must(!has_gone_[source], "a message of a rank after its end was told");
+        if (scheme_ == ACP_PM_POOL && !is_told_ && random_.chance(2)) wait_while_holding();
         must(acp_release_pm(pm_) == 0, "acp_release_pm");
         return true;
+    }
+
+    // Whoever holds a message cannot receive another one first.
+    void wait_while_holding() {
+        const auto to = static_cast<int>(random_.below(pm_ranks));
+        void* buffer = nullptr;
+        const int outcome = acp_wait_buffer_pm(pm_, to, 8000, &buffer, 20'000);
+        must(outcome != ACP_PM_RECEIVE_FIRST, "told to receive while a message is held");
+        must(outcome >= 0 || acp_errno() == ACP_ERR_PEER, "acp_wait_buffer_pm");
+        if (outcome == 1) fill_and_send(buffer, number_[to], false);
     }
 
     void go_on_with_others() {
@@ -137,6 +155,7 @@ private:
         }
     }
 
+    Random random_{static_cast<std::uint64_t>(acp_rank()) + 100};
     int victim_;
     int scheme_;
     acp_pm_t pm_ = ACP_PM_NULL;

@@ -52,6 +52,18 @@ protected:
     std::unique_ptr<PollWaker> waker_;
 };
 
+// A lost wake-up keeps the destructor waiting.
+TEST_F(PollWakerTest, it_ends_whatever_its_thread_does_just_then) {
+    test::Random random(1);
+    for (int i = 0; i < 3000; ++i) {
+        const std::unique_ptr<PollWaker> waker = make_waker(node::for_ever);
+        if (random.chance(30)) waker->arm(bell_.announce());
+        if (random.chance(30)) waker->disarm();
+        for (auto spins = random.below(20'000); spins > 0; --spins)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+}
+
 TEST_F(PollWakerTest, a_ring_makes_the_descriptor_readable_until_it_is_disarmed) {
     EXPECT_FALSE(is_readable(*waker_, 0));
     waker_->arm(bell_.announce());
