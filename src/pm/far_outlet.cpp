@@ -273,8 +273,10 @@ void FarOutlet::go_on() {
     sending_.go_on();
     if (taking_ != gma::handle_null && host_.gma().has_ended(taking_)) end_taking();
     if (ring_.has_value() && !is_reserved_ && sending_.is_revoked() &&
-        sending_.take_refused(refused_))
+        sending_.take_refused(refused_)) {
         ring_.reset();
+        taken_.state = 0;
+    }
     if (ring_.has_value()) {
         if (is_heard_ && !is_met_) see_that_it_is_met();
         ring_->serve();
@@ -321,6 +323,7 @@ bool FarOutlet::send(const void* payload, std::uint64_t bytes, PoolRecord tag) {
 
 void FarOutlet::take_now_and_then() {
     if (is_cut_off() || taking_ != gma::handle_null) return;
+    if (taken_.state != 0) return open();  // for which there was no memory
     if (refused_at_ns_ != 0 && os::now_ns() - refused_at_ns_ < take_again_after_ns) return;
     begin_taking();
 }

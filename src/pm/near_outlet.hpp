@@ -92,6 +92,7 @@ private:
                     return nullptr;
                 case sync::LeaseEntry::revoked:
                     ring_.reset();
+                    mine_ = {};
                     is_announced_ = false;
             }
         }
@@ -105,6 +106,7 @@ private:
 
     // Takes any free lease. Not all begin to look at the same one.
     [[nodiscard]] bool take() noexcept {
+        if (mine_.is_sound()) return open();  // for which there was no memory
         for (std::uint32_t i = 0; i < leases; ++i) {
             index_ = (host_.process() + i) % leases;
             line_ = reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index_));
@@ -125,7 +127,7 @@ private:
             ring_.emplace(NearPath(place_.pool + ring_offset(index_), *place_.bell, fence),
                           ring_shape, key_of(index_, mine_.generation()));
         } catch (const std::bad_alloc&) {
-            return false;  // the lease stays taken, unused, until somebody wants it
+            return false;  // the lease stays taken, for the next attempt
         }
         return true;
     }

@@ -375,15 +375,11 @@ private:
     }
 
     // The holder is gone and its ring looked empty. recover() brings a whole record whose header was lost, by the journal; if there is none
-    // the lease becomes free.
+    // the lease is revoked: a gateway may still write for the holder.
     void end_of_holder(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         of.ring.recover();
-        if (of.ring.has_record()) {
-            looked_ |= bit_of(index);
-            return;
-        }
-        make_free(index);
+        (of.ring.has_record() ? looked_ : chosen_) |= bit_of(index);
     }
 
     // --- Leases ---
@@ -450,7 +446,7 @@ private:
         const bool is_dropped = (dropped_ & bit_of(index)) != 0;
         const std::uint32_t holder =
             of.holder != nobody ? of.holder : holder_in(lease(index).state());
-        if (!writes(holder, index) && (is_dropped || has_nothing_left(index)))
+        if (!writes(holder, index) && (is_dropped || has_nothing_left(index, holder)))
             return make_free(index);
         // Where the holder is not known the lease stays in revoking, and tend() tries again.
         if (holder != nobody) lease(index).give_back(of.generation, held_by(holder));
@@ -459,16 +455,22 @@ private:
     // Nobody writes. The counts alone do not tell: where one of them was overwritten while a gateway wrote, which then counts no more, another
     // overwriting makes them those of a ring into which nothing was written. Of a holder that is not known nothing was received; where its
     // first record or its counts were overwritten, the ring tells that nothing else was sent.
-    [[nodiscard]] bool has_nothing_left(std::uint32_t index) noexcept {
+    // Of one that is gone, what comes next never will where it has not come.
+    [[nodiscard]] bool has_nothing_left(std::uint32_t index, std::uint32_t holder) noexcept {
         Inlet& of = inlet(index);
+        if (holder != nobody && host_.is_gone(holder)) {
+            of.ring.recover();
+            return !of.ring.has_record();
+        }
         if (of.holder != nobody && !lease(index).is_used_up(of.ring.released())) return false;
         if (of.holder == nobody) of.ring.recover();
         return !of.ring.has_any_record();
     }
 
-    // Whether the holder writes into the ring now; if the holder is nobody (not known): whether any process does.
+    // Whether the holder writes into the ring now; if the holder is nobody (not known), or gone: whether any process does.
     [[nodiscard]] bool writes(std::uint32_t holder, std::uint32_t index) const noexcept {
-        return host_.writes(holder, place_of(host_.process(), index));
+        const bool is_there = holder != nobody && !host_.is_gone(holder);
+        return host_.writes(is_there ? holder : nobody, place_of(host_.process(), index));
     }
 
     [[nodiscard]] bool holds_message(std::uint32_t index) const noexcept {

@@ -34,13 +34,14 @@ Result<memory::GlobalAddress> Registrations::lock(void* address, std::uint64_t b
 }
 
 Status Registrations::unlock(memory::GlobalAddress address) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (LockedMemory& locked : all_) {
         if (address - locked.key >= locked.end - locked.start) continue;
         if (--locked.users != 0) return {};
         const local::Key key = locked.key;
         locked = all_.back();
         all_.pop_back();
+        lock.unlock();  // the next line waits for those that copy from or to the memory
         // It fails only where the program has ended the registration itself.
         (void)gma_.registry().remove(key);
         return {};

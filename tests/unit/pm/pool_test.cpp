@@ -162,6 +162,23 @@ TEST(Pool, of_a_dead_sender_gives_all_that_was_sent_and_lends_its_ring_again) {
     exchange.receive_all(3);
 }
 
+// Of a sender on another node the gateway writes, which may be late.
+TEST(Pool, of_a_dead_sender_waits_for_whoever_writes_for_it) {
+    Node node(3);
+    Exchange exchange(node);
+    ASSERT_TRUE(exchange.send(1));
+    exchange.receive_all(3);
+    const auto& state = node.word(lease_offset(1));
+    const std::uint64_t held = state;
+    node.process(2).note.begin(place_of(0, 1));
+    node.process(1).is_gone.store(1);
+    node.tend();
+    EXPECT_EQ(state, held);
+    node.process(2).note.end();
+    node.tend();
+    EXPECT_EQ(sync::LeaseState(state, 1).kind(), sync::LeaseKind::free);
+}
+
 TEST(Pool, hears_a_sender_that_it_does_not_watch) {
     Node node(30);
     Exchange exchange(node);
