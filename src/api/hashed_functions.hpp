@@ -144,18 +144,13 @@ int assign(const char* call, const Handle& into, const Handle& from, Scope scope
     });
 }
 
-// What is moved is cleared where it was; all of a container goes with its tables.
+// Entry by entry, as others may use both at the same time.
 template <typename Handle>
 int move(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
         if (into.ga == from.ga) return base::Status();
-        base::Status status;
-        if (scope == Scope::all) {
-            status = walk.exchange(name, name_of(from));
-        } else {
-            status = walk.clear(name, scope);
-            if (status.is_ok()) status = walk.merge(name, name_of(from), scope);
-        }
+        auto status = walk.clear(name, scope);
+        if (status.is_ok()) status = walk.merge(name, name_of(from), scope);
         return status.is_ok() ? walk.clear(name_of(from), scope) : std::move(status);
     });
 }

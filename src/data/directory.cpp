@@ -255,7 +255,8 @@ void Directories::write(Copy& copy,
     base::fence(std::memory_order_release);
     // release: partner is find(), which may read these words as soon as it finds them
     if (room != nullptr) copy.tables.store(room, std::memory_order_release);
-    copy.directory.store(address, order);
+    // release: whoever sees it sees tables; partner: Copy::is_of()
+    copy.directory.store(address, std::memory_order_release);
     copy.id.store(directory.head.id, order);
     copy.table_id.store(body.id, order);
     copy.seed.store(body.seed, order);

@@ -184,7 +184,9 @@ private:
         // fails, and then makes the calls behind them small instead of fast.
         [[nodiscard]] bool is_of(const ContainerName& name) const noexcept {
             const std::uint64_t none = name.directory == 0 ? 1 : 0;
-            const std::uint64_t other_directory = relaxed(directory) ^ name.directory;
+            // acquire: partner is write(), whose first version has tables
+            const std::uint64_t other_directory =
+                directory.load(std::memory_order_acquire) ^ name.directory;
             const std::uint64_t other_id = name.id == 0 ? 0 : relaxed(id) ^ name.id;
             const std::uint32_t other_kind = relaxed(kind) ^ static_cast<std::uint32_t>(name.kind);
             return (none | other_directory | other_id | other_kind) == 0;

@@ -139,26 +139,45 @@ Status HashedWalk::fetch(WalkReader& reader,
     return status;
 }
 
+// The next entry of one table; none: there is no further one.
+Result<std::optional<EntryPlace>> HashedWalk::next_in(const ContainerName& name,
+                                                      const TablePlace& place,
+                                                      const EntryPlace& after) {
+    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
+                      {place.table, place.id},
+                      after.walk.by_position(table::Positions(place.slots)));
+    do {
+        auto status = fetch(reader, place, name, {1, false});
+        if (!status.is_ok()) return status;
+        WalkReader::Entry entry;
+        while (reader.take(entry)) {
+            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
+            return std::optional(place_of(after.table, entry.head));
+        }
+    } while (reader.has_more());
+    return std::optional<EntryPlace>();
+}
+
 // A rank has one table of a container at the most.
 Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after, Scope scope) {
-    for (;; ++after.table, after.walk = {}) {
+    bool is_copy_new = false;
+    for (;;) {
         TablePlace place;
         auto status = hashed_.find_table(name, after.table, place);
         if (!status.is_ok()) return status;
         if (after.table >= place.tables) return end_at(place.tables);
-        after.walk = after.walk.by_position(table::Positions(place.slots));
-        WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
-                          {place.table, place.id}, after.walk);
-        do {
-            status = fetch(reader, place, name, {1, false});
-            if (!status.is_ok()) return status;
-            WalkReader::Entry entry;
-            while (reader.take(entry)) {
-                if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
-                return place_of(after.table, entry.head);
-            }
-        } while (reader.has_more());
+        auto found = next_in(name, place, after);
+        if (!found.is_ok()) {
+            // The copy of the directory was from before an exchange with another container; it is fetched anew.
+            if (found.failure().code() != Code::stale || is_copy_new)
+                return std::move(found).failure();
+            is_copy_new = true;
+            continue;
+        }
+        if (found.value().has_value()) return *found.value();
         if (scope == Scope::local) return end_at(after.table + 1);
+        ++after.table;
+        after.walk = {};
     }
 }
 
@@ -225,7 +244,9 @@ Result<std::uint64_t> HashedWalk::scan(const ContainerName& name,
                                        const Scan& wish) {
     ScanState state{wish};
     if (at.record == 0) return state.taken;
-    for (at.walk = place_before(at.walk);; ++at.table, at.walk = {}) {
+    bool is_copy_new = false;
+    at.walk = place_before(at.walk);
+    for (;;) {
         TablePlace place;
         auto status = hashed_.find_table(name, at.table, place);
         if (!status.is_ok()) return status;
@@ -233,12 +254,17 @@ Result<std::uint64_t> HashedWalk::scan(const ContainerName& name,
         if (at.table >= place.tables) break;
         at.walk = at.walk.by_position(table::Positions(place.slots));
         auto end = scan_table(place, name, at, state);
-        if (!end.is_ok()) return std::move(end).failure();
+        if (!end.is_ok()) {
+            if (end.failure().code() != Code::stale || is_copy_new)  // as in next()
+                return std::move(end).failure();
+            is_copy_new = true;
+            continue;
+        }
         if (end.value() == ScanEnd::filled) break;
         at.record = 0;
-        if (scope == Scope::all) continue;
         ++at.table;
-        break;
+        at.walk = {};
+        if (scope == Scope::local) break;
     }
     if (at.record == 0) at = end_at(at.table);
     const bool is_refused = state.taken == 0 && wish.entries_max != 0 && at.record != 0;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -74,6 +75,9 @@ public:
     base::Status exchange(const ContainerName& one, const ContainerName& other);
 
 private:
+    base::Result<std::optional<EntryPlace>> next_in(const ContainerName& name,
+                                                    const TablePlace& place,
+                                                    const EntryPlace& after);
     enum class ScanEnd : std::uint8_t { table, filled };
 
     struct ScanState {
