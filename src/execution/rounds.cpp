@@ -157,8 +157,7 @@ bool Rounds::go_on() {
             if (incoming.taken != round_ && has_come(incoming)) take(incoming);
         }
     }
-    if (balance_.is_looking())
-        balance_.look(os::now_ns(), [this](gma::Handle handle) { return gma_.has_ended(handle); });
+    if (balance_.is_looking()) look_at_rails(os::now_ns());
     if (!under_way_.empty()) forget_ended();
     if (is_sent_ && missing_ == 0 && in_place_ == 0 && are_all_consumed()) return true;
     look();
@@ -196,6 +195,10 @@ void Rounds::send_if_possible() {
     send_all(parity);
 }
 
+void Rounds::look_at_rails(std::uint64_t now_ns) {
+    balance_.look(now_ns, [this](gma::Handle handle) { return gma_.has_ended(handle); });
+}
+
 // A colour in the target's address chooses the rail.
 void Rounds::send_all(std::size_t parity) {
     if (!balance_.is_on()) {
@@ -203,7 +206,9 @@ void Rounds::send_all(std::size_t parity) {
             send_parcel(parcel, parity, parcel.to[parity]);
         return;
     }
-    balance_.begin(os::now_ns());
+    const std::uint64_t now_ns = os::now_ns();
+    look_at_rails(now_ns);  // what has ended since, where the program computed
+    balance_.begin(now_ns);
     for (std::size_t i = 0; i < routes_.parcels.size(); ++i) {
         const RoutedParcel& parcel = routes_.parcels[i];
         const std::size_t before = under_way_.size();
@@ -337,9 +342,9 @@ bool Rounds::is_gone(std::uint32_t process) const noexcept {
 // Whether the plan can go on.
 void Rounds::look() {
     if (is_broken()) return;
-    // relaxed: a death that is not seen yet is seen by a later look; whoever sleeps is woken after it
+    // acquire: who has died; partner: node::mark_dead, node::count_loss
     const std::uint32_t deaths =
-        gma_.space().segment().control().deaths.load(std::memory_order_relaxed);
+        gma_.space().segment().control().deaths.load(std::memory_order_acquire);
     if (deaths != deaths_seen_) [[unlikely]] {
         deaths_seen_ = deaths;
         look_for_the_dead();

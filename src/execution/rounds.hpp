@@ -69,6 +69,7 @@ private:
     // Goes on, and tells whether the round has ended, or the plan is broken.
     bool go_on();
     void send_if_possible();
+    void look_at_rails(std::uint64_t now_ns);
     void send_all(std::size_t parity);
     void send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalAddress to);
     void set_word(std::uint32_t process,

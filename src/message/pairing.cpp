@@ -60,7 +60,7 @@ Result<std::optional<Introduction>> Pairing::match(const ChannelName& name,
     for (;;) {
         // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
         Status status = contained([&] { return add(name, side, own); });
-        is_known = status.is_ok();
+        is_known = is_known || status.is_ok();  // of a round before, which could not withdraw it
         if (!status.is_ok()) return status;
         Introduction partner;
         auto meeting = contained([&] { return look_for_partner(name, side, own, partner); });

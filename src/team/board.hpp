@@ -189,7 +189,7 @@ public:
     // Tells another member of the node why the team is broken. Allocates no memory. The caller must ring that member afterwards.
     void tell(std::uint32_t place, std::uint64_t code, std::string_view why) noexcept {
         Trouble& trouble = block(place).trouble;
-        why.copy(trouble.text.data(), trouble.text.size() - 1);
+        trouble.text[why.copy(trouble.text.data(), trouble.text.size() - 1)] = '\0';
         // seq_cst: after the text, and before the look at the bell; partner: Team::look()
         trouble.code.exchange(code, std::memory_order_seq_cst);
     }

@@ -146,8 +146,8 @@ bool Team::wait_long(Expectation& expected) {
 bool Team::look() noexcept {
     if (is_broken()) return false;
     const node::Segment& segment = tools_.gma.space().segment();
-    // relaxed: a death that is not seen yet is seen by a later look; whoever sleeps is woken after it
-    const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_relaxed);
+    // acquire: who has died; partner: node::mark_dead, node::count_loss
+    const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
     if (deaths != deaths_seen_) [[unlikely]] {
         deaths_seen_ = deaths;
         if (!are_all_there()) return false;
@@ -351,8 +351,10 @@ bool Team::have_gone_well(std::span<FarMessage> messages) {
         if (!message.is_begun() || message.code() == Code::ok) continue;
         if (message.code() == Code::mismatch)
             return fail_mismatch(message.rank(), message.expected(), message.found());
-        if (message.code() != Code::peer && message.code() != Code::memory)
-            await_reason(message.rank());
+        // A member that gives up a message that it had lent ends it with `peer`, and lives.
+        const bool is_reason_known = message.code() == Code::memory ||
+                                     (message.code() == Code::peer && is_gone(message.rank()));
+        if (!is_reason_known) await_reason(message.rank());
         return fail(Status::worded(message.code(), [&] { return std::string(message.reason()); }));
     }
     return true;
@@ -379,9 +381,9 @@ void Team::await_reason(std::uint32_t rank) {
 }
 
 bool Team::depart() {
-    is_leaving_ = true;
     if (members_.size() == 1) return true;
-    ends_.begin_free();
+    ends_.begin_free();  // may throw, and then the others, who wait for that, are told
+    is_leaving_ = true;
 
     class Freed final : public Expectation {
     public:
