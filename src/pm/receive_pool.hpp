@@ -452,10 +452,8 @@ private:
         if (holder != nobody) lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Nobody writes. The counts alone do not tell: where one of them was overwritten while a gateway wrote, which then counts no more, another
-    // overwriting makes them those of a ring into which nothing was written. Of a holder that is not known nothing was received; where its
-    // first record or its counts were overwritten, the ring tells that nothing else was sent.
-    // Of one that is gone, what comes next never will where it has not come.
+    // Nobody writes. The counts alone do not tell: where one was overwritten while a gateway wrote, which counts no more then, another overwriting
+    // makes them those of an unused ring. Of a holder that is not known the ring tells; of one that is gone, what has not come never will.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index, std::uint32_t holder) noexcept {
         Inlet& of = inlet(index);
         if (holder != nobody && host_.is_gone(holder)) {
