@@ -229,7 +229,7 @@ TEST_F(HashedTest, walks_after_an_exchange_by_another_rank_find_what_each_has_th
                 EXPECT_EQ(content_of(round % 2 == 0 ? one : other).count("of one"), 1U);
                 EXPECT_EQ(content_of(round % 2 == 0 ? other : one).count("of the other"), 1U);
                 sync_ranks();
-                if (rank_ == 0) EXPECT_EQ(acp_swap_map(one, other), 0) << acp_error_message();
+                EXPECT_EQ(rank_ == 0 ? acp_swap_map(one, other) : 0, 0) << acp_error_message();
                 sync_ranks();
                 EXPECT_NE(acp_begin_map(one).elem, ACP_GA_NULL) << acp_error_message();
             }
