@@ -256,9 +256,8 @@ public:
             back_ = claims.back;
             if (front_ + back_ == pieces_.count()) break;
             ++claims.front;
-            // relaxed: a claim of the receiver hands nothing over
             if (!words_->claims.compare_exchange_weak(
-                    seen, claims.word(), std::memory_order_relaxed, std::memory_order_acquire))
+                    seen, claims.word(), std::memory_order_acquire, std::memory_order_acquire))
                 continue;
             seen = claims.word();
             copy_piece(copy, front_++);
