@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "support/effort.hpp"
 #include "support/interleave.hpp"
 #include "support/random.hpp"
 #include "table_memory.hpp"
@@ -140,7 +141,10 @@ TEST(EntryCountTest, the_number_is_right_after_whatever_was_changed_while_it_was
         EXPECT_FALSE(stage.is_unknown());
         EXPECT_EQ(stage.all[0].table.entries(stage.table), there) << "seed " << seed << ", again";
     });
-    EXPECT_GT(known, 0U) << "nobody stores the number while others are about";
+    // Sanitizers run few of the seeds.
+    if (!test::is_sanitized) {
+        EXPECT_GT(known, 0U) << "nobody stores the number while others are about";
+    }
 }
 
 // Who counts is stopped in it while another one inserts an entry and erases one, so that its counter is what it was.
