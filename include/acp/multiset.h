@@ -128,7 +128,7 @@ ACP_API int acp_clear_local_multiset(acp_multiset_t set);
 /* assign: set1 holds what set2 holds, and nothing else. merge: set1 gets the entries of set2 of which it has no key, with
  * their counts. move: set1 := set2, and set2 is empty. Entries that change meanwhile in set2 may be taken as before or after.
  * _local: only those of set2 stored on the calling rank. swap: each holds what the other held; nobody else may use either
- * meanwhile, nor where all is moved. 0, or -1. */
+ * meanwhile. 0, or -1. */
 ACP_API int acp_assign_multiset(acp_multiset_t set1, acp_multiset_t set2);
 ACP_API int acp_assign_local_multiset(acp_multiset_t set1, acp_multiset_t set2);
 ACP_API int acp_merge_multiset(acp_multiset_t set1, acp_multiset_t set2);

@@ -68,7 +68,7 @@ void wake_everybody(const Segment& segment) noexcept;
 inline constexpr std::uint64_t look_again_ns = 5'000'000;
 void find_the_dead(const Segment& segment) noexcept;
 
-// Counts a loss that was published (node/loss.hpp), and wakes everybody. For the gateway.
+// Counts a loss that was published (node/loss.hpp), and wakes everybody. For whoever published it.
 void count_loss(const Segment& segment) noexcept;
 
 // What ended first, on this node or another: why collective waits cannot end well.

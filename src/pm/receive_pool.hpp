@@ -13,7 +13,7 @@
 //   the ring is empty               tells the sender of all that was released
 //   a credit was overwritten        stores it again; a sender on another node, whose credit is there, asks for it
 //   a lease's state was overwritten restores it if the holder is known by its first record (Hello), else revokes the lease
-//   the holder is dead              makes the lease free after all records were received
+//   the holder is dead              revokes the lease after all records were received
 //   a sender wants a lease          revokes those silent longest, a quarter of all; when one is free wakes whoever sleeps on the node
 // Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
 #pragma once
