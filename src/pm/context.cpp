@@ -182,7 +182,7 @@ std::uint32_t Context::find_gone() noexcept {
 }
 
 std::optional<std::uint32_t> Context::take_gone() {
-    if (!has_gone()) [[likely]]
+    if (!has_new_deaths()) [[likely]]
         return std::nullopt;
     told_gone_.resize(host_.gma().space().segment().shape().procs);
     // What they had sent comes first.
