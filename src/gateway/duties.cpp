@@ -40,8 +40,7 @@ bool Duties::poll() {
         has_moved = true;
     }
     if (is_unreachable_untold()) [[unlikely]] {
-        is_unreachable_told_ = true;
-        core_.router().on_local_death(segment_.shape().first_process, node::unreachable_status);
+        tell_of_the_unreachable();
         has_moved = true;
     }
     if (are_finished_awaited()) [[unlikely]] {
@@ -74,10 +73,17 @@ void Duties::watch(NodeId asked) {
     }
 }
 
+// The node's only process lives, and others know of it first why they cannot reach it.
+void Duties::tell_of_the_unreachable() {
+    is_unreachable_told_ = true;
+    core_.router().on_local_death(segment_.shape().first_process, node::unreachable_status);
+}
+
 // Reports the process that died first before the others: those may have given up because of it, and a rank of another node
 // that fails tells its user of the first death it heard of.
 void Duties::look_for_the_dead() {
     deaths_seen_ = deaths();
+    if (is_unreachable_untold()) tell_of_the_unreachable();  // it may have left since
     if (const auto first = node::first_dead(segment_)) look_at(*first);
     for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) look_at(slot);
 }

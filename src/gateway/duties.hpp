@@ -61,6 +61,7 @@ private:
 
     void start_barrier(const node::GatewayPort::DueMeeting& meeting);
     void watch(NodeId asked);
+    void tell_of_the_unreachable();
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
 

@@ -238,6 +238,19 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
     EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
 }
 
+// The only process of a node closes the socket of its gateway and leaves the broken job before the agent has looked.
+TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
+    JobOptions options;
+    options.counts = {2, 1};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    job.segment(1).control().is_unreachable.store(1);
+    node::mark_dead(job.segment(1), 0, node::departed_status);
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
+    const std::string told = node::fate_of_process(job.segment(0), 2);
+    EXPECT_NE(told.find("closed the descriptor of its own UDP socket"), std::string::npos) << told;
+}
+
 // After a death the ranks leave one by one. One that leaves in order is told of only where somebody waits to meet it.
 TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
     JobOptions options;
