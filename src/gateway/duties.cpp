@@ -76,7 +76,7 @@ void Duties::watch(NodeId asked) {
 // The node's only process lives, and others know of it first why they cannot reach it.
 void Duties::tell_of_the_unreachable() {
     is_unreachable_told_ = true;
-    core_.router().on_local_death(segment_.shape().first_process, node::unreachable_status);
+    core_.router().note_death(segment_.shape().first_process, node::unreachable_status);
 }
 
 // Reports the process that died first before the others: those may have given up because of it, and a rank of another node
@@ -103,14 +103,14 @@ void Duties::look_at(std::uint32_t slot) {
     if (has_left_in_order) {
         finished_.push_back(slot);
     } else {
-        core_.router().on_local_death(segment_.shape().first_process + slot, wait_status);
+        core_.router().note_death(segment_.shape().first_process + slot, wait_status);
     }
 }
 
 // Others have made more collective calls than those, and would wait for ever.
 void Duties::tell_of_finished() {
     for (const std::uint32_t slot : finished_) {
-        core_.router().on_local_death(segment_.shape().first_process + slot, node::finished_status);
+        core_.router().note_death(segment_.shape().first_process + slot, node::finished_status);
     }
     finished_.clear();
 }

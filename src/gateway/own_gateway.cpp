@@ -285,9 +285,10 @@ private:
             if (node == segment_.shape().node) continue;
             const std::uint32_t first = core_->map().first_process(node);
             const bool has_one = core_->map().first_process(node + 1) == first + 1;
-            if (node::is_node_lost(segment_, node) || (has_one && node::is_lost(segment_, first))) {
-                core_->sever(node);
-            }
+            const auto end_of_one = has_one ? node::status_of_lost(segment_, first) : std::nullopt;
+            // The others hear first how it ended: their agents may tell them later than this gateway does.
+            if (end_of_one) core_->router().note_death(first, *end_of_one);
+            if (end_of_one || node::is_node_lost(segment_, node)) core_->sever(node);
         }
         return true;
     }
@@ -344,7 +345,9 @@ private:
     }
 
     // The agents' gateways know this first and better.
-    void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
+    void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
+        node::GatewayPort(segment_).publish_death(process, wait_status);
+    }
 
     void on_node_dead(NodeId node) override {
         if (!is_leaving_) note_loss(node);

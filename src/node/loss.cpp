@@ -178,6 +178,13 @@ bool is_lost(const Segment& segment, std::uint32_t process) noexcept {
             is_set(segment.lost_nodes(), NodeTable(segment).node_of(process)));
 }
 
+std::optional<std::uint32_t> status_of_lost(const Segment& segment,
+                                            std::uint32_t process) noexcept {
+    if (!has_losses(segment) || !is_set(segment.lost_processes(), process)) return std::nullopt;
+    const Loss* told = find_told(segment, LossKind::process, process);
+    return told == nullptr ? unknown_status : told->why.load(std::memory_order_relaxed);
+}
+
 bool first_loss_is_finished(const Segment& segment) noexcept {
     if (!has_losses(segment)) return false;
     const Loss& first = segment.control().told[0];

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace acp::node {
@@ -46,6 +47,10 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 // Whether a process of another node is known to be gone, alone or with its node.   process < procs
 [[nodiscard]] bool is_lost(const Segment& segment, std::uint32_t process) noexcept;
 [[nodiscard]] bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept;
+
+// How a process of another node has ended, as note_lost_process() was told. Nothing where only its node is known to be lost.
+[[nodiscard]] std::optional<std::uint32_t> status_of_lost(const Segment& segment,
+                                                          std::uint32_t process) noexcept;
 
 // "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for long" and kin:
 // what is known of a process that is_lost(), or of one that a command failed on.

@@ -42,7 +42,7 @@ public:
     void on_severed(NodeId node, bool is_news);
 
     // A process has died.
-    //   is_local  it is of this node, whose processes need not be told
+    //   is_local  found or told on this node, whose processes need not be told
     void on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local);
 
     // Another node reports that a process has died.

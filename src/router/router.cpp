@@ -121,8 +121,7 @@ void Router::watch(NodeId node, Time at_least_ns) {
     parts_->watch_list.watch_for_long(node, static_cast<std::uint32_t>(at_least_ns / scan_ns) + 2);
 }
 
-void Router::on_local_death(std::uint32_t process, std::uint32_t wait_status) {
-    ACP_ASSERT(parts_->nodes.is_mine(process));
+void Router::note_death(std::uint32_t process, std::uint32_t wait_status) {
     parts_->losses.on_death(process, wait_status, true);
 }
 

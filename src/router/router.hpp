@@ -89,10 +89,10 @@ public:
     // For at least so many nanoseconds has the endpoint watch a node, and sever it if its gateway is silent.
     void watch(NodeId node, Time at_least_ns);
 
-    // No command can end well any more that needs this process of this node: it has died, left, or cannot be reached. All nodes
-    // are told.
+    // No command can end well any more that needs this process: it has died, left, or cannot be reached. All nodes
+    // are told. The process is one of this node, or one of which somebody else has told this node.
     //   wait_status  says why; Completions::on_process_dead() of the other nodes gets it as it is
-    void on_local_death(std::uint32_t process, std::uint32_t wait_status);
+    void note_death(std::uint32_t process, std::uint32_t wait_status);
 
     // An access has settled. Once for each ticket with which Placement returned SettlementState::accepted.
     //   value  the old value of an atomic

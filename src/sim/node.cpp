@@ -286,7 +286,7 @@ void Node::restart() {
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
         // Processes that died stay dead; the new router tells the others again.
-        if (common_.referee->is_dead(process)) router_->on_local_death(process, process + 1);
+        if (common_.referee->is_dead(process)) router_->note_death(process, process + 1);
     }
     wake_at(common_.agenda->now());
 }
@@ -295,7 +295,7 @@ void Node::kill(std::uint32_t process) {
     if (common_.referee->is_dead(process)) return;
     common_.referee->kill(process);
     router_->set_now(common_.agenda->now());
-    router_->on_local_death(process, process + 1);
+    router_->note_death(process, process + 1);
     wake_at(common_.agenda->now());
 }
 

@@ -63,6 +63,20 @@ TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) 
     EXPECT_FALSE(node::is_lost(job.segment(0), 1));
 }
 
+// The agent of node 0 has not heard of it yet when the gateway of rank 1 tells that of rank 0.
+TEST(OwnGateway, tells_others_how_a_process_ended_before_it_gives_its_node_up) {
+    Job job(of_ranks());
+    for (const std::uint32_t other : {1U, 2U}) {
+        ASSERT_EQ(job.copy(0, job.memory(other, false).address, job.memory(0, false).address, 8),
+                  Code::ok);
+    }
+    node::GatewayPort(job.segment(1)).publish_death(2, 9);
+    job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
+    const std::string told = node::fate_of_process(job.segment(0), 2);
+    EXPECT_NE(told.find("was killed by signal 9"), std::string::npos) << told;
+    EXPECT_EQ(node::first_fate(job.segment(0)), told);
+}
+
 // The meetings of ranks whose gateways carry them, each asked for by hand.
 class OwnMeetingsOfNodes : public testing::Test {
 protected:

@@ -64,7 +64,7 @@ TEST(RouterFailureTest, tells_nobody_of_a_node_that_has_left) {
 // ORD-24, ORD-25
 TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_once) {
     FakeJob job({2, 1, 3, 1, 1, 1});
-    job.node_of(4).router.on_local_death(4, 139);
+    job.node_of(4).router.note_death(4, 139);
     ASSERT_TRUE(job.run());
     for (NodeId node = 0; node < 6; ++node) {
         const auto& dead = job.nodes[node]->ends.dead;
@@ -80,7 +80,7 @@ TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_o
 TEST(RouterFailureTest, ends_what_involves_a_dead_process_but_not_what_involves_its_neighbour) {
     FakeJob job({1, 2, 1});
     ASSERT_TRUE(job.run());
-    job.node_of(1).router.on_local_death(1, 9);
+    job.node_of(1).router.note_death(1, 9);
     ASSERT_TRUE(job.run());
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
     ASSERT_TRUE(job.copy(0, 4, job.shared(2), job.shared(0), 8));
@@ -97,7 +97,7 @@ TEST(RouterFailureTest, ends_what_involves_a_dead_process_but_not_what_involves_
 TEST(RouterFailureTest, says_so_when_a_piece_comes_for_a_process_already_dead) {
     FakeJob job({1, 1});
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
-    job.node_of(1).router.on_local_death(1, 9);
+    job.node_of(1).router.note_death(1, 9);
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
     EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::peer);
@@ -108,7 +108,7 @@ TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
     FakeJob job({1, 1});
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 40'000));
     ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
-    job.node_of(0).router.on_local_death(0, 9);
+    job.node_of(0).router.note_death(0, 9);
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 0U);
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.ended.size(), 2U);
