@@ -77,7 +77,7 @@ bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<cha
 std::uint32_t Forwarder::poll() {
     Parts& parts = *parts_;
     std::uint32_t done = parts.starter.start_ready();
-    // A message may have to be answered, and the answer may have to wait in a parcel: without a free parcel the message stays
+    // A message may have to be answered, and the answer may have to wait in an item: without a free item the message stays
     // in the port.
     const std::uint32_t room = parts.queues.make_room(messages_per_poll_max);
     done += parts.port.receive(parts.on_message, std::min(room, messages_per_poll_max));

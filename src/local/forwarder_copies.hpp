@@ -24,11 +24,11 @@ public:
         : memory_(memory), queues_(queues), commands_(commands), ends_(ends) {}
 
     // Sends a copy to the process that places its bytes: at once if it fits one message for which there is room, else in
-    // pieces, turn by turn. Takes one parcel at most (forwarder_queues.hpp). Call while a Naming of the source lives.
+    // pieces, turn by turn. Takes one item at most (forwarder_queues.hpp). Call while a Naming of the source lives.
     //   source  where copy.source lies; this process must reach it
     void send(std::uint32_t receiver, const PieceCopy& copy, const Place& source);
 
-    // Queues a copy within this process, which polls then move, move_bytes_max at a time. Takes one parcel.
+    // Queues a copy within this process, which polls then move, move_bytes_max at a time. Takes one item.
     void move_in_turns(const PieceCopy& copy) { queues_.add_copy(memory_.own_slot(), copy); }
 
     // One round for all receivers: messages that waited, then pieces. Returns how many things it did.

@@ -24,12 +24,12 @@ public:
                   ForwarderCounters& counters) noexcept
         : memory_(memory), queues_(queues), commands_(commands), counters_(counters) {}
 
-    // Tells a command's initiator how the command ended. Takes one parcel at most (forwarder_queues.hpp).
+    // Tells a command's initiator how the command ended. Takes one item at most (forwarder_queues.hpp).
     //   origin  slot of the initiator, which may be this process
     void report(std::uint32_t origin, std::uint64_t token, const AccessVerdict& verdict);
 
     // Takes the result of a command of this process. Does nothing if the command has ended already, by a death or by the
-    // failure of an earlier piece. Takes one parcel at most.
+    // failure of an earlier piece. Takes one item at most.
     void on_end(std::uint64_t token, const AccessVerdict& verdict);
 
     // Takes the bytes that a get of this process without a target address asked for, and ends the get.
@@ -37,7 +37,7 @@ public:
     void on_fetched(std::uint32_t origin, std::uint64_t token, std::span<const char> bytes);
 
     // The last step of an atomic: stores its old value at the target, if it has one; the target may have vanished meanwhile.
-    // Nothing else is accessed afterwards, so a Naming around this call may be overwritten by it. Takes one parcel at most.
+    // Nothing else is accessed afterwards, so a Naming around this call may be overwritten by it. Takes one item at most.
     //   index  a command that runs here, or that another process has run
     void store_old_value(std::uint32_t index, std::uint64_t old);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parcels on their way through the lanes. A receiver without room holds up no other receiver.
+// Items on their way through the lanes. A receiver without room holds up no other receiver.
 #include "local/forwarder_queues.hpp"
 
 #include <algorithm>
@@ -39,19 +39,19 @@ void ForwarderQueues::post(std::uint32_t receiver,
     if (lane.is_dead || (lane.messages.is_empty() && port_.send(receiver, head, payload))) {
         return;
     }
-    const std::uint32_t parcel = parcels_.take();
-    Message& message = parcels_[parcel].message;
+    const std::uint32_t item = items_.take();
+    Message& message = items_[item].message;
     message.head = head;
     message.head.payload_bytes = static_cast<std::uint32_t>(payload.size());
     std::copy(payload.begin(), payload.end(), message.payload.begin());
-    parcels_.push(lane.messages, parcel);
+    items_.push(lane.messages, item);
     list(receiver);
 }
 
 void ForwarderQueues::add_copy(std::uint32_t receiver, const PieceCopy& copy) {
-    const std::uint32_t parcel = parcels_.take();
-    parcels_[parcel].copy = copy;
-    parcels_.push(lanes_[receiver].copies, parcel);
+    const std::uint32_t item = items_.take();
+    items_[item].copy = copy;
+    items_.push(lanes_[receiver].copies, item);
     list(receiver);
 }
 
@@ -59,12 +59,12 @@ std::uint32_t ForwarderQueues::send_messages(std::uint32_t receiver) {
     Chain& messages = lanes_[receiver].messages;
     std::uint32_t sent = 0;
     while (!messages.is_empty()) {
-        const Message& first = parcels_[messages.first].message;
+        const Message& first = items_[messages.first].message;
         if (!port_.send(receiver, first.head,
                         std::span(first.payload).first(first.head.payload_bytes))) {
             break;
         }
-        parcels_.give(parcels_.pop(messages));
+        items_.give(items_.pop(messages));
         ++sent;
     }
     return sent;
@@ -93,7 +93,7 @@ bool ForwarderQueues::note_death(std::uint32_t slot) {
     }
     Chain& messages = lanes_[slot].messages;
     while (!messages.is_empty()) {
-        parcels_.give(parcels_.pop(messages));
+        items_.give(items_.pop(messages));
     }
     port_.forget(slot);
     return true;
@@ -103,11 +103,11 @@ void ForwarderQueues::drop_copies_of(std::uint32_t origin) noexcept {
     for (Lane& lane : lanes_) {
         Chain all = std::exchange(lane.copies, {});
         while (!all.is_empty()) {
-            const std::uint32_t parcel = parcels_.pop(all);
-            if (parcels_[parcel].copy.origin == origin) {
-                parcels_.give(parcel);
+            const std::uint32_t item = items_.pop(all);
+            if (items_[item].copy.origin == origin) {
+                items_.give(item);
             } else {
-                parcels_.push(lane.copies, parcel);
+                items_.push(lane.copies, item);
             }
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What waits to be sent over the port, by receiver: small messages that found no room, and copies that go in pieces. An answer
-// to another process may have to wait here, in a parcel. The forwarder receives a message only while there are parcels for the
+// to another process may have to wait here, in an item. The forwarder receives a message only while there are items for the
 // answer (make_room()), so that an accepted request never lacks memory. Knows which slots are dead, and which messages are of
 // this epoch; no command, no memory. The driver only.
 // Tests: tests/unit/local/forwarder_queues_test.cpp.
@@ -31,8 +31,8 @@ struct PieceCopy {
 class ForwarderQueues {
 public:
     static constexpr std::uint32_t payload_bytes_max = 8;  // of a message that may wait
-    // parcels that exist even if memory allocation fails
-    static constexpr std::uint32_t parcels_min = 128;
+    // items that exist even if memory allocation fails
+    static constexpr std::uint32_t items_min = 128;
 
     //   port      must outlive this
     //   own_slot  copies to it are moved by this process itself and need no room
@@ -40,9 +40,9 @@ public:
     // Throws std::bad_alloc. Of the later calls only make_room() allocates memory.
     ForwarderQueues(Port& port, std::uint32_t own_slot, std::uint32_t slots, std::uint32_t epoch);
 
-    // Tries to have free parcels for `wanted` messages or copies. Returns how many are free; fewer if memory allocation fails.
+    // Tries to have free items for `wanted` messages or copies. Returns how many are free; fewer if memory allocation fails.
     [[nodiscard]] std::uint32_t make_room(std::uint32_t wanted) noexcept {
-        return parcels_.make_room(wanted);
+        return items_.make_room(wanted);
     }
 
     [[nodiscard]] bool is_dead(std::uint32_t slot) const noexcept { return lanes_[slot].is_dead; }
@@ -71,12 +71,12 @@ public:
         return port_.send(receiver, head, payload);
     }
 
-    // Sends a small message now, or as soon as there is room; drops it if the receiver is dead. Takes one parcel at most; the
+    // Sends a small message now, or as soon as there is room; drops it if the receiver is dead. Takes one item at most; the
     // caller must have made room for it.
     //   payload.size() <= payload_bytes_max
     void post(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload);
 
-    // Puts a copy behind the others to its receiver. Takes one parcel; the caller must have made room for it.
+    // Puts a copy behind the others to its receiver. Takes one item; the caller must have made room for it.
     void add_copy(std::uint32_t receiver, const PieceCopy& copy);
 
     [[nodiscard]] bool has_messages(std::uint32_t receiver) const noexcept {
@@ -93,20 +93,20 @@ public:
     // The first copy to a receiver, in place; valid until the next call that queues or drops something. This call and the next
     // two require has_copies(receiver).
     [[nodiscard]] PieceCopy& first_copy(std::uint32_t receiver) noexcept {
-        return parcels_[lanes_[receiver].copies.first].copy;
+        return items_[lanes_[receiver].copies.first].copy;
     }
 
-    // Removes the first copy from its queue and frees its parcel, which the report of its end may need.
+    // Removes the first copy from its queue and frees its item, which the report of its end may need.
     PieceCopy take_copy(std::uint32_t receiver) noexcept {
-        const std::uint32_t parcel = parcels_.pop(lanes_[receiver].copies);
-        parcels_.give(parcel);
-        return parcels_[parcel].copy;
+        const std::uint32_t item = items_.pop(lanes_[receiver].copies);
+        items_.give(item);
+        return items_[item].copy;
     }
 
     // Puts the first copy behind the others, so that the next one gets its turn.
     void rotate_copies(std::uint32_t receiver) noexcept {
         Chain& copies = lanes_[receiver].copies;
-        parcels_.push(copies, parcels_.pop(copies));
+        items_.push(copies, items_.pop(copies));
     }
 
     // The receivers for which something waits, or did until now. Valid until the next call that queues something.
@@ -136,13 +136,13 @@ private:
     };
 
     // Holds a message or a copy, never both.
-    struct Parcel {
+    struct Item {
         Message message;
         PieceCopy copy;
         std::uint32_t next = Chain::nobody;
     };
 
-    // What waits for one receiver. At most commands_in_flight_max parcels for each process of the node, and as many of its own.
+    // What waits for one receiver. At most commands_in_flight_max items for each process of the node, and as many of its own.
     struct Lane {
         Chain messages;
         Chain copies;  // copies whose target lies in that process (own slot: moved here)
@@ -156,7 +156,7 @@ private:
     const std::uint32_t own_slot_;
     const std::uint32_t epoch_;
     const std::uint32_t datagram_bytes_;
-    LinkedPool<Parcel> parcels_{parcels_min};
+    LinkedPool<Item> items_{items_min};
     std::vector<Lane> lanes_;            // by slot
     std::vector<std::uint32_t> listed_;  // receivers with Lane::is_listed; capacity for all
 };

@@ -25,7 +25,7 @@ public:
                     ForwarderCounters& counters) noexcept
         : memory_(memory), queues_(queues), ends_(ends), copies_(copies), counters_(counters) {}
 
-    // Does what a message asks for, or drops it when nobody waits for it any more. Takes one parcel at most
+    // Does what a message asks for, or drops it when nobody waits for it any more. Takes one item at most
     // (forwarder_queues.hpp); the caller must have made room for it.
     void on_message(const MessageHead& head, std::span<const char> payload);
 

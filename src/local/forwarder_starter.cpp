@@ -16,7 +16,7 @@ bool is_aligned(const Place& place, std::uint8_t width) noexcept {
 
 std::uint32_t ForwarderStarter::start_some() {
     std::uint32_t started = 0;
-    // Each start may take a parcel.
+    // Each start may take an item.
     for (; commands_.is_any_ready() && started < messages_per_poll_max && queues_.make_room(1) != 0;
          ++started) {
         const ForwarderCommands::Ready ready = commands_.take_ready();

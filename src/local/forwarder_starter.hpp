@@ -26,7 +26,7 @@ public:
                      ForwarderCopies& copies) noexcept
         : memory_(memory), queues_(queues), commands_(commands), ends_(ends), copies_(copies) {}
 
-    // Starts ready commands while there are free parcels, messages_per_poll_max at most. Returns how many it started.
+    // Starts ready commands while there are free items, messages_per_poll_max at most. Returns how many it started.
     std::uint32_t start_ready() { return commands_.is_any_ready() ? start_some() : 0; }
 
     // Sends the one message of a command whose other end has no global address. False when there is no room for its receiver,

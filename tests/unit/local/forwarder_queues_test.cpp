@@ -117,7 +117,7 @@ TEST_F(ForwarderQueuesTest, forgets_messages_to_the_dead_and_takes_no_more) {
     EXPECT_FALSE(queues.has_messages(1));
     EXPECT_TRUE(queues.has_copies(1)) << "copies are the caller's to end";
     (void)queues.take_copy(1);
-    EXPECT_EQ(queues.make_room(1), free) << "a parcel was lost";
+    EXPECT_EQ(queues.make_room(1), free) << "an item was lost";
     port.room.clear();
     queues.post(1, message(3), {});
     EXPECT_TRUE(port.sent.empty());
