@@ -38,10 +38,12 @@ public:
         taker_ = [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
             const std::uint32_t initiator = first_process_ + slot;
             if (command.is_invoke()) {
-                return core_->router().invoke(now_, initiator, token,
-                                              static_cast<std::uint32_t>(command.operand),
-                                              static_cast<std::uint32_t>(command.target),
-                                              rings_.arguments_of(slot, token, command));
+                return core_->router().invoke(now_,
+                                              {token, initiator,
+                                               static_cast<std::uint32_t>(command.operand),
+                                               static_cast<std::uint32_t>(command.target),
+                                               static_cast<std::uint32_t>(command.source)},
+                                              rings_.arguments_of(slot, command));
             }
             return core_->router().submit(now_, {initiator, token, command});
         };
@@ -193,14 +195,13 @@ private:
         ended.code = one.code;
         ended.blamed = one.blamed;
         ended.process = one.process;
+        ended.place = one.place;
         ended.result_bytes = static_cast<std::uint32_t>(one.value);
         rings_.complete(one.initiator - first_process_, ended);
     }
 
-    void on_result(std::uint32_t initiator,
-                   std::uint64_t token,
-                   std::span<const std::byte> result) override {
-        rings_.put_result(initiator - first_process_, token, result);
+    void on_result(const router::CommandEnd& one, std::span<const std::byte> result) override {
+        rings_.put_result(one.initiator - first_process_, one.place, result);
     }
 
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {

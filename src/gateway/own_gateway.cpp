@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "datagram/counters.hpp"
-#include "gateway/invoke_results.hpp"
 #include "gateway/node_fate.hpp"
 #include "node/gateway_port.hpp"
 #include "node/loss.hpp"
@@ -104,11 +103,11 @@ public:
     }
 
     bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
-        // before the router, which may end it at once
-        if (room_for_ends(1) == 0 || !invokes_.open(token)) return false;
-        if (!core_->router().invoke(now_, process_, token, invocation.operation, invocation.process,
+        if (room_for_ends(1) == 0) return false;
+        if (!core_->router().invoke(now_,
+                                    {token, process_, invocation.operation, invocation.process,
+                                     invocation.place},
                                     invocation.arguments)) {
-            invokes_.close(token);
             return false;
         }
         deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()
@@ -143,7 +142,7 @@ public:
             core_->work(now) || !ended_.empty() || core_->delivered() != delivered;
         release_met();
         has_moved = has_moved || has_content;
-        hand_out(ended);
+        remote::move_ended(ended_, ended);
         if (has_moved) {
             idle_polls_ = 0;
         } else {
@@ -256,14 +255,9 @@ private:
         return static_cast<std::size_t>(first - commands.begin());
     }
 
-    // What is handed out has its place no longer; its result stays until the next poll.
-    void hand_out(std::vector<remote::Ended>& ended) noexcept {
-        const std::size_t before = ended.size();
-        remote::move_ended(ended_, ended);
-        if (invokes_.is_empty()) return;
-        for (std::size_t i = before; i < ended.size(); ++i) {
-            if (invokes_.has(ended[i].token)) invokes_.close(ended[i].token);
-        }
+    // By LinkInvocation::place.
+    [[nodiscard]] std::byte* result_at(std::uint32_t place) const noexcept {
+        return results_.get() + std::size_t{place} * memory::invoke_bytes_max;
     }
 
     void note_idle_poll() {
@@ -329,19 +323,16 @@ private:
         ended.code = one.code;
         ended.blamed = one.blamed;
         ended.process = one.process;
-        if (one.code == base::Code::ok && invokes_.has(one.token)) {
-            ended.result_bytes = static_cast<std::uint32_t>(one.value);
-            ended.result = invokes_.result(one.token);
-        }
+        ended.place = one.place;
+        ended.result_bytes = static_cast<std::uint32_t>(one.value);
+        if (one.value != 0) ended.result = result_at(one.place);
         if (one.code == base::Code::peer) {
             ended.loss = loss_of(*core_, core_->map().node_of(one.process));
         }
     }
 
-    void on_result(std::uint32_t /*initiator*/,
-                   std::uint64_t token,
-                   std::span<const std::byte> result) override {
-        if (invokes_.has(token)) invokes_.put(token, result);
+    void on_result(const router::CommandEnd& one, std::span<const std::byte> result) override {
+        if (!result.empty()) std::memcpy(result_at(one.place), result.data(), result.size());
     }
 
     // The agents' gateways know this first and better.
@@ -402,7 +393,10 @@ private:
     std::optional<stats::StatsPublisher> stats_;
     stats::StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
-    InvokeResults invokes_;
+    // Of invokes, by place; written to, and so in memory, as far as it is used. Taken at the start: a process that has no memory
+    // left later can still call, and tell others so.
+    std::unique_ptr<std::byte[]> results_{
+        new std::byte[std::size_t{remote::invokes_max} * memory::invoke_bytes_max]};
     std::uint32_t idle_polls_ = 0;
     std::uint32_t losses_seen_ = 0;
     Meeting meeting_;

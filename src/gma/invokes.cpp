@@ -74,7 +74,8 @@ base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line)
 
 remote::LinkInvocation Invokes::invocation_of(const Command& command) const noexcept {
     return {static_cast<std::uint32_t>(space_.layout().process(command.target)),
-            static_cast<std::uint32_t>(command.operand), arguments_of(command)};
+            static_cast<std::uint32_t>(command.operand), arguments_of(command),
+            static_cast<std::uint32_t>(command.expected)};
 }
 
 base::Code Invokes::put_result(const Command& command, std::span<const std::byte> result) noexcept {

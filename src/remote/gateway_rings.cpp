@@ -15,7 +15,7 @@ namespace {
 bool is_sound(const memory::Command& command) noexcept {
     if (command.is_invoke()) {
         return command.bytes <= memory::invoke_bytes_max && command.operand <= ~0U &&
-               command.target <= ~0U;
+               command.target <= ~0U && command.source < invokes_max;
     }
     return memory::is_sound(command.operation, command.width) &&
            (command.is_copy() || command.bytes == command.width);
@@ -121,16 +121,16 @@ std::uint32_t GatewayRings::take(const Taker& taker, std::uint32_t commands_max)
 }
 
 std::span<const std::byte> GatewayRings::arguments_of(
-    std::uint32_t slot, std::uint64_t token, const memory::Command& command) const noexcept {
-    const InvokeCell& cell = ring_pair(segment_, slot).invokes[invoke_place(token)];
+    std::uint32_t slot, const memory::Command& command) const noexcept {
+    const InvokeCell& cell = ring_pair(segment_, slot).invokes[command.source];
     return {cell.arguments, static_cast<std::size_t>(command.bytes)};
 }
 
 void GatewayRings::put_result(std::uint32_t slot,
-                              std::uint64_t token,
+                              std::uint32_t place,
                               std::span<const std::byte> result) noexcept {
     if (slot >= rings_.size() || rings_[slot].is_closed || result.empty()) return;
-    InvokeCell& cell = ring_pair(segment_, slot).invokes[invoke_place(token)];
+    InvokeCell& cell = ring_pair(segment_, slot).invokes[place];
     std::memcpy(cell.result, result.data(), result.size());
 }
 
@@ -152,7 +152,7 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
                static_cast<std::uint32_t>(ended.blamed),
                ended.process,
                ended.result_bytes,
-               0};
+               ended.place};
     ring.ended->push();
     ring.outstanding -= count;
     if (!ring.is_to_ring) {

@@ -22,8 +22,8 @@ namespace acp::remote {
 
 class GatewayRings {
 public:
-    // Takes one command of a process. For an invoke, the command's target is the process and `bytes` is the size of
-    // arguments_of(). false: there is no room for the command now; a later take() offers it again.
+    // Takes one command of a process. For an invoke, the command's target is the process, `bytes` the size of
+    // arguments_of(), and the source its place. false: there is no room for the command now; a later take() offers it again.
     using Taker = std::function<bool(
         std::uint32_t slot, std::uint64_t token, const memory::Command& command)>;
 
@@ -41,11 +41,13 @@ public:
 
     // The arguments of an invoke that is being offered. Their process may write them at any time, so the taker must copy them.
     [[nodiscard]] std::span<const std::byte> arguments_of(
-        std::uint32_t slot, std::uint64_t token, const memory::Command& command) const noexcept;
+        std::uint32_t slot, const memory::Command& command) const noexcept;
 
-    // Stores the result of an invoke that was taken; call complete() afterwards.   result  at most memory::invoke_bytes_max
+    // Stores the result of an invoke that was taken; call complete() afterwards.
+    //   place   the source of the command that was offered
+    //   result  at most memory::invoke_bytes_max
     void put_result(std::uint32_t slot,
-                    std::uint64_t token,
+                    std::uint32_t place,
                     std::span<const std::byte> result) noexcept;
 
     // Tells a process how commands that were taken from its ring ended. The end of a command that was not taken is ignored.

@@ -34,8 +34,9 @@ struct Ended {
     // Why the node of that process is gone, if the link knows this before the node segment does. told: it knows no more than
     // node/loss.hpp tells.
     node::NodeLoss loss = {};
-    std::uint32_t result_bytes = 0;  // for an invoke that succeeded
-    // of that invoke: memory of the link, valid until the next call of poll() or flush()
+    std::uint32_t place = 0;         // of an invoke that succeeded
+    std::uint32_t result_bytes = 0;  // likewise
+    // of that invoke: memory of the link, valid until the next call of poll() or flush(); nullptr: no bytes
     const std::byte* result = nullptr;
 };
 
@@ -44,15 +45,12 @@ struct LinkInvocation {
     std::uint32_t process = 0;             // on whose memory it runs; of another node
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
+    std::uint32_t place = 0;  // below invokes_max; no other invoke in flight has it
 };
 
-// The most invokes of one process that may be in flight at once. Each has a place at either side, which follows from its token:
-// so neither side searches, and while the place is taken, invoke() refuses another one. Tokens are even.
+// The most invokes of one process that may be in flight at once. Each has a place of its own at either side, which the caller
+// chooses: so neither side searches, and one that does not end holds up no other.
 inline constexpr std::uint32_t invokes_max = node::invoke_cells;
-
-[[nodiscard]] constexpr std::uint32_t invoke_place(std::uint64_t token) noexcept {
-    return static_cast<std::uint32_t>(token / 2 % invokes_max);
-}
 
 // Appends what one list holds to another, as much as there is memory for; the rest stays, in order.
 void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept;
@@ -97,8 +95,7 @@ public:
         return taken;
     }
 
-    // Hands an invoke over, as submit(). False also while an earlier invoke with the same place has not ended. The result comes
-    // with the end.
+    // Hands an invoke over, as submit(). The result comes with the end.
     virtual bool invoke(std::uint64_t token, const LinkInvocation& invocation) = 0;
 
     // Call after a series of submits and invokes: makes the gateway look, and wakes it if it sleeps.

@@ -46,30 +46,18 @@ bool RingLink::submit(std::uint64_t token, const memory::Command& command) {
 }
 
 bool RingLink::invoke(std::uint64_t token, const LinkInvocation& invocation) {
-    std::uint64_t& place = invoking_[invoke_place(token)];
-    if (place != 0) return false;
     memory::Command command;
     command.operation = memory::invoke_operation;
     command.target = invocation.process;
+    command.source = invocation.place;
     command.operand = invocation.operation;
     command.bytes = invocation.arguments.size();
     if (!submit(token, command)) return false;
     if (!invocation.arguments.empty()) {
-        std::memcpy(pair_.invokes[invoke_place(token)].arguments, invocation.arguments.data(),
+        std::memcpy(pair_.invokes[invocation.place].arguments, invocation.arguments.data(),
                     invocation.arguments.size());
     }
-    place = token;
     return true;
-}
-
-// From here on the cell is free for another invoke; that one's result is written after the next flush() at the earliest.
-void RingLink::take_result(const EndedRecord& record, Ended& one) noexcept {
-    std::uint64_t& place = invoking_[invoke_place(record.token)];
-    if (place != record.token) return;
-    place = 0;
-    if (one.code != base::Code::ok) return;
-    one.result = pair_.invokes[invoke_place(record.token)].result;
-    one.result_bytes = std::min(record.result_bytes, memory::invoke_bytes_max);
 }
 
 void RingLink::flush() {
@@ -102,7 +90,9 @@ bool RingLink::poll(std::vector<Ended>& ended) {
                          ? static_cast<BlamedAddress>(record.blamed)
                          : BlamedAddress::none;
         one.process = std::min(record.process, segment_.shape().procs - 1);
-        if (count == 1) take_result(record, one);
+        one.place = std::min(record.cell, invokes_max - 1);
+        one.result_bytes = std::min(record.result_bytes, memory::invoke_bytes_max);
+        if (one.result_bytes != 0) one.result = pair_.invokes[one.place].result;
     }
     if (has_moved) {
         ended_.release();

@@ -6,7 +6,6 @@
 // Tests: tests/unit/remote/link_test.cpp by link_conformance.hpp, gateway_rings_test.cpp.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -36,15 +35,12 @@ public:
     void set_service_wanted(bool is_wanted) noexcept override;
 
 private:
-    void take_result(const EndedRecord& record, Ended& one) noexcept;
-
     const node::Segment& segment_;
     std::uint32_t slot_;
     RingPair& pair_;
     RecordProducer<CommandRecord> commands_;
     RecordConsumer<EndedRecord> ended_;
-    std::uint32_t outstanding_ = 0;                      // commands handed over and not ended
-    std::array<std::uint64_t, invokes_max> invoking_{};  // tokens of invokes, by place; 0: free
+    std::uint32_t outstanding_ = 0;  // commands handed over and not ended
     std::atomic<bool> is_broken_{false};
 };
 

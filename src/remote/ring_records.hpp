@@ -21,7 +21,7 @@ namespace acp::remote {
 struct CommandRecord {
     std::uint64_t token;
     // Untrusted: the operation may be invalid. For an invoke: target is the process, operand the operation's number, bytes the
-    // size of the arguments, which lie in the token's cell.
+    // size of the arguments, and source the cell in which they lie.
     memory::Command command;
     std::uint64_t reserved;
 };
@@ -33,11 +33,11 @@ struct EndedRecord {
     std::uint32_t code;    // base::Code
     std::uint32_t blamed;  // BlamedAddress
     std::uint32_t process;
-    std::uint32_t result_bytes;  // size of an invoke's result, which lies in the token's cell
-    std::uint32_t reserved;
+    std::uint32_t result_bytes;  // size of an invoke's result
+    std::uint32_t cell;          // in which it lies
 };
 
-// Arguments and result of an invoke, which do not fit into its records. The cell belongs to a token from the publication of its
+// Arguments and result of an invoke, which do not fit into its records. The cell belongs to an invoke from the publication of its
 // command to that of its end.
 struct InvokeCell {
     std::byte arguments[memory::invoke_bytes_max];  // writer: the process; reader: the gateway
@@ -54,7 +54,7 @@ struct RingPair {
     alignas(64) std::atomic<std::uint64_t> ended_taken;  // writer: the process; reader: the gateway
     alignas(64) CommandRecord commands[node::ring_records];
     EndedRecord ended[node::ring_records];
-    InvokeCell invokes[node::invoke_cells];  // by invoke_place()
+    InvokeCell invokes[node::invoke_cells];  // by LinkInvocation::place
 };
 
 static_assert(sizeof(CommandRecord) == node::command_record_bytes);

@@ -120,8 +120,9 @@ void OwnCommands::complete_invoke(std::uint32_t index, Code code, Bytes result) 
     completion.initiator = record.initiator;
     completion.token = record.token;
     completion.value = result.size();
+    completion.place = static_cast<std::uint32_t>(record.expected);
     forget(index);
-    completions_.on_result(completion.initiator, completion.token, result);
+    completions_.on_result(completion, result);
     tell(completion);
 }
 

@@ -34,7 +34,8 @@ struct alignas(64) Outstanding {
     std::uint64_t bytes = 0;   // length of a copy, or of arguments
     std::uint64_t operand =
         0;  // invoke: index of its arguments; copy: the first it is ordered after
-    std::uint64_t expected = 0;  // copy: how many, from that one on, it is ordered after
+    std::uint64_t expected =
+        0;  // copy: how many, from that one on, it is ordered after; invoke: InvokeRequest::place
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;

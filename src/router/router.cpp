@@ -91,14 +91,9 @@ std::size_t Router::submit_all(Time now,
     return parts_->submitter.submit(initiator, commands);
 }
 
-bool Router::invoke(Time now,
-                    std::uint32_t initiator,
-                    std::uint64_t token,
-                    std::uint32_t operation,
-                    std::uint32_t process,
-                    std::span<const std::byte> arguments) {
+bool Router::invoke(Time now, const InvokeRequest& call, std::span<const std::byte> arguments) {
     parts_->activity.set_now(now);
-    return parts_->submitter.invoke({token, initiator, operation, process}, arguments);
+    return parts_->submitter.invoke(call, arguments);
 }
 
 bool Router::are_others_waiting() const noexcept {

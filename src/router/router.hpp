@@ -58,16 +58,8 @@ public:
 
     // Runs a numbered operation on the node of a process. If it goes well, on_result() comes before the completion. Returns
     // false if there is no room now.
-    //   initiator, token  as of submit()
-    //   operation         its number
-    //   process           on whose memory it runs
-    //   arguments         at most invoke_bytes_max bytes; copied
-    bool invoke(Time now,
-                std::uint32_t initiator,
-                std::uint64_t token,
-                std::uint32_t operation,
-                std::uint32_t process,
-                std::span<const std::byte> arguments);
+    //   arguments  at most invoke_bytes_max bytes; copied
+    bool invoke(Time now, const InvokeRequest& call, std::span<const std::byte> arguments);
 
     // Whether another node has come to the next meeting, and this one has not.
     [[nodiscard]] bool are_others_waiting() const noexcept;

@@ -163,7 +163,7 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     record.token = call.token;
     record.target = call.process;
     record.source = call.operation;
-    record.expected = 0;
+    record.expected = call.place;
     record.initiator = call.initiator;
     record.width = 0;
     record.is_followed = 0;

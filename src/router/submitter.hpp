@@ -19,14 +19,6 @@
 
 namespace acp::router {
 
-// A call of a numbered operation on the node of a process.
-struct InvokeRequest {
-    std::uint64_t token = 0;
-    std::uint32_t initiator = 0;
-    std::uint32_t operation = 0;
-    std::uint32_t process = 0;
-};
-
 class Submitter {
 public:
     using CommandRun = std::span<const memory::NumberedCommand>;

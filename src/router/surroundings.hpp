@@ -50,6 +50,16 @@ struct CommandEnd {
     base::Code code = base::Code::ok;
     BlamedAddress blamed = BlamedAddress::none;
     std::uint32_t process = 0;  // failure: the process whose memory or death it is about
+    std::uint32_t place = 0;    // invoke that went well: as in its request
+};
+
+// A call of a numbered operation on the node of a process.
+struct InvokeRequest {
+    std::uint64_t token = 0;  // even; no command or invoke of this initiator that has not ended has it
+    std::uint32_t initiator = 0;  // a process of this node
+    std::uint32_t operation = 0;  // its number
+    std::uint32_t process = 0;    // on whose memory it runs
+    std::uint32_t place = 0;      // means nothing here; given back with the result
 };
 
 class Completions {
@@ -60,10 +70,8 @@ public:
     Completions& operator=(const Completions&) = delete;
     // Commands of one of this node's processes have ended.
     virtual void on_completion(const CommandEnd& completion) = 0;
-    // The result of an invoke that went well; its completion follows. `result` is valid during the call.
-    virtual void on_result(std::uint32_t initiator,
-                           std::uint64_t token,
-                           std::span<const std::byte> result) = 0;
+    // The result of an invoke that went well; the same completion follows. `result` is valid during the call.
+    virtual void on_result(const CommandEnd& completion, std::span<const std::byte> result) = 0;
     // Losses found out here or reported by others; each is told once, and none of this node's own processes.
     virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
     virtual void on_node_dead(NodeId node) = 0;

@@ -434,11 +434,9 @@ void Node::on_completion(const router::CommandEnd& completion) {
     common_.referee->on_completion(self_, completion);
 }
 
-void Node::on_result(std::uint32_t initiator,
-                     std::uint64_t token,
-                     std::span<const std::byte> result) {
+void Node::on_result(const router::CommandEnd& completion, std::span<const std::byte> result) {
     ++news_;
-    common_.referee->on_result(self_, initiator, token, result);
+    common_.referee->on_result(self_, completion.initiator, completion.token, result);
 }
 
 void Node::on_process_dead(std::uint32_t process, std::uint32_t wait_status) {

@@ -91,8 +91,7 @@ public:
     void on_severed(NodeId node, datagram::SeverReason reason) override;
 
     void on_completion(const router::CommandEnd& completion) override;
-    void on_result(std::uint32_t initiator,
-                   std::uint64_t token,
+    void on_result(const router::CommandEnd& completion,
                    std::span<const std::byte> result) override;
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override;
     void on_node_dead(NodeId node) override;

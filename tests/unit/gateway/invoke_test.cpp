@@ -5,6 +5,7 @@
 
 #include "datagram/counters.hpp"
 
+#include "support/refuse_memory.hpp"
 #include "unit/gateway/test_job.hpp"
 #include "unit/remote/link_conformance.hpp"
 

@@ -185,9 +185,11 @@ public:
         return token;
     }
 
-    // Hands an invoke over, whatever room there is, and does not flush. Returns its token.
-    std::uint64_t invoke(std::uint32_t initiator, const remote::LinkInvocation& invocation) {
+    // Hands an invoke over, whatever room there is, and does not flush. Returns its token. Of a process fewer than
+    // remote::invokes_max are in flight.
+    std::uint64_t invoke(std::uint32_t initiator, remote::LinkInvocation invocation) {
         const std::uint64_t token = token_ += 2;
+        invocation.place = static_cast<std::uint32_t>(token / 2 % remote::invokes_max);
         while (!processes_[initiator].link->invoke(token, invocation)) poll();
         return token;
     }

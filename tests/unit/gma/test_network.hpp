@@ -103,7 +103,7 @@ public:
             taken += rings_[node]->take(
                 [&](std::uint32_t slot, std::uint64_t token, const Command& command) {
                     remote::Ended ended =
-                        command.is_invoke() ? invoke(node, slot, token, command) : run(command);
+                        command.is_invoke() ? invoke(node, slot, command) : run(command);
                     ended.token = token;
                     rings_[node]->complete(slot, ended);
                     return true;
@@ -154,7 +154,6 @@ private:
     // An operation on memory of the second node.
     remote::Ended invoke(std::uint32_t node,
                          std::uint32_t slot,
-                         std::uint64_t token,
                          const Command& command) {
         const auto process = static_cast<std::uint32_t>(command.target);
         const auto* operation =
@@ -165,13 +164,14 @@ private:
             local::Hazards::Lease lease(*hazards_);
             local::OperationContext context(far_[0], *hazards_, lease.line(), process);
             ran = local::run_operation(*operation, context,
-                                       rings_[node]->arguments_of(slot, token, command), result);
+                                       rings_[node]->arguments_of(slot, command), result);
         }
         if (ran.code != base::Code::ok) {
             return {.code = ran.code, .blamed = memory::BlamedAddress::source, .process = process};
         }
-        rings_[node]->put_result(slot, token, std::span(result).first(ran.result_bytes));
-        return {.result_bytes = ran.result_bytes};
+        const auto place = static_cast<std::uint32_t>(command.source);
+        rings_[node]->put_result(slot, place, std::span(result).first(ran.result_bytes));
+        return {.place = place, .result_bytes = ran.result_bytes};
     }
 
     memory::GaLayout layout_{procs};

@@ -57,10 +57,12 @@ private:
             return;
         }
         is_invoke_last_ = true;
-        const auto arguments = rings_.arguments_of(0, token, command);
-        rings_.put_result(0, token, arguments);
-        taken_.push_back(
-            {.token = token, .result_bytes = static_cast<std::uint32_t>(arguments.size())});
+        const auto arguments = rings_.arguments_of(0, command);
+        const auto place = static_cast<std::uint32_t>(command.source);
+        rings_.put_result(0, place, arguments);
+        taken_.push_back({.token = token,
+                          .place = place,
+                          .result_bytes = static_cast<std::uint32_t>(arguments.size())});
     }
 
     void end(std::uint64_t token, bool is_good) {

@@ -198,7 +198,7 @@ TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) 
 TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
     FakeJob job({1, 1, 1});
     // Operation 3 never settles: the command has arrived, and nothing is owed any more.
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 3, 1, {}));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 1}, {}));
     for (int i = 0; i < 200; ++i) job.step();
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
     job.network.cut_off(1);
@@ -230,7 +230,7 @@ TEST(RouterFailureTest, forgets_a_copy_that_stopped_half_way_when_its_initiator_
 TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
     FakeJob job({1, 1, 1});
     // The second half never comes; the command is outstanding at its initiator.
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 3, 2, {}));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 2}, {}));
     PutFrame frame;
     frame.bytes = 4;
     frame.total = 8;

@@ -142,9 +142,9 @@ std::vector<std::byte> arguments(std::size_t bytes) {
 TEST(RouterInvokeTest, runs_an_operation_at_the_node_of_its_process_and_brings_the_result_back) {
     FakeJob job({1, 2});
     const std::vector<std::byte> given = arguments(invoke_bytes_max);
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 0, 2, given));
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 4, 1, 1, {}));     // again, three times
-    ASSERT_TRUE(job.nodes[1]->router.invoke(job.now, 1, 2, 0, 2, given));  // on its own node
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 0, 2}, given));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {4, 0, 1, 1}, {}));     // again, three times
+    ASSERT_TRUE(job.nodes[1]->router.invoke(job.now, {2, 1, 0, 2}, given));  // on its own node
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 2U);
     ASSERT_EQ(job.nodes[0]->ends.results.size(), 2U);
@@ -157,7 +157,7 @@ TEST(RouterInvokeTest, runs_an_operation_at_the_node_of_its_process_and_brings_t
 
 TEST(RouterInvokeTest, tells_how_an_operation_failed) {
     FakeJob job({1, 1});
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 2, 1, {}));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 2, 1}, {}));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
     EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::alignment);
@@ -171,9 +171,9 @@ TEST(RouterInvokeTest, takes_no_more_than_it_has_room_for_and_refuses_others_who
     FakeJob job({1, 1, 1}, 1, {}, {}, settings);
     // Each of two nodes has two outstanding; the third keeps two that say `again`.
     for (std::uint32_t node : {0U, 1U}) {
-        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, node, 2, 1, 2, arguments(10)));
-        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, node, 4, 1, 2, arguments(20)));
-        ASSERT_FALSE(job.nodes[node]->router.invoke(job.now, node, 6, 1, 2, {}));
+        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {2, node, 1, 2}, arguments(10)));
+        ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {4, node, 1, 2}, arguments(20)));
+        ASSERT_FALSE(job.nodes[node]->router.invoke(job.now, {6, node, 1, 2}, {}));
     }
     ASSERT_TRUE(job.run());
     EXPECT_EQ(job.nodes[0]->ends.results.size(), 2U);
@@ -185,7 +185,7 @@ TEST(RouterInvokeTest, fails_what_no_datagram_can_carry) {
     NetworkSettings small;
     small.datagram_bytes = 500;
     FakeJob job({1, 1}, 1, small);
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, 0, 2, 0, 1, arguments(477)));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 0, 1}, arguments(477)));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
     EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::limit);

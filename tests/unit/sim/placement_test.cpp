@@ -26,8 +26,7 @@ class NoEnds final : public router::Completions {
 public:
     void on_completion(const router::CommandEnd& /*completion*/) override {}
 
-    void on_result(std::uint32_t /*initiator*/,
-                   std::uint64_t /*token*/,
+    void on_result(const router::CommandEnd& /*completion*/,
                    std::span<const std::byte> /*result*/) override {}
 
     void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*wait_status*/) override {}
