@@ -49,10 +49,11 @@ bool FarPath::is_cut_off() noexcept {
     return is_cut_off_;
 }
 
-// Headers that are asked for again, credits and the like come on top.
+// Headers that are asked for again and the like come on top.
 bool FarPath::may_send() noexcept {
-    if (under_way_.size() >= under_way_max) forget_ended();
-    return under_way_.size() < under_way_max;
+    const std::size_t most = place_.is_overwriting ? 1 : under_way_max;
+    if (under_way_.size() >= most) forget_ended();
+    return under_way_.size() < most;
 }
 
 bool FarPath::is_idle() noexcept {

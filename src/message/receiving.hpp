@@ -61,7 +61,10 @@ public:
                 end_fetch(queue);
             } else {
                 const ReceivedRecord record = ring_.receive();
-                if (record.data == nullptr) return has_moved;
+                if (record.data == nullptr) {
+                    wake_if(ring_.tell_due());
+                    return has_moved;
+                }
                 if (is_refused_) {
                     refuse(queue);
                 } else {
@@ -73,6 +76,7 @@ public:
     }
 
     void recover() noexcept override {
+        if (!ring_.path().may_send()) return;  // the partner has not taken what was sent before
         ring_.recover();
         wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for
     }

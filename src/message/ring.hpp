@@ -306,11 +306,16 @@ public:
         } else {
             line_ += shape_.lines_of(line_, bytes, wraps);
         }
-        return line_ - told_ >= shape_.credit_lines() && tell_credit();
+        return tell_due();
     }
 
-    // Tells the sender now of all lines that were released; release() tells it only after each quarter of the ring. true: the caller must
-    // wake the sender.
+    // Tells the sender of a quarter of the ring that was released while the path had no room. true: the caller must wake the sender.
+    [[nodiscard]] bool tell_due() noexcept {
+        return line_ - told_ >= shape_.credit_lines() && path_.may_send() && tell_credit();
+    }
+
+    // Tells the sender now of all lines that were released; release() tells it only after each quarter of the ring, and then where the path
+    // has room. true: the caller must wake the sender.
     [[nodiscard]] bool tell_released() noexcept { return tell_credit(); }
 
     [[nodiscard]] bool has_told_all() const noexcept { return told_ == line_; }

@@ -53,6 +53,9 @@ public:
 
     [[nodiscard]] bool is_far() const noexcept { return carrier_ != nullptr; }
 
+    // What cannot go to another node now waits in the carrier.
+    [[nodiscard]] static bool may_send() noexcept { return true; }
+
     [[nodiscard]] Word& word(std::uint64_t offset) const noexcept {
         return *reinterpret_cast<Word*>(memory_ + offset);
     }

@@ -175,6 +175,8 @@ public:
 
     [[nodiscard]] bool ring() const { return false; }
 
+    [[nodiscard]] static bool may_send() { return true; }
+
     // As if it were: this network keeps the order, so a header that is sent again comes after its payload.
     [[nodiscard]] static bool is_idle() { return true; }
 

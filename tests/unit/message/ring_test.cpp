@@ -274,6 +274,42 @@ struct LateRing : MappedRing<> {
     bool is_late = true;
 };
 
+class CrampedPath : public MappedPath<> {
+public:
+    CrampedPath(const MappedPath<>& path, const bool* has_room)
+        : MappedPath<>(path), has_room_(has_room) {}
+
+    [[nodiscard]] bool may_send() const noexcept { return *has_room_; }
+
+private:
+    const bool* has_room_;
+};
+
+struct CrampedRing : MappedRing<> {
+    using Path = CrampedPath;
+    using MappedRing<>::MappedRing;
+
+    [[nodiscard]] Path to_receiver() { return {MappedRing<>::to_receiver(), &has_room}; }
+
+    [[nodiscard]] Path to_sender() { return {MappedRing<>::to_sender(), &has_room}; }
+
+    bool has_room = true;
+};
+
+// A sender that is stopped takes no credit, and whoever waits for something else must not wait for it.
+TEST(Ring, tells_a_credit_later_while_the_path_has_no_room) {
+    OpenRing<CrampedRing> ring(1024);
+    while (ring.sender.send("text", 5) != SendAttempt::full) {
+    }
+    ring.has_room = false;
+    while (ring.receiver.receive().data != nullptr) (void)ring.receiver.release();
+    EXPECT_FALSE(ring.receiver.tell_due());
+    EXPECT_EQ(ring.sender.send("text", 5), SendAttempt::full);
+    ring.has_room = true;
+    (void)ring.receiver.tell_due();
+    EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
+}
+
 // Else a receiver would find the header, and no payload yet.
 TEST(Ring, answers_no_request_while_what_was_sent_is_late) {
     OpenRing<LateRing> ring(1024);
