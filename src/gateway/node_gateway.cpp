@@ -38,12 +38,12 @@ public:
         taker_ = [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
             const std::uint32_t initiator = first_process_ + slot;
             if (command.is_invoke()) {
-                return core_->router().invoke(now_,
-                                              {token, initiator,
-                                               static_cast<std::uint32_t>(command.operand),
-                                               static_cast<std::uint32_t>(command.target),
-                                               static_cast<std::uint32_t>(command.source)},
-                                              rings_.arguments_of(slot, command));
+                return core_->router().invoke(
+                    now_,
+                    {token, initiator, static_cast<std::uint32_t>(command.operand),
+                     static_cast<std::uint32_t>(command.target),
+                     static_cast<std::uint32_t>(command.source)},
+                    rings_.arguments_of(slot, command));
             }
             return core_->router().submit(now_, {initiator, token, command});
         };

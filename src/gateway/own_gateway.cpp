@@ -104,10 +104,9 @@ public:
 
     bool invoke(std::uint64_t token, const remote::LinkInvocation& invocation) override {
         if (room_for_ends(1) == 0) return false;
-        if (!core_->router().invoke(now_,
-                                    {token, process_, invocation.operation, invocation.process,
-                                     invocation.place},
-                                    invocation.arguments)) {
+        if (!core_->router().invoke(
+                now_, {token, process_, invocation.operation, invocation.process, invocation.place},
+                invocation.arguments)) {
             return false;
         }
         deadline_.store(0, std::memory_order_relaxed);  // it leaves with the next flush()

@@ -12,16 +12,19 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
     const std::size_t bytes = sizeof message_.head + placed_bytes_;
     placed_bytes_ = 0;
     // Operations may overtake each other, and an older word must not replace a newer one.
-    if (place_.is_overwriting) settle();
+    if (place_.is_overwriting) {
+        while (is_under_way(offset)) end_oldest();
+    }
     if (under_way_.size() >= 2 * under_way_max) end_oldest();
     try {
-        under_way_.push_back(gma::handle_null);
-        under_way_.back() = gma_->issue_invoke({place_.process,
-                                                operations::put_signal_set_number,
-                                                std::as_bytes(std::span(&message_, 1)).first(bytes),
-                                                {},
-                                                nullptr},
-                                               gma::handle_null);
+        under_way_.push_back({gma::handle_null, offset});
+        under_way_.back().handle =
+            gma_->issue_invoke({place_.process,
+                                operations::put_signal_set_number,
+                                std::as_bytes(std::span(&message_, 1)).first(bytes),
+                                {},
+                                nullptr},
+                               gma::handle_null);
     } catch (const std::bad_alloc&) {
         // As if it were lost on its way: the other end asks for it.
     }
@@ -30,7 +33,7 @@ bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
 
 // Waits for it.
 void FarPath::end_oldest() noexcept {
-    const gma::Handle handle = under_way_.front();
+    const gma::Handle handle = under_way_.front().handle;
     under_way_.pop_front();
     if (handle == gma::handle_null) return;
     const base::Status status = gma_->wait_for_one(handle);
@@ -38,8 +41,8 @@ void FarPath::end_oldest() noexcept {
 }
 
 void FarPath::forget_ended() noexcept {
-    while (!under_way_.empty() &&
-           (under_way_.front() == gma::handle_null || gma_->has_ended(under_way_.front()))) {
+    while (!under_way_.empty() && (under_way_.front().handle == gma::handle_null ||
+                                   gma_->has_ended(under_way_.front().handle))) {
         end_oldest();
     }
 }

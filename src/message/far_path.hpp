@@ -5,6 +5,7 @@
 // For the thread that uses the end. Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -34,7 +35,7 @@ public:
         memory::GlobalAddress there = 0;  // where offset 0 would lie there
         std::uint64_t unsent_begin = 0;   // what is stored in this range of offsets is left out
         std::uint64_t unsent_end = 0;
-        bool is_overwriting = false;  // what this end stores replaces what it stored before
+        bool is_overwriting = false;  // this end stores the same few words again and again
     };
 
     //   gma  outlives this
@@ -77,7 +78,7 @@ public:
         if (under_way_.empty()) (void)publish(place_.unsent_begin, 0);
     }
 
-    // Whether more may be sent without waiting for what is under way.
+    // Whether more may be sent without waiting for what is under way; where words are overwritten, one of each.
     [[nodiscard]] bool may_send() noexcept;
 
     // Whether nothing that was sent is under way any more.
@@ -94,6 +95,16 @@ private:
         std::array<std::byte, payload_bytes_max> bytes;  // NOLINT: written as far as read
     };
 
+    struct Sent {
+        gma::Handle handle = gma::handle_null;
+        std::uint64_t offset = 0;  // of the word
+    };
+
+    [[nodiscard]] bool is_under_way(std::uint64_t offset) const noexcept {
+        return std::any_of(under_way_.begin(), under_way_.end(),
+                           [offset](const Sent& sent) { return sent.offset == offset; });
+    }
+
     void forget_ended() noexcept;
     void end_oldest() noexcept;
 
@@ -106,7 +117,7 @@ private:
     std::uint64_t placed_at_ = 0;
     std::uint64_t placed_bytes_ = 0;
     Message message_;
-    std::deque<gma::Handle> under_way_;
+    std::deque<Sent> under_way_;
     bool is_cut_off_ = false;
 };
 

@@ -45,7 +45,7 @@ struct LinkInvocation {
     std::uint32_t process = 0;             // on whose memory it runs; of another node
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // at most memory::invoke_bytes_max; copied
-    std::uint32_t place = 0;  // below invokes_max; no other invoke in flight has it
+    std::uint32_t place = 0;               // below invokes_max; no other invoke in flight has it
 };
 
 // The most invokes of one process that may be in flight at once. Each has a place of its own at either side, which the caller

@@ -55,7 +55,8 @@ struct CommandEnd {
 
 // A call of a numbered operation on the node of a process.
 struct InvokeRequest {
-    std::uint64_t token = 0;  // even; no command or invoke of this initiator that has not ended has it
+    std::uint64_t token =
+        0;  // even; no command or invoke of this initiator that has not ended has it
     std::uint32_t initiator = 0;  // a process of this node
     std::uint32_t operation = 0;  // its number
     std::uint32_t process = 0;    // on whose memory it runs

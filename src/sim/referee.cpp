@@ -154,8 +154,8 @@ bool Referee::invoke(std::uint32_t process, std::uint32_t index, Time now, route
     const ProgramStep& step = step_of(process, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
     const auto arguments = arguments_of(invoke_id(process, index), step.argument_bytes, room);
-    return router.invoke(
-        now, {2 * std::uint64_t{index} + 2, process, step.operation, step.process}, arguments);
+    return router.invoke(now, {2 * std::uint64_t{index} + 2, process, step.operation, step.process},
+                         arguments);
 }
 
 bool Referee::find(NodeId node,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -387,6 +388,85 @@ TEST_F(StoppedPartnerTest, at_creation_sending_and_freeing_delays_nobody_but_its
     }
     if (other != ACP_CH_NULL) {
         EXPECT_EQ(acp_free_ch(other), 0) << acp_error_message();
+    }
+}
+
+// Rank 0 has more under way to and from the stopped rank than a credit is for, and talks with the last one meanwhile.
+TEST_F(StoppedPartnerTest, delays_no_message_between_others) {
+    if (procs_ < 3) return;
+    constexpr int rounds = 1000;
+    constexpr std::int64_t full_ns = 200'000'000;
+    constexpr std::int64_t limit_ns = 5'000'000'000;
+    const int last = procs_ - 1;
+    acp_ch_t there = ACP_CH_NULL;
+    acp_ch_t back = ACP_CH_NULL;
+    acp_ch_t ping = ACP_CH_NULL;
+    acp_ch_t pong = ACP_CH_NULL;
+    if (is_of_two()) {
+        there = make();
+        back = make(1);
+        pass(there, 1);
+        pass(back, 2, 1);
+    }
+    if (rank_ == 0 || rank_ == last) {
+        ping = acp_create_ch(0, last);
+        pong = acp_create_ch(last, 0);
+    }
+    std::vector<int> numbers(5000);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::vector<acp_request_t> sent;
+    std::uint64_t count = 0;
+    if (rank_ == 1) {  // until the ring is full
+        while (sent.empty() && count < numbers.size()) {
+            const acp_request_t one = acp_nbsend_ch(back, &numbers[count++], sizeof(int));
+            if (acp_wait_ch_timeout(one, nullptr, full_ns) != ACP_OK) sent.push_back(one);
+        }
+    }
+    const int messages = static_cast<int>(exchange(count)[1]);
+    int received = 0;
+    if (rank_ == 0) {
+        acp_request_t next = ACP_REQUEST_NULL;
+        int number = -1;
+        with_rank_1_stopped([&] {
+            for (int i = 0; i < rounds; ++i) {
+                if (i % 10 == 0) sent.push_back(acp_nbsend_ch(there, &numbers[i], sizeof i));
+                for (int k = 0; k < 20 && received < messages; ++k) {
+                    if (next == ACP_REQUEST_NULL)
+                        next = acp_nbrecv_ch(back, &number, sizeof number);
+                    if (acp_test_ch(next, nullptr) != 1) break;
+                    next = ACP_REQUEST_NULL;
+                    ASSERT_EQ(number, received++);
+                }
+                ASSERT_EQ(acp_send_ch(ping, &i, sizeof i), 0) << acp_error_message();
+                int answer = -1;
+                const acp_request_t answered = acp_nbrecv_ch(pong, &answer, sizeof answer);
+                ASSERT_EQ(acp_wait_ch_timeout(answered, nullptr, limit_ns), ACP_OK)
+                    << i << ": " << acp_error_message();
+                ASSERT_EQ(answer, i);
+            }
+        });
+        EXPECT_GT(received, 0);
+        while (received < messages) {
+            if (next == ACP_REQUEST_NULL) next = acp_nbrecv_ch(back, &number, sizeof number);
+            ASSERT_EQ(acp_wait_ch(next), sizeof number) << acp_error_message();
+            next = ACP_REQUEST_NULL;
+            ASSERT_EQ(number, received++);
+        }
+    }
+    if (rank_ == last) {
+        for (int i = 0; i < rounds; ++i) {
+            int number = -1;
+            ASSERT_EQ(acp_recv_ch(ping, &number, sizeof number), sizeof number);
+            ASSERT_EQ(acp_send_ch(pong, &number, sizeof number), 0);
+        }
+    }
+    EXPECT_EQ(acp_waitall_ch(sent.data(), static_cast<int>(sent.size()), nullptr), 0)
+        << acp_error_message();
+    sync_ranks();
+    for (const acp_ch_t channel : {there, back, ping, pong}) {
+        if (channel != ACP_CH_NULL) {
+            EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
+        }
     }
 }
 

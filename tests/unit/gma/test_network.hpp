@@ -152,9 +152,7 @@ private:
     }
 
     // An operation on memory of the second node.
-    remote::Ended invoke(std::uint32_t node,
-                         std::uint32_t slot,
-                         const Command& command) {
+    remote::Ended invoke(std::uint32_t node, std::uint32_t slot, const Command& command) {
         const auto process = static_cast<std::uint32_t>(command.target);
         const auto* operation =
             acp::test::operation_table.find(static_cast<std::uint32_t>(command.operand));

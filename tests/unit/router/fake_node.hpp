@@ -257,7 +257,8 @@ public:
     }
 
     void on_result(const CommandEnd& completion, std::span<const std::byte> result) override {
-        results.emplace_back(completion.token, std::vector<std::byte>(result.begin(), result.end()));
+        results.emplace_back(completion.token,
+                             std::vector<std::byte>(result.begin(), result.end()));
     }
 
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {

@@ -184,10 +184,10 @@ private:
                 Router& router = job_.node_of(process).router;
                 const bool is_taken =
                     issued.is_invoke
-                        ? router.invoke(job_.now,
-                                        {token(queue.back()), process, issued.operation,
-                                         issued.process},
-                                        issued.arguments)
+                        ? router.invoke(
+                              job_.now,
+                              {token(queue.back()), process, issued.operation, issued.process},
+                              issued.arguments)
                         : router.submit(job_.now, {process, token(queue.back()), issued.command});
                 if (!is_taken) break;
                 submitted_.insert(queue.back());
