@@ -95,14 +95,14 @@ private:
         std::array<std::byte, payload_bytes_max> bytes;  // NOLINT: written as far as read
     };
 
-    struct Sent {
+    struct SentWord {
         gma::Handle handle = gma::handle_null;
         std::uint64_t offset = 0;  // of the word
     };
 
     [[nodiscard]] bool is_under_way(std::uint64_t offset) const noexcept {
         return std::any_of(under_way_.begin(), under_way_.end(),
-                           [offset](const Sent& sent) { return sent.offset == offset; });
+                           [offset](const SentWord& sent) { return sent.offset == offset; });
     }
 
     void forget_ended() noexcept;
@@ -117,7 +117,7 @@ private:
     std::uint64_t placed_at_ = 0;
     std::uint64_t placed_bytes_ = 0;
     Message message_;
-    std::deque<Sent> under_way_;
+    std::deque<SentWord> under_way_;
     bool is_cut_off_ = false;
 };
 
