@@ -16,7 +16,6 @@
 #include "message/mapped_path.hpp"
 #include "message/receiving.hpp"
 #include "message/sending.hpp"
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/wait.hpp"
 #include "os/clock.hpp"
@@ -240,9 +239,7 @@ void ChannelEnd::make_work(const Path& path,
 }
 
 bool ChannelEnd::is_partner_gone() const noexcept {
-    const local::Space& space = tools_->gma.space();
-    return space.is_on_node(partner()) ? node::is_dead(space.segment(), space.slot_of(partner()))
-                                       : node::is_lost(space.segment(), partner());
+    return node::is_gone(tools_->gma.space().segment(), partner());
 }
 
 void ChannelEnd::go_on_thoroughly() noexcept {
@@ -277,9 +274,7 @@ void ChannelEnd::abandon() noexcept {
 }
 
 std::string ChannelEnd::fate_of_partner() const {
-    const local::Space& space = tools_->gma.space();
-    if (!space.is_on_node(partner())) return node::fate_of_process(space.segment(), partner());
-    return node::fate(space.segment(), space.slot_of(partner()));
+    return node::fate_of_process(tools_->gma.space().segment(), partner());
 }
 
 // Of a broken end. Not while something is under way, which may still write to a buffer; that ends soon, and whoever waits looks again.

@@ -11,7 +11,6 @@
 
 #include "memory/ga_layout.hpp"
 #include "message/signalled_put.hpp"
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -202,8 +201,7 @@ bool SegbufEnd::is_partner_gone() const noexcept {
     const node::Segment& segment = tools_->gma.space().segment();
     if (segment.control().deaths.load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
-    return is_near_ ? node::is_dead(segment, tools_->gma.space().slot_of(partner()))
-                    : node::is_lost(segment, partner());
+    return node::is_gone(segment, partner());
 }
 
 // Whether the partner has disconnected, and all that it had sent is there.
@@ -214,9 +212,7 @@ bool SegbufEnd::has_partner_ended() const noexcept {
 
 Status SegbufEnd::why_gone() const {
     return Status::worded(Code::peer, [this] {
-        const local::Space& space = tools_->gma.space();
-        return is_near_ ? node::fate(space.segment(), space.slot_of(partner()))
-                        : node::fate_of_process(space.segment(), partner());
+        return node::fate_of_process(tools_->gma.space().segment(), partner());
     });
 }
 

@@ -178,6 +178,12 @@ bool is_lost(const Segment& segment, std::uint32_t process) noexcept {
             is_set(segment.lost_nodes(), NodeTable(segment).node_of(process)));
 }
 
+bool is_gone(const Segment& segment, std::uint32_t process) noexcept {
+    const Shape& shape = segment.shape();
+    const std::uint32_t slot = process - shape.first_process;
+    return slot < shape.local_procs ? is_dead(segment, slot) : is_lost(segment, process);
+}
+
 std::optional<std::uint32_t> status_of_lost(const Segment& segment,
                                             std::uint32_t process) noexcept {
     if (!has_losses(segment) || !is_set(segment.lost_processes(), process)) return std::nullopt;

@@ -48,12 +48,15 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 [[nodiscard]] bool is_lost(const Segment& segment, std::uint32_t process) noexcept;
 [[nodiscard]] bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept;
 
+// The same of any process of the job: one of this node is gone when it is dead.
+[[nodiscard]] bool is_gone(const Segment& segment, std::uint32_t process) noexcept;
+
 // How a process of another node has ended, as note_lost_process() was told. Nothing where only its node is known to be lost.
 [[nodiscard]] std::optional<std::uint32_t> status_of_lost(const Segment& segment,
                                                           std::uint32_t process) noexcept;
 
 // "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for long" and kin:
-// what is known of a process that is_lost(), or of one that a command failed on.
+// what is known of a process that is_gone(), or of one that a command failed on.
 //   otherwise  why its node is gone, as the caller knows, where nothing was told yet
 [[nodiscard]] std::string fate_of_process(const Segment& segment,
                                           std::uint32_t process,

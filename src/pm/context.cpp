@@ -5,7 +5,6 @@
 #include <new>
 #include <string>
 
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
@@ -196,9 +195,7 @@ std::optional<std::uint32_t> Context::take_gone() {
 }
 
 std::string Context::fate_of(std::uint32_t process) const {
-    const local::Space& space = host_.gma().space();
-    return host_.is_near(process) ? node::fate(space.segment(), space.slot_of(process))
-                                  : node::fate_of_process(space.segment(), process);
+    return node::fate_of_process(host_.gma().space().segment(), process);
 }
 
 void Context::settle() noexcept {

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "base/fence.hpp"
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/wait.hpp"
 #include "os/futex.hpp"
@@ -68,8 +67,7 @@ bool NodeHost::writes(std::uint32_t process, std::uint64_t place) const noexcept
 }
 
 bool NodeHost::is_gone(std::uint32_t process) const noexcept {
-    return is_near(process) ? node::is_dead(space_.segment(), space_.slot_of(process))
-                            : node::is_lost(space_.segment(), process);
+    return node::is_gone(space_.segment(), process);
 }
 
 void NodeHost::wake(std::uint32_t process) const noexcept {

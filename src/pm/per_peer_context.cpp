@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "os/cpu.hpp"
 
@@ -195,10 +194,8 @@ bool PerPeerContext::is_sent() {
 
 Status PerPeerContext::why_no_room(std::uint32_t process) const {
     if (host_.is_gone(process)) {
-        const local::Space& space = host_.gma().space();
         return Status::worded(Code::peer, [&] {
-            return host_.is_near(process) ? node::fate(space.segment(), space.slot_of(process))
-                                          : node::fate_of_process(space.segment(), process);
+            return node::fate_of_process(host_.gma().space().segment(), process);
         });
     }
     if (is_closed(process)) return {Code::stale, "the destination has closed its context"};

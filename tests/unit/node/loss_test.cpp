@@ -50,6 +50,16 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
 }
 
+TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
+    const std::vector<Segment> segments = make_nodes({2, 3, 2});
+    const Segment& here = segments[1];
+    mark_dead(here, 1, 9);
+    EXPECT_TRUE(note_lost_process(here, 1, 9));
+    EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::silent}));
+    for (std::uint32_t process = 0; process < 7; ++process)
+        EXPECT_EQ(is_gone(here, process), process == 1 || process == 3 || process >= 5) << process;
+}
+
 // Node 1 has an address on each of three rails.
 TEST(LossTest,
      a_node_that_one_of_several_rails_has_lost_is_told_with_that_rail_and_its_address_there) {
