@@ -8,9 +8,6 @@
 
 #include "data/ask.hpp"
 #include "gma/condition.hpp"
-#include "node/death.hpp"
-#include "node/loss.hpp"
-#include "node/node_table.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
@@ -82,24 +79,24 @@ private:
 
 Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)
     : gma_(gma),
-      telling_(telling),
       routes_(std::move(routes)),
       telling_room_(telling, count_far(routes_.partners)),
       balance_(routes_.rails.rails, bytes_of(routes_.parcels), planned_rails(routes_)),
-      is_fence_by_each_(!gma.hazards().has_membarrier()) {}
+      is_fence_by_each_(!gma.hazards().has_membarrier()),
+      breakage_(gma, telling) {}
 
 template <typename Body>
 void Rounds::run(const Body& body) noexcept {
     try {
         body();
     } catch (const std::bad_alloc&) {
-        give_up(Code::memory, std::string());  // without words, which would take memory
+        give_up(Code::memory, {});  // without words, which would take memory
     }
 }
 
 Status Rounds::start() {
     if (is_broken()) [[unlikely]]
-        return failure();
+        return breakage_.failure();
     if (is_started_) return {Code::state, "it was started, and its end was not told yet"};
     ++round_;
     missing_ = routes_.incoming.size();
@@ -109,7 +106,7 @@ Status Rounds::start() {
         send_if_possible();
         if (!under_way_.empty()) forget_ended();
     });
-    return is_broken() ? failure() : Status();
+    return is_broken() ? breakage_.failure() : Status();
 }
 
 Result<bool> Rounds::test() {
@@ -145,7 +142,7 @@ Status Rounds::wait(int looks) {
 }
 
 Status Rounds::end_round() {
-    if (is_broken()) return failure();
+    if (is_broken()) return breakage_.failure();
     is_started_ = false;
     return {};
 }
@@ -320,7 +317,7 @@ void Rounds::end_oldest() {
     under_way_.pop_front();
     if (ended.is_in_place) --in_place_;
     const Status status = gma_.wait_for_one(ended.handle);
-    if (!status.is_ok()) give_up(status.code(), std::string(status.message()));
+    if (!status.is_ok()) give_up(status.code(), status.message());
 }
 
 void Rounds::settle() noexcept {
@@ -333,98 +330,31 @@ void Rounds::settle() noexcept {
     }
 }
 
-bool Rounds::is_gone(std::uint32_t process) const noexcept {
-    const local::Space& space = gma_.space();
-    return space.is_on_node(process) ? node::is_dead(space.segment(), space.slot_of(process))
-                                     : node::is_lost(space.segment(), process);
-}
-
 // Whether the plan can go on.
 void Rounds::look() {
     if (is_broken()) return;
-    // acquire: who has died; partner: node::mark_dead, node::count_loss
-    const std::uint32_t deaths =
-        gma_.space().segment().control().deaths.load(std::memory_order_acquire);
-    if (deaths != deaths_seen_) [[unlikely]] {
-        deaths_seen_ = deaths;
-        look_for_the_dead();
-        if (is_broken()) return;
-    }
-    const team::Trouble& trouble = routes_.head->trouble;
-    // acquire: the text; partner: tell_partners()
-    const std::uint64_t told = trouble.code.load(std::memory_order_acquire);
-    if (told == 0) [[likely]]
-        return;
-    give_up(static_cast<Code>(told),
-            std::string(trouble.text.data(), ::strnlen(trouble.text.data(), trouble.text.size())));
-}
-
-void Rounds::look_for_the_dead() {
-    const node::Segment& segment = gma_.space().segment();
-    std::size_t count = 0;
-    std::uint32_t gone = 0;
-    for (const std::uint32_t process : routes_.processes) {
-        if (!is_gone(process)) continue;
-        gone = process;
-        ++count;
-    }
-    if (count == 0) return;
-    // Members that leave because another one has died are not to blame.
-    std::string why = count > 1 ? node::first_fate(segment)
-                      : gma_.space().is_on_node(gone)
-                          ? node::fate(segment, gma_.space().slot_of(gone))
-                          : node::fate_of_process(segment, gone);
-    give_up(Code::peer, std::move(why));
+    if (breakage_.look(routes_.processes, &routes_.head->trouble) != team::Breakage::News::none)
+        tell_partners();
 }
 
 void Rounds::fail(const Status& why) noexcept {
-    run([&] { give_up(why.code(), std::string(why.message())); });
+    give_up(why.code(), why.message());
 }
 
-void Rounds::give_up(Code code, std::string why) noexcept {
+void Rounds::give_up(Code code, std::string_view why) noexcept {
     if (is_broken()) return;
-    code_ = code;
-    why_ = std::move(why);
+    breakage_.note(code, why);
     tell_partners();
 }
 
-// Once. The dead are not told, and nobody waits until the others have heard.
+// Once.
 void Rounds::tell_partners() noexcept {
-    struct {
-        operations::PutSignal head{};
-        std::array<char, team::trouble_text_bytes> text{};
-    } told;
-
-    static_assert(sizeof told <= memory::invoke_bytes_max);
-    why_.copy(told.text.data(), told.text.size() - 1);
-    told.head.value = static_cast<std::uint64_t>(code_);
     for (const Partner& partner : routes_.partners) {
-        if (is_gone(partner.process)) continue;
-        if (partner.head != nullptr) {
-            team::Trouble& trouble = partner.head->trouble;
-            std::memcpy(trouble.text.data(), told.text.data(), told.text.size());
-            // seq_cst: after the text, and before the look at the bell
-            trouble.code.exchange(told.head.value, std::memory_order_seq_cst);
-            continue;
-        }
-        const GlobalAddress trouble = partner.block + offsetof(BlockHead, trouble);
-        told.head.target = trouble + offsetof(team::Trouble, text);
-        told.head.signal = trouble + offsetof(team::Trouble, code);
-        try {
-            telling_.tell({partner.process,
-                           operations::put_signal_set_number,
-                           std::as_bytes(std::span(&told, 1)),
-                           {},
-                           nullptr});
-        } catch (const std::bad_alloc&) {
-            // The other one waits until the roll-call of the job tells people of it.
-        }
+        breakage_.tell({partner.process,
+                        partner.head != nullptr ? &partner.head->trouble : nullptr,
+                        partner.block + offsetof(BlockHead, trouble)});
     }
     ring_partners();
-}
-
-Status Rounds::failure() const {
-    return why_.empty() ? Status::bare(code_) : Status::worded(code_, [this] { return why_; });
 }
 
 // For people: a member that the round waits for.

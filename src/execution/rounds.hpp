@@ -13,12 +13,13 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.hpp"
 #include "gma/gma.hpp"
+#include "team/breakage.hpp"
 #include "team/telling.hpp"
 
 #include "execution/rail_balance.hpp"
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] bool is_started() const noexcept { return is_started_; }
 
     // Why start() and wait() fail; it stays so.
-    [[nodiscard]] bool is_broken() const noexcept { return code_ != base::Code::ok; }
+    [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
     // The plan is of no use to the caller: breaks it, and tells its partners, who may have begun a round.
     void fail(const base::Status& why) noexcept;
@@ -85,12 +86,9 @@ private:
     void forget_ended();
     void end_oldest();
     void look();
-    void look_for_the_dead();
-    void give_up(base::Code code, std::string why) noexcept;
+    void give_up(base::Code code, std::string_view why) noexcept;
     void tell_partners() noexcept;
-    [[nodiscard]] bool is_gone(std::uint32_t process) const noexcept;
     [[nodiscard]] base::Status end_round();
-    [[nodiscard]] base::Status failure() const;
     [[nodiscard]] std::uint32_t process_awaited() const noexcept;
 
     struct UnderWay {
@@ -99,7 +97,6 @@ private:
     };
 
     gma::Gma& gma_;
-    team::Telling& telling_;
     PlanRoutes routes_;
     team::TellingRoom telling_room_;  // for all partners on other nodes
     RailBalance balance_;
@@ -111,9 +108,7 @@ private:
     bool is_sent_ = false;
     bool is_fence_by_each_;  // the kernel refuses the barrier that a sleeper would ask for
     std::deque<UnderWay> under_way_;
-    std::uint32_t deaths_seen_ = 0;
-    base::Code code_ = base::Code::ok;  // why it is broken
-    std::string why_;
+    team::Breakage breakage_;
 };
 
 }  // namespace acp::execution

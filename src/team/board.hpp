@@ -20,19 +20,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "os/cpu.hpp"
 #include "sync/lines.hpp"
 #include "team/signature.hpp"
+#include "team/trouble.hpp"
 
 namespace acp::team {
 
 inline constexpr std::uint32_t board_depth = 8;
 inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the longest payload of a round
-inline constexpr std::uint64_t trouble_text_bytes = 440;
 inline constexpr std::uint32_t board_places_max = 1024;  // members on a node
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
@@ -49,13 +48,6 @@ struct alignas(64) BoardLine {
 };
 
 static_assert(sizeof(BoardLine) == 64);
-
-// The reason why the team is broken, told by another member. Writers: any other member, by Board::tell or, from another node, by the numbered
-// operation put_signal; mostly just one of them writes. Reader: the block's owner.
-struct alignas(64) Trouble {
-    std::atomic<std::uint64_t> code{0};           // a base::Code, stored after the text; 0: none
-    std::array<char, trouble_text_bytes> text{};  // ends with 0
-};
 
 // The block of a member. A chunk for each round follows, for payloads that do not fit into a line. All zero at the start.
 struct BoardBlock {
@@ -186,15 +178,10 @@ public:
         });
     }
 
-    // Tells another member of the node why the team is broken. Allocates no memory. The caller must ring that member afterwards.
-    void tell(std::uint32_t place, std::uint64_t code, std::string_view why) noexcept {
-        Trouble& trouble = block(place).trouble;
-        trouble.text[why.copy(trouble.text.data(), trouble.text.size() - 1)] = '\0';
-        // seq_cst: after the text, and before the look at the bell; partner: Team::look()
-        trouble.code.exchange(code, std::memory_order_seq_cst);
+    // Of a member of the node: where it is told why the team is broken.
+    [[nodiscard]] Trouble& trouble(std::uint32_t place) const noexcept {
+        return block(place).trouble;
     }
-
-    [[nodiscard]] const Trouble& own_trouble() const noexcept { return block(own_).trouble; }
 
 private:
     // The first place of another member for which is_so(place) is true, or nobody.

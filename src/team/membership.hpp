@@ -42,6 +42,9 @@ public:
         return processes_[rank];
     }
 
+    // By team rank.
+    [[nodiscard]] std::span<const std::uint32_t> processes() const noexcept { return processes_; }
+
     // The team rank of a process.
     [[nodiscard]] std::optional<std::uint32_t> rank_of(std::uint32_t process) const noexcept;
 

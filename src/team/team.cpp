@@ -2,20 +2,16 @@
 // Waiting for other members, and what breaks a team.
 #include "team/team.hpp"
 
-#include <array>
-#include <cstring>
+#include <cstddef>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "base/fence.hpp"
 #include "gma/condition.hpp"
-#include "node/death.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
 #include "os/membarrier.hpp"
-
-#include "operations/put_signal.hpp"
 
 namespace acp::team {
 
@@ -94,7 +90,8 @@ Team::Team(TeamTools& tools,
       board_(
           near_blocks(tools.gma, members_, addresses_), members_.own_place(), fence_of(tools.gma)),
       ends_(tools_.channels, id),
-      telling_room_(tools.telling, members_.size() - members_.near().size()) {
+      telling_room_(tools.telling, members_.size() - members_.near().size()),
+      breakage_(tools.gma, tools.telling) {
     const local::Space& space = tools.gma.space();
     for (const std::uint32_t rank : members_.near()) {
         if (rank == members_.own()) continue;
@@ -145,65 +142,21 @@ bool Team::wait_long(Expectation& expected) {
 // Whether the team can go on.
 bool Team::look() noexcept {
     if (is_broken()) return false;
-    const node::Segment& segment = tools_.gma.space().segment();
-    // acquire: who has died; partner: node::mark_dead, node::count_loss
-    const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
-    if (deaths != deaths_seen_) [[unlikely]] {
-        deaths_seen_ = deaths;
-        if (!are_all_there()) return false;
-    }
-    if (members_.size() == 1) return true;
-    const Trouble& trouble = board_.own_trouble();
-    // acquire: the text; partner: operations::put_signal
-    const std::uint64_t code = trouble.code.load(std::memory_order_acquire);
-    if (code == 0) [[likely]]
+    const Trouble* const own =
+        members_.size() == 1 ? nullptr : &board_.trouble(members_.own_place());
+    const Breakage::News news = breakage_.look(members_.processes(), own);
+    if (news == Breakage::News::none) [[likely]]
         return true;
-    const std::size_t length = ::strnlen(trouble.text.data(), trouble.text.size());
-    note_failure(static_cast<Code>(code), {trouble.text.data(), length});
-    is_untold_ = false;
+    // That a process has died all see by themselves, and who has told this member tells all.
+    is_untold_ = news == Breakage::News::death && has_lost_node();
+    ends_.abandon();
     return false;
-}
-
-// Else notes who is gone. Members that leave because another one has died are not to blame.
-bool Team::are_all_there() noexcept {
-    std::uint32_t gone = members_.size();
-    std::uint32_t count = 0;
-    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-        if (rank == members_.own() || !is_gone(rank)) continue;
-        gone = rank;
-        ++count;
-    }
-    if (count == 0) return true;
-    const local::Space& space = tools_.gma.space();
-    const node::Segment& segment = space.segment();
-    const std::uint32_t process = members_.process(gone);
-    if (count > 1) {
-        note_failure(Code::peer, node::first_fate(segment));
-    } else if (space.is_on_node(process)) {
-        note_failure(Code::peer, node::fate(segment, space.slot_of(process)));
-    } else {
-        note_failure(Code::peer, node::fate_of_process(segment, process));
-    }
-    is_untold_ = has_lost_node();  // that a process has died all see by themselves
-    return false;
-}
-
-bool Team::is_gone(std::uint32_t rank) const noexcept {
-    const local::Space& space = tools_.gma.space();
-    const std::uint32_t process = members_.process(rank);
-    return space.is_on_node(process) ? node::is_dead(space.segment(), space.slot_of(process))
-                                     : node::is_lost(space.segment(), process);
 }
 
 void Team::note_failure(Code code, std::string_view why) noexcept {
     if (is_broken()) return;
-    code_ = code;
+    breakage_.note(code, why);
     is_untold_ = true;
-    try {
-        why_ = why;
-    } catch (const std::bad_alloc&) {
-        why_.clear();  // the code is left
-    }
     ends_.abandon();
 }
 
@@ -237,35 +190,14 @@ bool Team::has_lost_node() const noexcept {
 // Once.
 void Team::tell_others() noexcept {
     if (!std::exchange(is_untold_, false) || is_leaving_) return;
-
-    struct {
-        operations::PutSignal head{};
-        std::array<char, trouble_text_bytes> text{};
-    } told;
-
-    static_assert(sizeof told <= memory::invoke_bytes_max);
-    why_.copy(told.text.data(), told.text.size() - 1);
-    const auto text = offsetof(BoardBlock, trouble) + offsetof(Trouble, text);
-    const auto code = offsetof(BoardBlock, trouble) + offsetof(Trouble, code);
-    for (std::uint32_t place = 0; place < board_.size(); ++place) {
-        if (place != members_.own_place())
-            board_.tell(place, static_cast<std::uint64_t>(code_), why_);
+    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+        if (rank == members_.own()) continue;
+        const bool is_near = members_.node_of(rank) == members_.own_node();
+        breakage_.tell({members_.process(rank),
+                        is_near ? &board_.trouble(members_.place_of(rank)) : nullptr,
+                        addresses_[rank] + offsetof(BoardBlock, trouble)});
     }
     ring_near();
-    for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-        if (members_.node_of(rank) == members_.own_node() || is_gone(rank)) continue;
-        told.head = {addresses_[rank] + text, addresses_[rank] + code,
-                     static_cast<std::uint64_t>(code_)};
-        try {
-            tools_.telling.tell({members_.process(rank),
-                                 operations::put_signal_set_number,
-                                 std::as_bytes(std::span(&told, 1)),
-                                 {},
-                                 nullptr});
-        } catch (const std::bad_alloc&) {
-            // The other one waits until the roll-call of the job tells people of it.
-        }
-    }
 }
 
 // "member 1 (rank 3)"
@@ -353,7 +285,9 @@ bool Team::have_gone_well(std::span<FarMessage> messages) {
             return fail_mismatch(message.rank(), message.expected(), message.found());
         // A member that gives up a message that it had lent ends it with `peer`, and lives.
         const bool is_reason_known = message.code() == Code::memory ||
-                                     (message.code() == Code::peer && is_gone(message.rank()));
+                                     (message.code() == Code::peer &&
+                                      node::is_gone(tools_.gma.space().segment(),
+                                                    members_.process(message.rank())));
         if (!is_reason_known) await_reason(message.rank());
         return fail(Status::worded(message.code(), [&] { return std::string(message.reason()); }));
     }

@@ -4,7 +4,7 @@
 // wait or fail return false when the team is broken, or when the deadline of the call has passed (is_late()).
 //
 // Each member notices by itself that the process of another one has died. A member that finds any other reason why the team is broken tells
-// all others: it writes the reason into the Trouble of each, on other nodes by a numbered operation.
+// all others (team/breakage.hpp).
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp, tests/team.
 #pragma once
 
@@ -26,6 +26,7 @@
 #include "os/futex.hpp"
 #include "sync/bell.hpp"
 #include "team/board.hpp"
+#include "team/breakage.hpp"
 #include "team/far_message.hpp"
 #include "team/membership.hpp"
 #include "team/scratch.hpp"
@@ -138,14 +139,12 @@ public:
     // The call that was begun.
     [[nodiscard]] CollectiveCall call() const noexcept { return signature_.call(); }
 
-    [[nodiscard]] bool is_broken() const noexcept { return code_ != base::Code::ok; }
+    [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
     [[nodiscard]] bool is_late() const noexcept { return is_late_; }
 
     // Why it is broken.
-    [[nodiscard]] base::Status failure() const {
-        return base::Status::worded(code_, [this] { return why_; });
-    }
+    [[nodiscard]] base::Status failure() const { return breakage_.failure(); }
 
     // --- Calls on a fiber, which stop where others wait ---
 
@@ -311,13 +310,11 @@ private:
     bool have_gone_well(std::span<FarMessage> messages);
     void await_reason(std::uint32_t rank);
     bool look() noexcept;
-    bool are_all_there() noexcept;
     bool fail_mismatch(std::uint32_t rank,
                        const Signature& expected,
                        const Signature& found) noexcept;
     void note_failure(base::Code code, std::string_view why) noexcept;
     void tell_others() noexcept;
-    [[nodiscard]] bool is_gone(std::uint32_t rank) const noexcept;
     [[nodiscard]] bool has_lost_node() const noexcept;
 
     // Of a place on the own node.
@@ -351,9 +348,7 @@ private:
     bool is_late_ = false;
     bool is_leaving_ = false;  // other members may have freed their blocks: none is told any more
     bool is_untold_ = false;   // other members must still be told why the team is broken
-    std::uint32_t deaths_seen_ = 0;
-    base::Code code_ = base::Code::ok;  // why it is broken
-    std::string why_;
+    Breakage breakage_;
 };
 
 }  // namespace acp::team

@@ -121,12 +121,12 @@ TEST_F(BoardTest, as_many_members_as_a_node_may_have_depart_from_a_block) {
 }
 
 TEST_F(BoardTest, one_member_tells_another_why_the_team_is_broken) {
-    Board own = board_of(0);
-    EXPECT_EQ(own.own_trouble().code.load(), 0U);
-    board_of(2).tell(0, 15, std::string(2 * trouble_text_bytes, 'x'));
-    EXPECT_EQ(own.own_trouble().code.load(), 15U);
-    EXPECT_EQ(std::string(own.own_trouble().text.data()), std::string(trouble_text_bytes - 1, 'x'));
-    EXPECT_EQ(board_of(1).own_trouble().code.load(), 0U);
+    const Trouble& own = board_of(0).trouble(0);
+    EXPECT_EQ(own.code.load(), 0U);
+    board_of(2).trouble(0).tell(15, std::string(2 * trouble_text_bytes, 'x'));
+    EXPECT_EQ(own.code.load(), 15U);
+    EXPECT_EQ(own.words(), std::string(trouble_text_bytes - 1, 'x'));
+    EXPECT_EQ(board_of(1).trouble(1).code.load(), 0U);
 }
 
 TEST_F(BoardTest, who_has_not_published_in_a_round_of_all_is_named) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is gone, and telling.
+#include "team/breakage.hpp"
+
+#include <array>
+#include <cstddef>
+#include <new>
+
+#include "node/death.hpp"
+#include "node/loss.hpp"
+
+#include "operations/put_signal.hpp"
+
+namespace acp::team {
+
+using base::Code;
+using base::Status;
+
+Status Breakage::failure() const {
+    return why_.empty() ? Status::bare(code_) : Status::worded(code_, [this] { return why_; });
+}
+
+void Breakage::note(Code code, std::string_view why) noexcept {
+    if (is_broken()) return;
+    code_ = code;
+    try {
+        why_ = why;
+    } catch (const std::bad_alloc&) {
+        why_.clear();  // the code is left
+    }
+}
+
+// Members that leave because another one has died are not to blame.
+bool Breakage::note_the_gone(std::span<const std::uint32_t> processes) noexcept {
+    const node::Segment& segment = gma_.space().segment();
+    std::size_t count = 0;
+    std::uint32_t gone = 0;
+    for (const std::uint32_t process : processes) {
+        if (!node::is_gone(segment, process)) continue;
+        gone = process;
+        ++count;
+    }
+    if (count == 0) return false;
+    const Status fate = Status::worded(Code::peer, [&] {
+        return count > 1 ? node::first_fate(segment) : node::fate_of_process(segment, gone);
+    });
+    note(fate.code(), fate.message());
+    return true;
+}
+
+void Breakage::tell(const TroubleTarget& target) noexcept {
+    const auto code = static_cast<std::uint64_t>(code_);
+    if (node::is_gone(gma_.space().segment(), target.process)) return;
+    if (target.near != nullptr) return target.near->tell(code, why_);
+
+    struct {
+        operations::PutSignal head{};
+        std::array<char, trouble_text_bytes> text{};
+    } told;
+
+    static_assert(sizeof told <= memory::invoke_bytes_max);
+    told.head = {target.trouble + offsetof(Trouble, text), target.trouble + offsetof(Trouble, code),
+                 code};
+    why_.copy(told.text.data(), told.text.size() - 1);
+    try {
+        telling_.tell({target.process,
+                       operations::put_signal_set_number,
+                       std::as_bytes(std::span(&told, 1)),
+                       {},
+                       nullptr});
+    } catch (const std::bad_alloc&) {
+        // The other one waits until the roll-call of the job tells people of it.
+    }
+}
+
+}  // namespace acp::team
