@@ -23,13 +23,6 @@ struct PipePiece {
     std::uint64_t bytes = 0;  // of the piece
     std::uint64_t message_bytes = 0;  // of the message that it belongs to
 
-    // Reads a record that belongs to a piece.
-    [[nodiscard]] static PipePiece read(const ReceivedRecord& record) noexcept {
-        PipePiece piece;
-        std::memcpy(&piece, record.data, sizeof piece);
-        return piece;
-    }
-
     // Whether it lies in memory of the sender that begins where places are counted from. Its lines may be written then.
     [[nodiscard]] bool lies_in(const local::SharedRange& memory) const noexcept {
         return place % line_bytes == 0 && memory.has_place(place, bytes);

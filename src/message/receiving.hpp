@@ -124,8 +124,7 @@ private:
                 copy_out(request, record);
                 break;
             case RecordTag::length:
-                if (record.bytes != sizeof request.length) return refuse(queue);
-                std::memcpy(&request.length, record.data, sizeof request.length);
+                if (!read_whole(record, request.length)) return refuse(queue);
                 break;
             case RecordTag::piece:
                 copy_out(request, record);
@@ -182,8 +181,8 @@ private:
 
     // The sender waits for the slot, so it is told at once.
     void take_piece(RequestQueue& queue, const ReceivedRecord& record) noexcept {
-        const PipePiece piece = PipePiece::read(record);
-        if (record.bytes != sizeof piece || !piece.lies_in(sender_.heap)) [[unlikely]]
+        PipePiece piece;
+        if (!read_whole(record, piece) || !piece.lies_in(sender_.heap)) [[unlikely]]
             return refuse(queue);
         ChannelRequest& request = queue.front();
         request.length = piece.message_bytes;
@@ -195,24 +194,23 @@ private:
         if (request.moved >= request.length) finish(queue);
     }
 
-    // A message that the sender's memory has, for the oldest request.
-    template <typename Offered>
-    [[nodiscard]] static Offered read_offer(ChannelRequest& request,
-                                            const ReceivedRecord& record) noexcept {
-        Offered offered;
-        std::memcpy(&offered, record.data, sizeof offered);
-        request.length = request.moved = offered.bytes;
-        return offered;
+    // What a record says that is nothing else. false: it is of another length, and nothing was read.
+    template <typename Said>
+    [[nodiscard]] static bool read_whole(const ReceivedRecord& record, Said& said) noexcept {
+        if (record.bytes != sizeof said) return false;
+        std::memcpy(&said, record.data, sizeof said);
+        return true;
     }
 
     // The record is released at the end, so that the words of the loan stay as long as it is there.
     void begin_loan(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         ChannelRequest& request = queue.front();
-        const auto loan = read_offer<LentMessage>(request, record);
+        LentMessage loan;
         const local::SharedRange node = local::node_memory(gma_.space().segment());
-        const bool is_next = record.bytes == sizeof loan && loan.number == taken_count_ + 1;
+        const bool is_next = read_whole(record, loan) && loan.number == taken_count_ + 1;
         if (!is_next || !loan.lies_in(node)) [[unlikely]]
             return refuse(queue);
+        request.length = request.moved = loan.bytes;
         lending_ = reinterpret_cast<LendingWords<>*>(node.at(loan.words));
         const std::uint64_t wanted = std::min(request.bytes, loan.bytes);
         if (wanted == 0) return end_loan(queue);
@@ -255,9 +253,10 @@ private:
 
     void begin_fetch(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         ChannelRequest& request = queue.front();
-        const auto offer = read_offer<FetchOffer>(request, record);
-        if (record.bytes != sizeof offer) [[unlikely]]
+        FetchOffer offer;
+        if (!read_whole(record, offer)) [[unlikely]]
             return refuse(queue);
+        request.length = request.moved = offer.bytes;
         const std::uint64_t wanted = std::min(request.bytes, offer.bytes);
         if (wanted == 0) return end_fetch(queue);
         fetch_ = gma_.issue_pointer(

@@ -72,7 +72,8 @@ struct PipingSender {
                                              std::uint64_t number,
                                              ReceivedRecord& found) {
     if (lies_in_pipe(number)) {
-        const PipePiece piece = PipePiece::read(found);
+        PipePiece piece;
+        std::memcpy(&piece, found.data, sizeof piece);
         if (found.bytes != sizeof piece || piece.message_bytes != number)
             return "no piece of message " + std::to_string(number);
         found = {pages.at(piece.place), static_cast<std::uint32_t>(piece.bytes), found.tag};
