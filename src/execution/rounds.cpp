@@ -317,7 +317,9 @@ void Rounds::end_oldest() {
     under_way_.pop_front();
     if (ended.is_in_place) --in_place_;
     const Status status = gma_.wait_for_one(ended.handle);
-    if (!status.is_ok()) give_up(status.code(), status.message());
+    if (status.is_ok()) return;
+    look();  // how a member has ended says more than what could not be sent to it
+    give_up(status.code(), status.message());
 }
 
 void Rounds::settle() noexcept {
@@ -350,8 +352,7 @@ void Rounds::give_up(Code code, std::string_view why) noexcept {
 // Once.
 void Rounds::tell_partners() noexcept {
     for (const Partner& partner : routes_.partners) {
-        breakage_.tell({partner.process,
-                        partner.head != nullptr ? &partner.head->trouble : nullptr,
+        breakage_.tell({partner.process, partner.head != nullptr ? &partner.head->trouble : nullptr,
                         partner.block + offsetof(BlockHead, trouble)});
     }
     ring_partners();

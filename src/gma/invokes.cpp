@@ -90,13 +90,13 @@ base::Code Invokes::put_result(const Command& command, std::span<const std::byte
 
 std::string Invokes::subject(const Command& command) const {
     const local::NumberedOperation* row = table_.find(static_cast<std::uint32_t>(command.operand));
-    if (row != nullptr && std::string_view(row->name).starts_with("acp_")) {
-        return row->name + by_rank(space_.rank()) + " on memory of " +
-               space_.owner_name(command.target);
+    const std::string owner = " on memory of " + space_.owner_name(command.target);
+    if (row == nullptr) {
+        return subject_of(command, space_.rank()) + ": operation " +
+               std::to_string(command.operand) + " (unknown)" + owner;
     }
-    return subject_of(command, space_.rank()) + ": operation " + std::to_string(command.operand) +
-           " (" + (row != nullptr ? row->name : "unknown") + ") on memory of " +
-           space_.owner_name(command.target);
+    const std::string name = row->name;
+    return (name.starts_with("acp_") ? name + by_rank(space_.rank()) : name) + owner;
 }
 
 base::Status Invokes::refusal(const Invocation& call) const {

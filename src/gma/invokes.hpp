@@ -70,8 +70,8 @@ public:
                row->result_bytes_max == 0;
     }
 
-    // "invoke by rank 0 on host: operation 7 (append) on memory of rank 3 on node 1 (10.0.0.4)". An operation that has the
-    // name of a call of the interface stands for it: "acp_... by rank 0 on host on memory of rank 3".
+    // "allocating on memory of rank 3 on node 1 (10.0.0.4)", which the call of the interface says that it is a part of. An operation that
+    // has the name of such a call stands for it: "acp_... by rank 0 on host on memory of rank 3".
     [[nodiscard]] std::string subject(const Command& command) const;
 
     // Says why find() gave nothing, or that there is no such process. Errors: argument, unsupported (no such operation).

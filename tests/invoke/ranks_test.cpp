@@ -158,7 +158,7 @@ TEST_F(InvokeRanks, what_cannot_run_fails_with_a_sentence_and_spoils_nothing) {
         global_memory().space().layout().segment_start(process_of(to), 77, 1);
     status = wait_for(invoke(to, add_below_number, AddBelow{wild, 1, 9}, result));
     EXPECT_EQ(status.code(), base::Code::address) << text_of(status);
-    EXPECT_NE(text_of(status).find("operation 17 (add_below)"), std::string::npos)
+    EXPECT_NE(text_of(status).find("add_below on memory of rank"), std::string::npos)
         << text_of(status);
     EXPECT_EQ(result.old, 77U);
     EXPECT_TRUE(wait_for(invoke(to, add_below_number, good, result)).is_ok());
