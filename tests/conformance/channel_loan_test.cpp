@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <acp.h>
@@ -135,6 +137,42 @@ TEST_F(ChannelLoanTest, a_message_longer_than_its_buffer_is_cut_and_the_next_one
             expect_content(room.data(), cut, 1'000'000, cut);
             ASSERT_EQ(acp_recv_ch(channel, room.data(), longest), 300'000U) << acp_error_message();
         }
+    }
+    EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
+}
+
+// Its calls neither take back what the parent has lent nor take what the parent may borrow.
+TEST_F(ChannelLoanTest, a_forked_child_leaves_the_loans_of_its_parent_alone) {
+    if (!is_of_two()) return;
+    const acp_ch_t channel = make();
+    Room room(true, longest);
+    if (rank_ == 0) fill(room.data(), 1, 1'000'000);
+    const acp_request_t under_way =
+        rank_ == 0 ? acp_nbsend_ch(channel, room.data(), 1'000'000) : ACP_REQUEST_NULL;
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const auto no_bytes = static_cast<std::size_t>(-1);
+        char byte = 0;
+        bool is_refused = true;
+        if (rank_ == 0) {
+            is_refused = acp_wait_ch(under_way) == no_bytes && acp_errno() == ACP_ERR_FORKED &&
+                         acp_send_ch(channel, &byte, 1) == -1 && acp_errno() == ACP_ERR_FORKED;
+        } else {
+            is_refused =
+                acp_recv_ch(channel, &byte, 1) == no_bytes && acp_errno() == ACP_ERR_FORKED;
+        }
+        _exit(is_refused && acp_free_ch(channel) == -1 && acp_errno() == ACP_ERR_FORKED ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "a call of the child was not refused with ACP_ERR_FORKED";
+    if (rank_ == 0) {
+        EXPECT_EQ(acp_wait_ch(under_way), 0U) << acp_error_message();
+    } else {
+        room.data()[1'000'000] = 'e';
+        ASSERT_EQ(acp_recv_ch(channel, room.data(), longest), 1'000'000U) << acp_error_message();
+        expect_content(room.data(), 1, 1'000'000, 1'000'000);
     }
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }

@@ -13,6 +13,7 @@
 
 #include "conformance/pm_fixture.hpp"
 #include "support/random.hpp"
+#include "support/refuse_memory.hpp"
 
 namespace acp::test {
 namespace {
@@ -187,6 +188,56 @@ TEST_F(PmMemoryTest, of_many_places_comes_and_goes) {
         locked.clear();
     }
     EXPECT_EQ(munmap(place, 2 * places * page()), 0);
+}
+
+// The first message to a rank takes a lease of one of its rings, and memory for that. One that is refused is not sent, and the next one is.
+TEST_F(PmMemoryTest, that_is_refused_while_a_lease_is_opened_is_told_and_the_next_message_goes) {
+    int fresh = 12;  // the next context of which this process has never had a lease
+    int refused = 0;
+    for (const std::uint64_t count : {std::uint64_t{1}, all_from_there}) {
+        for (std::uint64_t first = 1; first <= 2; ++first) {
+            sync_ranks();
+            ASSERT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+            sync_ranks();
+            pm_ = acp_open_pm(fresh++);
+            ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
+            sync_ranks();
+            std::uint64_t seen = 0;
+            void* buffer = nullptr;
+            int has_room = 0;
+            {
+                const Refusal refusal(first, count);
+                for (int i = 0; i < 100 && has_room == 0; ++i)
+                    has_room = acp_get_buffer_pm(pm_, next_, sizeof first, &buffer);
+                seen = Refusal::seen();
+            }
+            if (seen >= first) ++refused;
+            // Of a rank of another node it may be known for some calls more that it had closed its context.
+            bool may_be_refused = true;
+            while (has_room != 1) {
+                if (has_room < 0 && acp_errno() != ACP_ERR_STALE) {
+                    ASSERT_TRUE(may_be_refused && acp_errno() == ACP_ERR_MEMORY)
+                        << acp_error_message();
+                    may_be_refused = false;
+                }
+                has_room = acp_get_buffer_pm(pm_, next_, sizeof first, &buffer);
+            }
+            std::memcpy(buffer, &first, sizeof first);
+            ASSERT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+            const void* data = nullptr;
+            std::size_t size = 0;
+            int source = -1;
+            int has_come = 0;
+            while (has_come == 0) has_come = acp_receive_pm(pm_, &data, &size, &source);
+            ASSERT_EQ(has_come, 1) << acp_error_message();
+            EXPECT_EQ(source, previous_);
+            ASSERT_EQ(size, sizeof first);
+            EXPECT_EQ(std::memcmp(data, &first, size), 0);
+            EXPECT_EQ(acp_release_pm(pm_), 0) << acp_error_message();
+            flush();
+        }
+    }
+    EXPECT_GT(refused, 0);
 }
 
 TEST_F(PmMemoryTest, wrong_calls_are_refused) {

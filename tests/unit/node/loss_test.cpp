@@ -3,7 +3,10 @@
 // One thread.
 #include "node/loss.hpp"
 
+#include <array>
+#include <atomic>
 #include <sys/stat.h>
+#include <thread>
 
 #include "node/death.hpp"
 #include "os/futex.hpp"
@@ -58,6 +61,35 @@ TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
     EXPECT_TRUE(note_lost_node(here, 2, {NodeFate::silent}));
     for (std::uint32_t process = 0; process < 7; ++process)
         EXPECT_EQ(is_gone(here, process), process == 1 || process == 3 || process >= 5) << process;
+}
+
+// The node's gateway and a process that is its own note the same losses at one moment, in opposite order.
+TEST(LossTest, two_writers_lose_no_loss_and_tell_none_that_was_not) {
+    constexpr std::uint32_t far = 2 * losses_told;
+    for (int trial = 0; trial < 50; ++trial) {
+        const std::vector<Segment> segments = make_nodes({1, far});
+        const Segment& here = segments[0];
+        std::atomic<int> ready{0};
+        std::array<std::uint32_t, 2> news{};
+        const auto write = [&](std::uint32_t writer) {
+            ready.fetch_add(1);
+            while (ready.load() < 2) std::this_thread::yield();
+            for (std::uint32_t i = 0; i < far; ++i) {
+                const std::uint32_t process = 1 + (writer == 0 ? i : far - 1 - i);
+                if (note_lost_process(here, process, 9)) ++news[writer];
+            }
+        };
+        std::thread other(write, 1);
+        write(0);
+        other.join();
+        EXPECT_EQ(news[0] + news[1], far) << "each is news once";
+        for (std::uint32_t process = 1; process <= far; ++process)
+            EXPECT_TRUE(is_lost(here, process)) << process;
+        for (std::uint32_t i = 0; i < losses_told; ++i) {
+            EXPECT_TRUE(told_loss(here, i).ends_with("was killed by signal 9 (SIGKILL)"))
+                << i << ": " << told_loss(here, i);
+        }
+    }
 }
 
 // Node 1 has an address on each of three rails.
