@@ -25,12 +25,6 @@ namespace acp::api {
 
 namespace {
 
-#ifdef NDEBUG
-constexpr bool is_debug_build = false;
-#else
-constexpr bool is_debug_build = true;
-#endif
-
 // Runs one part of a collective call: what it throws becomes a failure too, for the others wait for this process.
 template <typename Body>
 base::Status contained(Body&& body) {
@@ -177,7 +171,8 @@ base::Status open_epoch(Library& instance) {
                                                        instance.contexts_opened);
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
-        instance.config.is_check_on || is_debug_build, instance.team_handles_made);
+        is_checking_collectives() ? &instance.calling_threads : nullptr,
+        instance.team_handles_made);
     instance.plans =
         std::make_unique<execution::Plans>(*instance.gma, *instance.allocator, *instance.teams,
                                            instance.config.rails, instance.plan_handles_made);
@@ -386,8 +381,8 @@ base::Status join(Library& instance, int* argc, char*** argv) {
 base::Status reset(Library& instance, std::uint32_t rank) {
     Resetting resetting(instance);
     node::Member& member = *instance.member;
-    const node::BarrierCall call(member.barrier(), node::AwaitedCall::reset);
     finish_commands(instance, "acp_reset");
+    const NamedMeeting call(node::AwaitedCall::reset);
     if (auto status = member.end_own_meetings(); !status.is_ok()) {
         return in_call("acp_reset", std::move(status));
     }
@@ -422,9 +417,9 @@ base::Status leave(Library& instance) {
                 "before: " +
                     std::string(instance.life.reason().data())};
     }
-    const node::BarrierCall call(instance.member->barrier(), node::AwaitedCall::finalize);
     end_team_requests(instance);
     finish_commands(instance, "acp_finalize");
+    const NamedMeeting call(node::AwaitedCall::finalize);
     if (instance.config.is_report_on) {
         print_report(*instance.member, *instance.gma);
     }

@@ -7,7 +7,6 @@
 
 #include "api/fatal.hpp"
 #include "api/library.hpp"
-#include "node/barrier.hpp"
 
 namespace acp::api {
 
@@ -75,7 +74,7 @@ base::Status gather_words(const GatheringCall& call,
                           const std::function<base::Status(std::span<std::uint64_t>)>& make,
                           std::vector<std::uint64_t>& all) {
     node::Member& member = *library().member;
-    const node::BarrierCall waiting(member.barrier(), call.awaited);
+    const NamedMeeting waiting(call.awaited);
     MeetingsByAgents meetings;
     if (auto status = meetings.begin(); !status.is_ok()) {
         return in_call(call.name, std::move(status));

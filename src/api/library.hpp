@@ -27,7 +27,9 @@
 #include "local/own_row.hpp"
 #include "message/channels.hpp"
 #include "message/segbufs.hpp"
+#include "node/barrier.hpp"
 #include "node/member.hpp"
+#include "team/meeting_mark.hpp"
 #include "team/teams.hpp"
 
 #include "execution/plans.hpp"
@@ -60,6 +62,7 @@ struct Library {
     std::uint64_t team_handles_made = 0;     // likewise
     std::unique_ptr<pm::Contexts> contexts;  // of PM messages
     std::uint64_t contexts_opened = 0;       // in the epochs before
+    team::CallingThreads calling_threads;    // noted where calls on teams are checked
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
     execution::Plans::HandlesMade plan_handles_made;  // likewise
@@ -76,6 +79,39 @@ extern constinit std::atomic<Library*> library_at_hand __attribute__((visibility
     Library* const made = library_at_hand.load(std::memory_order_acquire);
     return made != nullptr ? *made : make_library();
 }
+
+#ifdef NDEBUG
+inline constexpr bool is_debug_build = false;
+#else
+inline constexpr bool is_debug_build = true;
+#endif
+
+// Whether calls in which several ranks take part are compared before they are made: ACP_CHECK, or a build for debugging.
+[[nodiscard]] inline bool is_checking_collectives() noexcept {
+    return library().config.is_check_on || is_debug_build;
+}
+
+// Says to whoever asks, as long as it lives, which call it is in which all ranks meet: to people (node::BarrierCall), and with ACP_CHECK to
+// members of teams. In one thread at a time; the process has a slot.
+class NamedMeeting {
+public:
+    explicit NamedMeeting(node::AwaitedCall call) noexcept
+        : barrier_call_(library().member->barrier(), call) {
+        if (!is_checking_collectives()) return;
+        Library& instance = library();
+        instance.calling_threads.note();
+        mark_.emplace(instance.member->segment(), instance.member->slot_index(), call,
+                      instance.calling_threads.are_several());
+    }
+
+    NamedMeeting(const NamedMeeting&) = delete;
+    NamedMeeting& operator=(const NamedMeeting&) = delete;
+    ~NamedMeeting() = default;
+
+private:
+    node::BarrierCall barrier_call_;
+    std::optional<team::MeetingMark> mark_;
+};
 
 // Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread
 // is told that it may not.

@@ -32,7 +32,7 @@ namespace acp::team {
 
 inline constexpr std::uint32_t board_depth = 8;
 inline constexpr std::uint64_t board_chunk_bytes = 32768;  // the longest payload of a round
-inline constexpr std::uint32_t board_places_max = 1024;  // members on a node
+inline constexpr std::uint32_t board_places_max = 1024;    // members on a node
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 using RoundNumber = std::uint64_t;
@@ -54,6 +54,9 @@ struct BoardBlock {
     std::array<BoardLine, board_depth> lines;
     // The owner reads nothing any more that was published in this round or earlier ones. Writer: the owner.
     alignas(64) std::atomic<RoundNumber> finished{0};
+    // Of the team of all ranks: the call in which all ranks meet that the owner is in (team/meeting_mark.hpp). Writer: the owner. Readers: all
+    // processes of the job.
+    std::atomic<std::uint64_t> meeting{0};
     // A bit for each place: its member has freed the team, and touches this block no more. Writer: that member.
     alignas(64) std::array<std::atomic<std::uint64_t>, board_places_max / 64> departed{};
     Trouble trouble;

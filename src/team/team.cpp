@@ -11,7 +11,9 @@
 #include "gma/condition.hpp"
 #include "node/loss.hpp"
 #include "node/node_table.hpp"
+#include "os/clock.hpp"
 #include "os/membarrier.hpp"
+#include "team/meeting_watch.hpp"
 
 namespace acp::team {
 
@@ -69,12 +71,15 @@ public:
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         is_announced_ = true;
-        team_.announce(expected_, entry, since_ns);
+        if (since_ns_ == 0) since_ns_ = since_ns;
+        team_.announce(expected_, entry, since_ns_);
     }
 
 private:
     Team& team_;
     Expectation& expected_;
+    std::uint64_t since_ns_ =
+        0;  // of the first announcement: wait_and_watch() waits again and again
     bool has_come_ = false;
     bool is_announced_ = false;
 };
@@ -132,11 +137,32 @@ bool Team::stop_for(Expectation& expected) {
 bool Team::wait_long(Expectation& expected) {
     if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
-    const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
+    const node::Outcome outcome = tools_.checked == nullptr
+                                      ? tools_.gma.wait_until(waiting, deadline_.left_ns())
+                                      : wait_and_watch(waiting, expected);
     if (waiting.has_come()) return true;
     is_late_ = !is_broken() && outcome == node::Outcome::timeout;
     tell_others();
     return false;
+}
+
+// As Gma::wait_until(); the team is broken when the member that is waited for has called something in which all ranks meet.
+node::Outcome Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
+    MeetingWatch watch(tools_.gma, *tools_.checked);
+    for (;;) {
+        const std::int64_t left_ns = deadline_.left_ns();
+        const bool is_last = left_ns >= 0 && left_ns <= MeetingWatch::look_ns;
+        const node::Outcome outcome =
+            tools_.gma.wait_until(waiting, is_last ? left_ns : MeetingWatch::look_ns);
+        if (is_last || outcome != node::Outcome::timeout) return outcome;
+        const std::uint32_t rank = expected.rank();
+        if (rank == nobody) continue;
+        const node::AwaitedCall call = watch.look(members_.process(rank), os::now_ns());
+        // What has come since the last look counts.
+        if (call == node::AwaitedCall::none || waiting.look() == gma::LookResult::all) continue;
+        (void)fail_mismatch(rank, signature_, [call] { return std::string(node::name_of(call)); });
+        return outcome;
+    }
 }
 
 // Whether the team can go on.
@@ -165,15 +191,6 @@ bool Team::fail(const Status& why) noexcept {
     note_failure(why.code(), why.message());
     tell_others();
     return false;
-}
-
-bool Team::fail_mismatch(std::uint32_t rank,
-                         const Signature& expected,
-                         const Signature& found) noexcept {
-    return fail(Status::worded(Code::mismatch, [&] {
-        return name_of_member(members_.own()) + " has called " + describe(expected) + ", and " +
-               name_of_member(rank) + " " + describe(found);
-    }));
 }
 
 // Whether a node of members cannot be reached from this one, though perhaps from others.
@@ -284,10 +301,10 @@ bool Team::have_gone_well(std::span<FarMessage> messages) {
         if (message.code() == Code::mismatch)
             return fail_mismatch(message.rank(), message.expected(), message.found());
         // A member that gives up a message that it had lent ends it with `peer`, and lives.
-        const bool is_reason_known = message.code() == Code::memory ||
-                                     (message.code() == Code::peer &&
-                                      node::is_gone(tools_.gma.space().segment(),
-                                                    members_.process(message.rank())));
+        const bool is_reason_known =
+            message.code() == Code::memory ||
+            (message.code() == Code::peer &&
+             node::is_gone(tools_.gma.space().segment(), members_.process(message.rank())));
         if (!is_reason_known) await_reason(message.rank());
         return fail(Status::worded(message.code(), [&] { return std::string(message.reason()); }));
     }

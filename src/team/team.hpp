@@ -28,6 +28,7 @@
 #include "team/board.hpp"
 #include "team/breakage.hpp"
 #include "team/far_message.hpp"
+#include "team/meeting_mark.hpp"
 #include "team/membership.hpp"
 #include "team/scratch.hpp"
 #include "team/signature.hpp"
@@ -66,7 +67,8 @@ struct TeamTools {
     message::ChannelTools channels;
     Telling& telling;
     CallsUnderWay& calls;
-    bool is_checking = false;  // members compare each call before they make it
+    CallingThreads* checked =
+        nullptr;    // not nullptr: members compare each call before they make it
     int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
 };
 
@@ -260,7 +262,7 @@ public:
 
     [[nodiscard]] PendingSync& pending_sync() noexcept { return sync_; }
 
-    [[nodiscard]] bool is_checking() const noexcept { return tools_.is_checking; }
+    [[nodiscard]] bool is_checking() const noexcept { return tools_.checked != nullptr; }
 
 private:
     class Waiting;
@@ -303,6 +305,7 @@ private:
     }
 
     bool wait_long(Expectation& expected);
+    node::Outcome wait_and_watch(Waiting& waiting, const Expectation& expected);
     bool stop_for(Expectation& expected);
     void announce(const Expectation& expected,
                   node::AwaitedEntry& entry,
@@ -310,9 +313,22 @@ private:
     bool have_gone_well(std::span<FarMessage> messages);
     void await_reason(std::uint32_t rank);
     bool look() noexcept;
+
     bool fail_mismatch(std::uint32_t rank,
                        const Signature& expected,
-                       const Signature& found) noexcept;
+                       const Signature& found) noexcept {
+        return fail_mismatch(rank, expected, [&found] { return describe(found); });
+    }
+
+    //   found()  what that member has called
+    template <typename Found>
+    bool fail_mismatch(std::uint32_t rank, const Signature& expected, const Found& found) noexcept {
+        return fail(base::Status::worded(base::Code::mismatch, [&] {
+            return name_of_member(members_.own()) + " has called " + describe(expected) + ", and " +
+                   name_of_member(rank) + " " + found();
+        }));
+    }
+
     void note_failure(base::Code code, std::string_view why) noexcept;
     void tell_others() noexcept;
     [[nodiscard]] bool has_lost_node() const noexcept;

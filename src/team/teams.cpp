@@ -45,14 +45,14 @@ Teams::Teams(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
              const message::ChannelSettings& settings,
-             bool is_checking,
+             CallingThreads* checked,
              std::uint64_t handles_made)
     : pairing_(gma, hashed),
       telling_(gma),
       all_calls_(gma),
       requests_(gma, all_calls_, handles_made),
-      tools_{gma,        allocator,   {gma, allocator, pairing_, settings}, telling_,
-             all_calls_, is_checking, looks_of(gma.space().segment())},
+      tools_{gma,        allocator, {gma, allocator, pairing_, settings}, telling_,
+             all_calls_, checked,   looks_of(gma.space().segment())},
       entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
@@ -265,7 +265,7 @@ Result<RequestHandle> Teams::begin(TeamHandle handle,
     if (!use.is_ok()) return use.why();
     const bool is_sync_late = use.team().pending_sync().is_begun && !use.team().is_broken();
     if (use.entry().calls.is_empty() && is_sync_late) return late(signature);
-    return requests_.begin(use.entry(), [signature, made = std::move(body)](Team& team) {
+    return requests_.begin(use.entry(), [this, signature, made = std::move(body)](Team& team) {
         return run_call(team, signature, made);
     });
 }

@@ -34,12 +34,12 @@ inline constexpr TeamHandle no_team = message::no_slot;
 class Teams {
 public:
     //   both outlive this
-    //   is_checking  members compare each call before they make it
+    //   checked  not nullptr: members compare each call before they make it, and note their threads here; outlives this
     Teams(gma::Gma& gma,
           data::Hashed& hashed,
           data::Allocator& allocator,
           const message::ChannelSettings& settings,
-          bool is_checking,
+          CallingThreads* checked,
           std::uint64_t handles_made);
 
     ~Teams() { end_requests(); }
@@ -183,10 +183,10 @@ private:
     };
 
     template <typename Body>
-    static base::Status run_call(Team& team,
-                                 const Signature& signature,
-                                 const Body& body,
-                                 gma::Deadline deadline = {}) {
+    base::Status run_call(Team& team,
+                          const Signature& signature,
+                          const Body& body,
+                          gma::Deadline deadline = {}) {
         if (!team.begin_call(signature, deadline)) [[unlikely]]
             return team.failure();
         if (team.pending_sync().is_begun && signature.call() != CollectiveCall::sync) [[unlikely]]
@@ -198,10 +198,12 @@ private:
 
     // The call that was begun.
     template <typename Body>
-    static bool run_in(Team& team, const Body& body) {
+    bool run_in(Team& team, const Body& body) {
         try {
-            if (team.is_checking() && team.call() != CollectiveCall::sync && !synchronize(team))
-                return false;
+            if (tools_.checked != nullptr) [[unlikely]] {
+                tools_.checked->note();
+                if (team.call() != CollectiveCall::sync && !synchronize(team)) return false;
+            }
             return body(team);
         } catch (const std::bad_alloc&) {
             return team.fail(base::Status::bare(base::Code::memory));

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ACP_CHECK: the call in which all ranks of the job meet (acp_sync, acp_finalize, acp_reset and kin) that a process is in, as a word which it
+// shows in its board of the team of all ranks. Who waits for that process in a collective call on a team looks at it: each of them may wait for
+// the other. A word has the number of the call, which grows, above its name; what is in between says whether other threads of the process may make
+// the calls on teams meanwhile. Writing: the thread that makes the call. Reading: any thread of any process of the job.
+// Tests: tests/conformance/team_check_test.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "node/awaited.hpp"
+#include "node/segment.hpp"
+#include "team/board.hpp"
+
+namespace acp::team {
+
+// The threads of a process that make collective calls.
+class CallingThreads {
+public:
+    // The calling thread makes one.
+    void note() noexcept {
+        // Its address names the thread.
+        static thread_local const char own __attribute__((tls_model("initial-exec"))) = 0;
+        const char* first = nullptr;
+        // relaxed, both: that there are several is looked at when they have waited for long
+        if (!first_.compare_exchange_strong(first, &own, std::memory_order_relaxed) &&
+            first != &own)
+            are_several_.store(true, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] bool are_several() const noexcept {
+        return are_several_.load(std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<const char*> first_{nullptr};
+    std::atomic<bool> are_several_{false};
+};
+
+// What the word says.
+class ShownMeeting {
+public:
+    explicit ShownMeeting(std::uint64_t word) noexcept : word_(word) {}
+
+    [[nodiscard]] std::uint64_t word() const noexcept { return word_; }
+
+    // none: it is in no such call.
+    [[nodiscard]] node::AwaitedCall call() const noexcept {
+        return static_cast<node::AwaitedCall>(word_ & call_mask);
+    }
+
+    // Whether the process makes no call on a team before the meeting is over.
+    [[nodiscard]] bool is_alone() const noexcept {
+        return (word_ & several_bit) == 0 || ends_teams();
+    }
+
+    // Whether no call on a team of this epoch comes after it.
+    [[nodiscard]] bool ends_teams() const noexcept {
+        return call() == node::AwaitedCall::finalize || call() == node::AwaitedCall::reset;
+    }
+
+    // The word that comes after this one, when the process makes another call.
+    [[nodiscard]] ShownMeeting next(node::AwaitedCall call,
+                                    bool are_several_threads) const noexcept {
+        const std::uint64_t number = (word_ & ~(number_step - 1)) + number_step;
+        return ShownMeeting(number | (are_several_threads ? several_bit : 0) |
+                            static_cast<std::uint64_t>(call));
+    }
+
+private:
+    static constexpr std::uint64_t call_mask = 0xff;
+    static constexpr std::uint64_t several_bit = 0x100;
+    static constexpr std::uint64_t number_step = 0x10000;
+
+    std::uint64_t word_;
+};
+
+// The word of a process of this node; nullptr: the job has one process, and none has a board.
+[[nodiscard]] inline std::atomic<std::uint64_t>* meeting_word(const node::Segment& segment,
+                                                              std::uint32_t slot) noexcept {
+    if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return nullptr;
+    return &reinterpret_cast<BoardBlock*>(segment.claimed(slot, node::Claim::world_board))->meeting;
+}
+
+// Shows a call as long as it lives.
+class MeetingMark {
+public:
+    //   segment  outlives this
+    MeetingMark(const node::Segment& segment,
+                std::uint32_t slot,
+                node::AwaitedCall call,
+                bool are_several_threads) noexcept
+        : word_(meeting_word(segment, slot)) {
+        show(call, are_several_threads);
+    }
+
+    MeetingMark(const MeetingMark&) = delete;
+    MeetingMark& operator=(const MeetingMark&) = delete;
+
+    ~MeetingMark() { show(node::AwaitedCall::none, false); }
+
+private:
+    void show(node::AwaitedCall call, bool are_several_threads) noexcept {
+        if (word_ == nullptr) return;
+        // relaxed: this thread alone writes it
+        const ShownMeeting before(word_->load(std::memory_order_relaxed));
+        // release: what the process has published on boards comes before it; partner: MeetingWatch::look()
+        word_->store(before.next(call, are_several_threads).word(), std::memory_order_release);
+    }
+
+    std::atomic<std::uint64_t>* word_;
+};
+
+}  // namespace acp::team

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading the word of another process.
+#include "team/meeting_watch.hpp"
+
+#include <cstddef>
+
+#include "data/ask.hpp"
+
+namespace acp::team {
+
+node::AwaitedCall MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns) {
+    const memory::GlobalAddress at =
+        gma_.space().claimed_address(process, node::Claim::world_board) +
+        offsetof(BoardBlock, meeting);
+    std::uint64_t word = 0;
+    if (!data::get(gma_, &word, at, sizeof word).is_ok()) word = 0;
+    if (process != process_ || word != word_) {
+        process_ = process;
+        word_ = word;
+        since_ns_ = now_ns;
+    }
+    const ShownMeeting shown(word);
+    // acp_sync ends where another thread of this process makes it, and then another one of the member may make the call on the team.
+    const bool may_meet = threads_.are_several() && !shown.ends_teams();
+    if (!shown.is_alone() || may_meet || now_ns - since_ns_ < patience_ns)
+        return node::AwaitedCall::none;
+    return shown.call();
+}
+
+}  // namespace acp::team
