@@ -4,7 +4,7 @@
 //
 // Contract:
 // - Each operation takes effect at one moment between its call and its return (it is linearizable). A read is of one moment.
-// - To add and to remove at an end changes the body in place; what else changes the content makes a new body, at the cost of a copy.
+// - To add at an end and to remove there changes the body in place; what else changes the content makes a new body, at the cost of a copy.
 //   What is removed at an end may be handed out, so that no two get the same bytes.
 // - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
 //   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
@@ -34,7 +34,7 @@ enum class SequenceEffect : std::uint8_t { done, no_room, outside };
 
 enum class ContentEnd : std::uint8_t { back, front };
 
-// A change in the middle: `removed` bytes from index `at` give way to `added` others.
+// A change anywhere: `removed` bytes from index `at` give way to `added` others. In place where it only removes bytes at the end.
 struct Splice {
     std::uint64_t at = 0;       // beyond the content: its end
     std::uint64_t removed = 0;  // beyond the content: up to its end
@@ -184,15 +184,8 @@ public:
                 if (ground_.is_current(head, view)) return SequenceEffect::done;
                 continue;
             }
-            if (!reservation_.hold(head, view)) continue;
-            const std::uint64_t at = end == ContentEnd::back ? view.bytes - removed : 0;
-            const BodyRing ring = ground_.ring(view);
-            if (target != nullptr) ring.read(at, target, removed);
-            const std::uint64_t left = view.bytes - removed;
-            const bool is_moved = end == ContentEnd::front && left != 0;
-            const std::uint32_t which =
-                write_extent(view, is_moved ? ring.place(removed) : at_start(view, left), left);
-            if (reservation_.release(head, view, which)) return SequenceEffect::done;
+            if (take_from_end(head, view, end, target, removed) == Attempt::done)
+                return SequenceEffect::done;
         }
     }
 
@@ -221,7 +214,7 @@ public:
         }
     }
 
-    // A change in the middle. done (bytes: of the content, before), no_room, outside
+    // As Splice says. done (bytes: of the content, before), no_room, outside
     SequenceEffect splice(BlockNumber number, const Splice& splice, std::uint64_t& bytes) {
         auto& head = begin(number);
         for (ContentView view;;) {
@@ -236,7 +229,10 @@ public:
                 if (is_outside) return SequenceEffect::outside;
                 return is_too_much ? SequenceEffect::no_room : SequenceEffect::done;
             }
-            const Attempt step = change(head, view, splice);
+            const Attempt step =
+                is_removing_the_end(splice, view)
+                    ? take_from_end(head, view, ContentEnd::back, nullptr, view.bytes - splice.at)
+                    : change(head, view, splice);
             if (step != Attempt::again)
                 return step == Attempt::done ? SequenceEffect::done : SequenceEffect::no_room;
         }
@@ -310,6 +306,13 @@ private:
                !is_shrinking;
     }
 
+    // Whether a splice, which is not nothing, only removes bytes at the end.
+    [[nodiscard]] static bool is_removing_the_end(const Splice& splice,
+                                                  const ContentView& view) noexcept {
+        return splice.added == 0 && splice.capacity_least <= view.capacity && !splice.may_shrink &&
+               splice.removed >= view.bytes - splice.at;
+    }
+
     // Others find this participant by the sequence that it changes.
     SequenceHead<Atomic>& begin(BlockNumber number) const noexcept {
         ground_.shown().head.store(number, std::memory_order_relaxed);
@@ -343,6 +346,22 @@ private:
         }
         ring.write(at, source.bytes, source.count);
         const std::uint32_t which = write_extent(view, ring.first, view.bytes + source.count);
+        return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
+    }
+
+    // Removes bytes at an end, into `target` as of pop().
+    Attempt take_from_end(SequenceHead<Atomic>& head,
+                          ContentView view,
+                          ContentEnd end,
+                          char* target,
+                          std::uint64_t removed) {
+        if (!reservation_.hold(head, view)) return Attempt::again;
+        const std::uint64_t left = view.bytes - removed;
+        const BodyRing ring = ground_.ring(view);
+        if (target != nullptr) ring.read(end == ContentEnd::back ? left : 0, target, removed);
+        const bool is_moved = end == ContentEnd::front && left != 0;
+        const std::uint32_t which =
+            write_extent(view, is_moved ? ring.place(removed) : at_start(view, left), left);
         return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
     }
 

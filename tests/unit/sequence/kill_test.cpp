@@ -60,6 +60,7 @@ std::vector<Step> steps_of_victim() {
     steps.push_back(replace(3, 0, "<inserted>"));
     steps.push_back(replace(5, 4, ""));
     steps.push_back(push(ContentEnd::front, "!"));
+    steps.push_back(replace(9, 1000, ""));  // the end
     steps.push_back(pop(ContentEnd::back, 1000));
     steps.push_back(pop(ContentEnd::back, 1));
     steps.push_back(push(ContentEnd::front, "last words"));
