@@ -4,9 +4,9 @@
  * another node it takes one round trip for up to 952 bytes, and four for more, which a block of the owner's heap carries.
  *
  * Each call takes effect at one moment between its beginning and its end, also beside others; a read is of one moment. To push and to
- * pop at an end change the vector in place; all else that changes it makes a new body, at the cost of a copy of the content. No call
+ * pop at an end and to erase the end change the vector in place; all else that changes it makes a new body, at the cost of a copy of the content. No call
  * waits for a process that is dead, and none for a stopped one longer than 2 ms and a ns for each byte of capacity. A process that is
- * killed in a call leaves the vector as it was before the call or as it would be after it.
+ * killed in a call leaves the vector as it was before the call or as it would be after it, or at a step of the call where that says so.
  *
  * Calls that fail change nothing, return what is said here, and set acp_errno(): ACP_ERR_MEMORY (no room in the owner's heap),
  * ACP_ERR_STALE (no vector is there: it was destroyed), ACP_ERR_ADDRESS (an address of no rank), ACP_ERR_ARGUMENT, ACP_ERR_PEER (the
@@ -80,8 +80,10 @@ ACP_API int acp_assign_range_vector(acp_vector_t vector,
                                     acp_vector_it_t start,
                                     acp_vector_it_t end);
 
-/* Exchanges the contents of two vectors; each stays on its rank. Both are read, then each is assigned to: what others change meanwhile is
- * lost. After a failure of the second assignment the first vector has its old content again, if there is room. Returns 0 or -1. */
+/* Exchanges the contents of two vectors; each stays on its rank. In three steps that others may see: what vector1 holds is appended to
+ * vector2, what vector2 held is put in its place, and is then erased from vector2. So a process that is killed in between loses no byte,
+ * and what others push to the back meanwhile stays where they pushed it. Needs room for both contents in the heap of vector2's owner.
+ * After a failure both are as before; where there is no room for that, vector2 holds the contents of both. Returns 0 or -1. */
 ACP_API int acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2);
 
 /* Removes all bytes; the capacity stays. Returns 0 or -1. */

@@ -10,6 +10,7 @@
 #include "api/boundary.hpp"
 #include "api/library.hpp"
 #include "base/format.hpp"
+#include "data/sequence_algorithms.hpp"
 #include "gma/commands.hpp"
 
 namespace acp::api {
@@ -70,35 +71,16 @@ std::int64_t run_count(const SequenceCall& call, std::uint64_t bytes, const Body
     });
 }
 
-// The content between two indices, as far as it is there, of one moment.
-Result<std::vector<char>> read_all(const data::SequenceName& from,
-                                   std::uint64_t begin,
-                                   std::uint64_t end) {
-    data::Sequences& sequences = *library().sequences;
-    std::vector<char> content;
-    for (;;) {
-        auto told = sequences.tell(from, 0, 0);
-        if (!told.is_ok()) return std::move(told).failure();
-        const std::uint64_t there = told.value().bytes;
-        const std::uint64_t left = there > begin ? there - begin : 0;
-        constexpr std::uint64_t more = 256;  // so that one that grew in between is seen
-        content.resize(std::min(end - begin, left + more));
-        auto copied = sequences.read(from, begin, content.data(), content.size());
-        if (!copied.is_ok()) return std::move(copied).failure();
-        const bool is_whole = copied.value() < content.size() || content.size() == end - begin;
-        content.resize(copied.value());
-        if (is_whole) return content;
-    }
+data::SequenceAlgorithms<> algorithms() noexcept {
+    return data::SequenceAlgorithms(*library().sequences);
 }
 
-Status assign(const data::SequenceName& to, const std::vector<char>& content) {
-    sequence::Splice splice;
-    splice.removed = ~std::uint64_t{0};
-    splice.source = content.data();
-    splice.added = content.size();
-    splice.may_shrink = true;
-    auto before = library().sequences->splice(to, splice);
-    return before.is_ok() ? Status() : std::move(before).failure();
+// The bytes of a range, as far as they are there. Errors, besides: argument (check_range).
+Result<std::vector<char>> read_range(const SequenceCall& call, const SequenceRange& range) {
+    if (auto status = check_range(range); !status.is_ok()) return status;
+    return algorithms().read(sequence_of(call, range.address),
+                             static_cast<std::uint64_t>(range.begin),
+                             static_cast<std::uint64_t>(range.end));
 }
 
 Status insert(const data::SequenceName& to,
@@ -109,16 +91,14 @@ Status insert(const data::SequenceName& to,
     splice.at = static_cast<std::uint64_t>(index);
     splice.source = source;
     splice.added = bytes;
-    auto before = library().sequences->splice(to, splice);
-    return before.is_ok() ? Status() : std::move(before).failure();
+    return algorithms().change(to, splice);
 }
 
 Status erase(const data::SequenceName& from, std::int64_t index, std::uint64_t bytes) {
     sequence::Splice splice;
     splice.at = static_cast<std::uint64_t>(index);
     splice.removed = bytes;
-    auto before = library().sequences->splice(from, splice);
-    return before.is_ok() ? Status() : std::move(before).failure();
+    return algorithms().change(from, splice);
 }
 
 std::string at_index(std::int64_t index, std::uint64_t bytes) {
@@ -230,8 +210,7 @@ bool write_sequence(const SequenceCall& call,
         splice.source = static_cast<const char*>(source);
         splice.added = bytes;
         splice.must_fit = true;
-        auto before = library().sequences->splice(sequence_of(call, call.address), splice);
-        return before.is_ok() ? Status() : std::move(before).failure();
+        return algorithms().change(sequence_of(call, call.address), splice);
     });
 }
 
@@ -252,12 +231,8 @@ bool insert_range_of_sequence(const SequenceCall& call,
                               std::int64_t index,
                               const SequenceRange& range) noexcept {
     return run_status(call, of_range(range), [&]() -> Status {
-        auto status = check_range(range);
-        if (status.is_ok()) status = check_index(index);
-        if (!status.is_ok()) return status;
-        auto content =
-            read_all(sequence_of(call, range.address), static_cast<std::uint64_t>(range.begin),
-                     static_cast<std::uint64_t>(range.end));
+        if (auto status = check_index(index); !status.is_ok()) return status;
+        auto content = read_range(call, range);
         if (!content.is_ok()) return std::move(content).failure();
         return insert(sequence_of(call, call.address), index, content.value().data(),
                       content.value().size());
@@ -283,21 +258,17 @@ bool erase_range_of_sequence(const SequenceCall& call, const SequenceRange& rang
 
 bool assign_sequence(const SequenceCall& call, acp_ga_t source) noexcept {
     return run_status(call, ", " + base::hex(source), [&]() -> Status {
-        auto content = read_all(sequence_of(call, source), 0, ~std::uint64_t{0});
+        auto content = algorithms().read(sequence_of(call, source));
         if (!content.is_ok()) return std::move(content).failure();
-        return assign(sequence_of(call, call.address), content.value());
+        return algorithms().assign(sequence_of(call, call.address), content.value());
     });
 }
 
 bool assign_range_of_sequence(const SequenceCall& call, const SequenceRange& range) noexcept {
     return run_status(call, of_range(range), [&]() -> Status {
-        auto status = check_range(range);
-        if (!status.is_ok()) return status;
-        auto content =
-            read_all(sequence_of(call, range.address), static_cast<std::uint64_t>(range.begin),
-                     static_cast<std::uint64_t>(range.end));
+        auto content = read_range(call, range);
         if (!content.is_ok()) return std::move(content).failure();
-        return assign(sequence_of(call, call.address), content.value());
+        return algorithms().assign(sequence_of(call, call.address), content.value());
     });
 }
 
@@ -305,16 +276,9 @@ bool swap_sequences(const SequenceCall& call, acp_ga_t other) noexcept {
     return run_status(call, ", " + base::hex(other), [&]() -> Status {
         const data::SequenceName one = sequence_of(call, call.address);
         const data::SequenceName two = sequence_of(call, other);
-        auto of_one = read_all(one, 0, ~std::uint64_t{0});
-        if (!of_one.is_ok()) return std::move(of_one).failure();
-        auto of_two = read_all(two, 0, ~std::uint64_t{0});
-        if (!of_two.is_ok()) return std::move(of_two).failure();
-        if (call.address == other) return {};
-        auto status = assign(one, of_two.value());
-        if (!status.is_ok()) return status;
-        status = assign(two, of_one.value());
-        if (!status.is_ok()) (void)assign(one, of_one.value());
-        return status;
+        if (call.address != other) return algorithms().exchange(one, two);
+        auto told = library().sequences->tell(one, 0, 0);
+        return told.is_ok() ? Status() : std::move(told).failure();
     });
 }
 
@@ -322,8 +286,7 @@ bool reserve_sequence(const SequenceCall& call, std::uint64_t bytes) noexcept {
     return run_status(call, ", " + base::in_bytes(bytes), [&]() -> Status {
         sequence::Splice splice;
         splice.capacity_least = bytes;
-        auto before = library().sequences->splice(sequence_of(call, call.address), splice);
-        return before.is_ok() ? Status() : std::move(before).failure();
+        return algorithms().change(sequence_of(call, call.address), splice);
     });
 }
 

@@ -205,6 +205,34 @@ TEST_F(DequeTest, failures_name_the_call_the_deque_and_the_size) {
     }
 }
 
+TEST_F(DequeTest, ranges_of_two_deques_and_places_that_are_none_are_refused) {
+    for (int home = 0; home < procs_; ++home) {
+        const acp_deque_t deque = acp_create_deque(0, home);
+        const acp_deque_t other = acp_create_deque(0, home);
+        EXPECT_EQ(acp_push_back_deque(deque, "content", 7), 0);
+        EXPECT_EQ(acp_push_back_deque(other, "other", 5), 0);
+        const acp_deque_it_t start{deque, 0};
+        const acp_deque_it_t end_of_other{other, 2};
+        EXPECT_EQ(acp_insert_range_deque(start, start, end_of_other).deque.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+        EXPECT_EQ(acp_erase_range_deque(start, end_of_other).deque.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+        EXPECT_EQ(acp_assign_range_deque(deque, start, end_of_other), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+        EXPECT_EQ(acp_erase_range_deque({deque, 3}, {deque, 2}).deque.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_insert_deque({deque, -1}, "x", 1).deque.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_write_deque(deque, 5, "long", 4), -1);
+        EXPECT_EQ(acp_at_deque(deque, 7), ACP_GA_NULL);
+        EXPECT_EQ(acp_push_front_deque(deque, nullptr, 1), -1);
+        EXPECT_EQ(acp_destroy_vector({deque.ga}), -1);
+        EXPECT_EQ(content(deque), "content");
+        EXPECT_EQ(content(other), "other");
+        EXPECT_EQ(acp_destroy_deque(deque), 0);
+        EXPECT_EQ(acp_destroy_deque(other), 0);
+        sync_ranks();
+    }
+}
+
 // All ranks put tasks in and take them out; each is done once, and those of a rank come out in their order.
 TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
     constexpr std::uint64_t each = 400;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is done to whole vectors and deques and to ranges of them: each is a sequence of operations of data::Sequences, of which every one
+// is a step by itself. Others may change the sequences between two steps. A process that is killed between two steps, or is refused
+// one, loses no byte. Keeps nothing. Any thread; blocks where other nodes are asked.
+// Of: data::Sequences, or what a test puts in its place.
+// Tests: tests/unit/data/sequence_algorithms_test.cpp, tests/conformance/vector_test.cpp, deque_test.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "data/sequence.hpp"
+
+namespace acp::data {
+
+template <typename Of = Sequences>
+class SequenceAlgorithms {
+public:
+    using Content = std::vector<char>;
+
+    //   sequences  outlives this
+    explicit SequenceAlgorithms(Of& sequences) noexcept : sequences_(sequences) {}
+
+    // What lies between two indices, as far as it is there, of one moment.
+    base::Result<Content> read(const SequenceName& from,
+                               std::uint64_t begin = 0,
+                               std::uint64_t end = ~std::uint64_t{0}) {
+        Content content;
+        for (;;) {
+            auto told = sequences_.tell(from, 0, 0);
+            if (!told.is_ok()) return std::move(told).failure();
+            const std::uint64_t there = told.value().bytes;
+            const std::uint64_t left = there > begin ? there - begin : 0;
+            constexpr std::uint64_t more = 256;  // so that one that grew in between is seen
+            content.resize(std::min(end - begin, left + more));
+            auto copied = sequences_.read(from, begin, content.data(), content.size());
+            if (!copied.is_ok()) return std::move(copied).failure();
+            const bool is_whole = copied.value() < content.size() || content.size() == end - begin;
+            content.resize(copied.value());
+            if (is_whole) return content;
+        }
+    }
+
+    // Puts bytes in the place of `removed` others. Capacity of which less than a quarter is needed then is given back.
+    base::Status replace(const SequenceName& in,
+                         std::uint64_t at,
+                         std::uint64_t removed,
+                         const Content& content) {
+        sequence::Splice splice;
+        splice.at = at;
+        splice.removed = removed;
+        splice.source = content.data();
+        splice.added = content.size();
+        splice.may_shrink = true;
+        return change(in, splice);
+    }
+
+    base::Status assign(const SequenceName& to, const Content& content) {
+        return replace(to, 0, ~std::uint64_t{0}, content);
+    }
+
+    // Of a splice whose bytes before do not matter.
+    base::Status change(const SequenceName& in, const sequence::Splice& splice) {
+        auto before = sequences_.splice(in, splice);
+        return before.is_ok() ? base::Status() : std::move(before).failure();
+    }
+
+    // Each sequence gets the content of the other: what `one` holds is appended to `other` before it is overwritten in `one`, and what
+    // `other` held goes last. What others push to an end at the back meanwhile stays where they pushed it. After a failure both are as
+    // before; where there is no room for that, `other` holds the content of both.
+    base::Status exchange(const SequenceName& one, const SequenceName& other) {
+        auto first = read(one);
+        if (!first.is_ok()) return std::move(first).failure();
+        const Content& of_one = first.value();
+        auto appended =
+            sequences_.push(other, sequence::ContentEnd::back, of_one.data(), of_one.size());
+        if (!appended.is_ok()) return std::move(appended).failure();
+        const std::uint64_t middle = appended.value();  // where the content of `one` begins
+        auto second = read(other, 0, middle);
+        if (!second.is_ok()) return std::move(second).failure();
+        const Content& of_other = second.value();
+        auto status = replace(one, 0, of_one.size(), of_other);
+        if (status.is_ok()) {
+            status = replace(other, 0, middle, {});
+            if (status.is_ok() || !replace(one, 0, of_other.size(), of_one).is_ok()) return status;
+        }
+        sequence::Splice undo;
+        undo.at = middle;
+        undo.removed = of_one.size();
+        (void)change(other, undo);  // in place, so it needs no room
+        return status;
+    }
+
+private:
+    Of& sequences_;
+};
+
+}  // namespace acp::data
