@@ -12,6 +12,7 @@
 #include "api/boundary.hpp"
 #include "api/library.hpp"
 #include "base/format.hpp"
+#include "data/ask.hpp"
 #include "gma/commands.hpp"
 
 // Here the names are those of acp.h.
@@ -31,9 +32,8 @@ base::Status copy_whole(const char* call,
                         memory::IssuedBy by) {
     if (bytes.empty()) return {};
     gma::Gma& gma = *library().gma;
-    const gma::LocalEnds::End here{reinterpret_cast<char*>(bytes.data()), bytes.size(),
-                                   by == memory::IssuedBy::read};
-    auto status = gma.wait(gma.issue_pointer({ga, here, by}, gma::handle_null), -1, false);
+    auto status = by == memory::IssuedBy::read ? data::get(gma, bytes.data(), ga, bytes.size())
+                                               : data::put(gma, ga, bytes.data(), bytes.size());
     if (status.is_ok()) return status;
     return std::move(status).within(std::string(call) + "(" + base::in_bytes(bytes.size()) +
                                     " at " + base::hex(ga) + ")" +

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/list_calls.hpp"
+#include "data/ask.hpp"
 
 #include <acp/access.h>
 #include <acp/compat3_list.h>
@@ -23,11 +24,7 @@ Result with_bytes(const char* call,
     const bool is_read = api::run<api::Gravity::misuse_ends>(call, false, [&]() -> base::Status {
         bytes.resize(element.size);
         if (element.size == 0) return {};
-        gma::Gma& gma = *api::library().gma;
-        const gma::PointerCopy copy{element.ga,
-                                    {reinterpret_cast<char*>(bytes.data()), bytes.size(), true},
-                                    memory::IssuedBy::read};
-        auto status = gma.wait(gma.issue_pointer(copy, gma::handle_null), -1, false);
+        auto status = data::get(*api::library().gma, bytes.data(), element.ga, bytes.size());
         if (status.is_ok()) return status;
         return std::move(status).within(call);
     });

@@ -11,6 +11,7 @@
 #include "api/library.hpp"
 #include "api/sequence_calls.hpp"
 #include "base/format.hpp"
+#include "data/ask.hpp"
 #include "gma/commands.hpp"
 
 // Here the names are those of acp.h.
@@ -31,11 +32,7 @@ bool fetch_for_sequence(const char* call,
     return api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
         bytes.resize(size);
         if (size == 0) return {};
-        gma::Gma& gma = *library().gma;
-        auto status =
-            gma.wait(gma.issue_pointer({ga, {bytes.data(), size, true}, memory::IssuedBy::read},
-                                       gma::handle_null),
-                     -1, false);
+        auto status = data::get(*library().gma, bytes.data(), ga, size);
         if (status.is_ok()) return status;
         return std::move(status).within(std::string(call) + "(" + base::in_bytes(size) + " at " +
                                         base::hex(ga) + ")" +

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "data/ask.hpp"
+
 namespace acp::data {
 
 using base::Code;
@@ -16,9 +18,7 @@ Result<std::size_t> ListAsks::ask(GlobalAddress list,
                                   std::span<const std::byte> arguments,
                                   std::span<std::byte> result) const {
     std::uint32_t told = 0;
-    auto status =
-        gma_.wait(gma_.issue_invoke({home, operation, arguments, result, &told}, gma::handle_null),
-                  -1, false);
+    auto status = data::ask(gma_, {home, operation, arguments, result, &told});
     if (status.code() == Code::stale && list != 0)
         return names_.failure(acp::list::ListEffect::no_list, {list, list, 0});
     if (!status.is_ok()) return status;
@@ -27,9 +27,7 @@ Result<std::size_t> ListAsks::ask(GlobalAddress list,
 
 Status ListAsks::get(void* to, GlobalAddress from, std::uint64_t bytes) const {
     if (bytes == 0) return {};
-    const gma::PointerCopy copy{
-        from, {static_cast<char*>(to), bytes, true}, memory::IssuedBy::read};
-    return gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
+    return data::get(gma_, to, from, bytes);
 }
 
 }  // namespace acp::data

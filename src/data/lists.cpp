@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "data/ask.hpp"
 #include "data/list_message.hpp"
 
 namespace acp::data {
@@ -72,11 +73,7 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
         block.address = made.value();
     }
     if (element.bytes == 0) return block;
-    const gma::PointerCopy copy{
-        block.address,
-        {static_cast<char*>(const_cast<void*>(element.data)), element.bytes, false},
-        memory::IssuedBy::write};
-    auto status = gma_.wait(gma_.issue_pointer(copy, gma::handle_null), -1, false);
+    auto status = data::put(gma_, block.address, element.data, element.bytes);
     if (status.is_ok()) return block;
     allocator_.give_back(block);
     return status;

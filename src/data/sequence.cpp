@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "data/ask.hpp"
 
 namespace acp::data {
 
@@ -49,24 +50,16 @@ public:
     }
 
     [[nodiscard]] Status put(const char* source, std::uint64_t bytes) {
-        // The put only reads what it is given.
-        return move(const_cast<char*>(source), bytes, false);
+        return data::put(gma_, lent_.address, source, bytes);
     }
 
     [[nodiscard]] Status get(char* target, std::uint64_t bytes) {
-        return move(target, bytes, true);
+        return data::get(gma_, target, lent_.address, bytes);
     }
 
     [[nodiscard]] const allocator::LentBlock& lent() const noexcept { return lent_; }
 
 private:
-    [[nodiscard]] Status move(char* memory, std::uint64_t bytes, bool is_get) {
-        const auto call = is_get ? memory::IssuedBy::read : memory::IssuedBy::write;
-        return gma_.wait(
-            gma_.issue_pointer({lent_.address, {memory, bytes, is_get}, call}, gma::handle_null),
-            -1, false);
-    }
-
     gma::Gma& gma_;
     Allocator& allocator_;
     allocator::LentBlock lent_;
