@@ -172,9 +172,10 @@ ACP_API int64_t acp_for_each_local_map(acp_map_t map,
 ACP_API int acp_clear_map(acp_map_t map);
 ACP_API int acp_clear_local_map(acp_map_t map);
 
-/* assign: map1 holds what map2 holds, and nothing else. merge: map1 gets the entries of map2 of which it has no key. move:
- * map1 := map2, and map2 is empty. Entries that change meanwhile in map2 may be taken as before or after. _local: only those
- * of map2 stored on the calling rank. swap: each holds what the other held; nobody else may use either meanwhile. 0, or -1. */
+/* assign: map1 holds what map2 holds, and nothing else. merge: map1 gets the entries of map2 of which it has no key.
+ * Entries that change meanwhile in map2 may be taken as before or after. move: map1 := map2, and map2 is empty; what
+ * others insert or replace in map2 meanwhile is moved or stays. _local: only those of map2 stored on the calling rank.
+ * swap: each holds what the other held; nobody else may use either meanwhile. 0, or -1. */
 ACP_API int acp_assign_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_assign_local_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_merge_map(acp_map_t map1, acp_map_t map2);

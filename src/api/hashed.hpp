@@ -14,6 +14,7 @@
 #include "base/format.hpp"
 #include "data/hashed.hpp"
 #include "data/hashed_batch.hpp"
+#include "data/hashed_exchange.hpp"
 #include "data/hashed_walk.hpp"
 #include "gma/commands.hpp"
 

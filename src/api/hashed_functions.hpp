@@ -144,21 +144,17 @@ int assign(const char* call, const Handle& into, const Handle& from, Scope scope
     });
 }
 
-// Entry by entry, as others may use both at the same time.
 template <typename Handle>
 int move(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
-        if (into.ga == from.ga) return base::Status();
-        auto status = walk.clear(name, scope);
-        if (status.is_ok()) status = walk.merge(name, name_of(from), scope);
-        return status.is_ok() ? walk.clear(name_of(from), scope) : std::move(status);
+        return walk.move(name, name_of(from), scope);
     });
 }
 
 template <typename Handle>
 int swap(const char* call, const Handle& one, const Handle& other) noexcept {
-    return change_all(call, one, [&](data::HashedWalk& walk, const ContainerName& name) {
-        return walk.exchange(name, name_of(other));
+    return call_hashed(call, -1, one, [&](data::Hashed& hashed, const ContainerName& name) {
+        return as_zero(data::HashedExchange(hashed).run(name, name_of(other)));
     });
 }
 

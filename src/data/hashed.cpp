@@ -157,6 +157,9 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
                                        Bytes key,
                                        table::WalkPlace after) {
     return at_table(name, key, [&](const TablePlace& place) -> Result<EntryPlace> {
+        const bool is_begun = after.tie != 0;
+        if (is_begun && after.hash(table::Positions(place.slots)) != place.hash)
+            return Status(Code::stale, "the entry was erased, and another one has its memory");
         auto next = tables_.next_of_key(place, key, after);
         if (!next.is_ok()) return std::move(next).failure();
         if (next.value().effect != Effect::done) return EntryPlace{};
@@ -165,31 +168,35 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
     });
 }
 
-Result<TablePlace> Hashed::place_of_entry(const ContainerName& name, const EntryPlace& entry) {
-    TablePlace place;
-    if (auto status = find_table(name, entry.table, place); !status.is_ok()) return status;
-    if (place.table == 0) {
-        return Status(Code::argument, "the iterator is at table " + std::to_string(entry.table) +
-                                          " of a container of " + std::to_string(place.tables));
-    }
-    place.hash = entry.walk.hash(table::Positions(place.slots));
-    return place;
+// call(place) with the table and the hash of an entry that an iterator is at.
+template <typename Call>
+Result<EntryResult> Hashed::at_entry(const ContainerName& name,
+                                     const EntryPlace& entry,
+                                     const Call& call) {
+    return at_table(name, entry.table, [&](TablePlace place) -> Result<EntryResult> {
+        if (place.table == 0) {
+            return Status(Code::argument, "the iterator is at table " +
+                                              std::to_string(entry.table) + " of a container of " +
+                                              std::to_string(place.tables));
+        }
+        place.hash = entry.walk.hash(table::Positions(place.slots));
+        return call(place);
+    });
 }
 
 Result<EntryResult> Hashed::read(const ContainerName& name, const EntryPlace& entry, Room room) {
-    auto place = place_of_entry(name, entry);
-    if (!place.is_ok()) return std::move(place).failure();
-    return tables_.read(place.value(), entry.record, room);
+    return at_entry(name, entry, [&](const TablePlace& place) {
+        return tables_.read(place, entry.record, room);
+    });
 }
 
 Result<EntryResult> Hashed::erase_record(const ContainerName& name, const EntryPlace& entry) {
-    auto place = place_of_entry(name, entry);
-    if (!place.is_ok()) return std::move(place).failure();
-    return tables_.erase_record(place.value(), entry.record);
+    return at_entry(name, entry, [&](const TablePlace& place) {
+        return tables_.erase_record(place, entry.record);
+    });
 }
 
-Status Hashed::find_table(const ContainerName& name, std::uint64_t index, TablePlace& place) {
-    if (directories_.find_table(name, index, place)) return {};
+Status Hashed::table_anew(const ContainerName& name, std::uint64_t index, TablePlace& place) {
     auto directory = directories_.fetch(name);
     if (!directory.is_ok()) return std::move(directory).failure();
     const DirectoryBody& body = directory.value().body;

@@ -106,7 +106,8 @@ public:
                                   : EntryPlace{place.tables, {}, 0, 0, 0};
     }
 
-    // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none.
+    // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none. Errors, besides: stale (the place
+    // is one of another key: who read the key where the entry is had it from another entry that came after it).
     base::Result<EntryPlace> next_of_key(const ContainerName& name,
                                          Bytes key,
                                          table::WalkPlace after);
@@ -122,18 +123,19 @@ public:
         -> decltype(call(TablePlace())) {
         if (is_too_long(key)) [[unlikely]]
             return too_long();  // before its bytes are hashed
-        TablePlace place;
-        if (directories_.find(name, key, place)) [[likely]] {
-            auto result = call(place);
-            if (result.is_ok() || result.failure().code() != base::Code::stale) [[likely]]
-                return result;
-        }
-        if (auto status = place_anew(name, key, place); !status.is_ok()) return status;
-        return call(place);
+        return by_copy_or_anew(
+            [&](TablePlace& place) { return directories_.find(name, key, place); },
+            [&](TablePlace& place) { return place_anew(name, key, place); }, call);
     }
 
-    // The table of a number, from a copy of the directory or anew.
-    base::Status find_table(const ContainerName& name, std::uint64_t index, TablePlace& place);
+    // The same with the table of a number; place.table is 0 where there is none.
+    template <typename Call>
+    auto at_table(const ContainerName& name, std::uint64_t index, const Call& call)
+        -> decltype(call(TablePlace())) {
+        return by_copy_or_anew(
+            [&](TablePlace& place) { return directories_.find_table(name, index, place); },
+            [&](TablePlace& place) { return table_anew(name, index, place); }, call);
+    }
 
     [[nodiscard]] Directories& directories() noexcept { return directories_; }
 
@@ -142,6 +144,23 @@ public:
     [[nodiscard]] BatchRooms& batch_rooms() noexcept { return batch_rooms_; }
 
 private:
+    //   by_copy(place)  whether a copy of the directory says where the table is
+    //   anew(place)     reads the directory; a status
+    template <typename ByCopy, typename Anew, typename Call>
+    [[gnu::always_inline]] static auto by_copy_or_anew(const ByCopy& by_copy,
+                                                       const Anew& anew,
+                                                       const Call& call)
+        -> decltype(call(TablePlace())) {
+        TablePlace place;
+        if (by_copy(place)) [[likely]] {
+            auto result = call(place);
+            if (result.is_ok() || result.failure().code() != base::Code::stale) [[likely]]
+                return result;
+        }
+        if (auto status = anew(place); !status.is_ok()) return status;
+        return call(place);
+    }
+
     [[nodiscard]] static EntryPlace place_by_key(const TablePlace& place,
                                                  Bytes key,
                                                  const EntryResult& found) noexcept {
@@ -153,8 +172,12 @@ private:
                                       const TablePlace& place,
                                       Bytes key,
                                       const EntryResult& found) const noexcept;
-    base::Result<TablePlace> place_of_entry(const ContainerName& name, const EntryPlace& entry);
+    template <typename Call>
+    base::Result<EntryResult> at_entry(const ContainerName& name,
+                                       const EntryPlace& entry,
+                                       const Call& call);
     base::Status place_anew(const ContainerName& name, Bytes key, TablePlace& place);
+    base::Status table_anew(const ContainerName& name, std::uint64_t index, TablePlace& place);
     base::Status make_tables(const HashedOptions& options, Directory& directory);
 
     gma::Gma& gma_;

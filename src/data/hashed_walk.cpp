@@ -3,13 +3,12 @@
 #include "data/hashed_walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
-#include "data/directory_reach.hpp"
 
 namespace acp::data {
 
@@ -57,6 +56,12 @@ table::WalkPlace place_before(const table::WalkPlace& place) noexcept {
     return {place.position, is_alone ? 0 : place.tie - 1};  // by the hash, if it was so
 }
 
+// Where the key of an entry belongs.   table  the one that has it
+TablePlace place_of_walked(TablePlace table, const allocator::WalkedEntry& entry) noexcept {
+    table.hash = entry.place.hash(table::Positions(table.slots));
+    return table;
+}
+
 constexpr std::size_t in_words(std::size_t bytes) noexcept {
     return (bytes + 7) & ~std::size_t{7};
 }
@@ -98,10 +103,10 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope
 }
 
 Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
-    TablePlace place;
     if (scope == Scope::all) {
-        if (auto status = hashed_.find_table(name, 0, place); !status.is_ok()) return status;
-        return end_at(place.tables);
+        return hashed_.at_table(name, 0, [](const TablePlace& place) -> Result<EntryPlace> {
+            return end_at(place.tables);
+        });
     }
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
@@ -117,67 +122,49 @@ Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope)
     return end_at(places.value().front().index);
 }
 
-// Errors: besides those of all calls stale, and the copy of the directory is forgotten then.
+// Errors: besides those of all calls stale.
 Status HashedWalk::fetch(WalkReader& reader,
                          const TablePlace& place,
-                         const ContainerName& name,
                          const WalkReader::Wish& wish) {
-    Status status;
-    if (place.heap == nullptr) {
-        status = reader.fetch(wish);
-    } else {
-        local::Hazards& hazards = hashed_.tables().gma().hazards();
-        local::Hazards::Lease lease(hazards);
-        TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
-        if (here.table() == 0) {
-            status = TableCalls::no_table(place);
-        } else {
-            reader.fetch_here(here, wish);
-        }
-    }
-    if (status.code() == Code::stale) hashed_.directories().forget(name.directory);
-    return status;
+    if (place.heap == nullptr) return reader.fetch(wish);
+    local::Hazards& hazards = hashed_.tables().gma().hazards();
+    local::Hazards::Lease lease(hazards);
+    TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
+    if (here.table() == 0) return TableCalls::no_table(place);
+    reader.fetch_here(here, wish);
+    return {};
 }
 
-// The next entry of one table; none: there is no further one.
-Result<std::optional<EntryPlace>> HashedWalk::next_in(const ContainerName& name,
-                                                      const TablePlace& place,
-                                                      const EntryPlace& after) {
+// The next entry of one table; the place behind all if there is none, or no such table.
+Result<EntryPlace> HashedWalk::next_in(const ContainerName& name,
+                                       const TablePlace& place,
+                                       const EntryPlace& after) {
+    if (after.table >= place.tables) return end_at(place.tables);
     WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                       {place.table, place.id},
                       after.walk.by_position(table::Positions(place.slots)));
     do {
-        auto status = fetch(reader, place, name, {1, false});
+        auto status = fetch(reader, place, {1, false});
         if (!status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
-            return std::optional(place_of(after.table, entry.head));
+            return place_of(after.table, entry.head);
         }
     } while (reader.has_more());
-    return std::optional<EntryPlace>();
+    return end_at(after.table + 1);
 }
 
 // A rank has one table of a container at the most.
 Result<EntryPlace> HashedWalk::next(const ContainerName& name, EntryPlace after, Scope scope) {
-    bool is_copy_new = false;
     for (;;) {
-        TablePlace place;
-        auto status = hashed_.find_table(name, after.table, place);
-        if (!status.is_ok()) return status;
-        if (after.table >= place.tables) return end_at(place.tables);
-        auto found = next_in(name, place, after);
-        if (!found.is_ok()) {
-            // The copy of the directory was from before an exchange with another container; it is fetched anew.
-            if (found.failure().code() != Code::stale || is_copy_new)
-                return std::move(found).failure();
-            is_copy_new = true;
-            continue;
-        }
-        if (found.value().has_value()) return *found.value();
-        if (scope == Scope::local) return end_at(after.table + 1);
-        ++after.table;
-        after.walk = {};
+        bool is_last = false;
+        auto found = hashed_.at_table(name, after.table, [&](const TablePlace& place) {
+            is_last = scope == Scope::local || after.table + 1 >= place.tables;
+            return next_in(name, place, after);
+        });
+        if (!found.is_ok() || found.value().record != 0 || is_last) return found;
+        after = found.value();
     }
 }
 
@@ -216,7 +203,7 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
     do {
         const std::uint64_t wanted = state.wish.entries_max - state.taken + 1;  // and the next
         const auto some = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, 1 << 20));
-        if (auto status = fetch(reader, place, name, {some, true}); !status.is_ok()) return status;
+        if (auto status = fetch(reader, place, {some, true}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
@@ -225,8 +212,10 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
             if (!state.has_room_for(at)) return ScanEnd::filled;
             if (entry.head.has_bytes == 0) {
                 auto is_there = fetch_long(place, name, entry.head, long_key, long_value);
+                if (is_there.is_ok() && !is_there.value()) continue;
+                // Where the container has got another table meanwhile, the entry is looked for there.
+                if (!is_there.is_ok()) at.walk = place_before(at.walk);
                 if (!is_there.is_ok()) return std::move(is_there).failure();
-                if (!is_there.value()) continue;
                 at.value_bytes = long_value.size();  // it may have been replaced meanwhile
                 if (!state.has_room_for(at)) return ScanEnd::filled;
                 entry.key = long_key;
@@ -244,22 +233,16 @@ Result<std::uint64_t> HashedWalk::scan(const ContainerName& name,
                                        const Scan& wish) {
     ScanState state{wish};
     if (at.record == 0) return state.taken;
-    bool is_copy_new = false;
     at.walk = place_before(at.walk);
     for (;;) {
-        TablePlace place;
-        auto status = hashed_.find_table(name, at.table, place);
-        if (!status.is_ok()) return status;
-        at.record = 0;
-        if (at.table >= place.tables) break;
-        at.walk = at.walk.by_position(table::Positions(place.slots));
-        auto end = scan_table(place, name, at, state);
-        if (!end.is_ok()) {
-            if (end.failure().code() != Code::stale || is_copy_new)  // as in next()
-                return std::move(end).failure();
-            is_copy_new = true;
-            continue;
-        }
+        const auto scan_it = [&](const TablePlace& place) -> Result<ScanEnd> {
+            at.record = 0;
+            if (at.table >= place.tables) return ScanEnd::filled;
+            at.walk = at.walk.by_position(table::Positions(place.slots));
+            return scan_table(place, name, at, state);
+        };
+        auto end = hashed_.at_table(name, at.table, scan_it);
+        if (!end.is_ok()) return std::move(end).failure();
         if (end.value() == ScanEnd::filled) break;
         at.record = 0;
         ++at.table;
@@ -313,42 +296,43 @@ Result<bool> HashedWalk::fetch_long(const TablePlace& place,
     TableCalls& calls = hashed_.tables();
     key.resize(entry.key_bytes);
     value.resize(entry.value_bytes);
-    TablePlace at = place;
-    at.hash = table::Positions(place.slots).hash_at(entry.place.position);
+    const TablePlace at = place_of_walked(place, entry);
     const GlobalAddress key_at =
         entry.record + Record::head_bytes + Record::rounded(entry.value_bytes);
     if (auto status = get(calls.gma(), key.data(), key_at, key.size()); !status.is_ok())
         return status;
     auto read = calls.read(at, entry.record, value);
-    if (!read.is_ok()) return std::move(read).failure();
-    // Both were read while the entry was there: what a record holds does not change.
-    if (read.value().effect == Effect::done) return true;
-    if (name.kind == ContainerKind::multimap) return false;
-    // The value was replaced, or the entry erased: the key may be of what came after it, and is looked for again.
-    for (std::size_t bytes = value.size();;) {
+    // Where the record is still the entry's, both were read of it: what a record holds does not change.
+    while (read.is_ok() && read.value().effect == Effect::absent) {
+        // The value was replaced, or the entry erased: then the key may be of another one that came after it, which is not met here.
+        if (name.kind == ContainerKind::multimap) return false;
+        read = hashed_.at_table(name, key, [&](const TablePlace& now) -> Result<EntryResult> {
+            EntryResult found;
+            found.effect = Effect::absent;
+            return now.hash == at.hash ? calls.find(now, key, value) : found;
+        });
+        if (!read.is_ok()) break;
+        if (read.value().effect == Effect::absent) return false;
+        const std::size_t bytes = read.value().value_bytes;
+        if (bytes > value.size()) read.value().effect = Effect::absent;  // not read to its end
         value.resize(bytes);
-        auto found = hashed_.at_table(
-            name, key, [&](const TablePlace& now) { return calls.find(now, key, value); });
-        if (!found.is_ok()) return std::move(found).failure();
-        if (found.value().effect != Effect::done) return false;
-        bytes = found.value().value_bytes;
-        if (bytes <= value.size()) {
-            value.resize(bytes);
-            return true;
-        }
     }
+    if (!read.is_ok()) return std::move(read).failure();
+    return !is_gone(name.kind, table::is_ended_count(reinterpret_cast<const char*>(value.data()),
+                                                     static_cast<std::uint32_t>(value.size())));
 }
 
-// Errors: besides those of all calls interrupted, where visit wants no more.
+// Calls each(WalkReader::Entry) for the entries of one table, until it returns a failure.
+template <typename Each>
 Status HashedWalk::visit_table(const TablePlace& place,
                                const ContainerName& name,
-                               const Visit& visit) {
+                               const Each& each) {
     std::vector<std::byte> key;
     std::vector<std::byte> value;
     WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                       {place.table, place.id}, {});
     do {
-        if (auto status = fetch(reader, place, name, {}); !status.is_ok()) return status;
+        if (auto status = fetch(reader, place, {}); !status.is_ok()) return status;
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
@@ -359,117 +343,77 @@ Status HashedWalk::visit_table(const TablePlace& place,
                 entry.key = key;
                 entry.value = value;
             }
-            if (!visit(entry.key, entry.value)) return Status::bare(Code::interrupted);
+            if (auto status = each(entry); !status.is_ok()) return status;
         }
     } while (reader.has_more());
     return {};
 }
 
-Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const Visit& visit) {
-    auto places = tables(name, Scope::local);
+// The same with each(TablePlace, WalkReader::Entry), one table after the other.
+template <typename Each>
+Status HashedWalk::visit_tables(const ContainerName& name, Scope scope, const Each& each) {
+    auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
-    std::uint64_t visited = 0;
     for (const TablePlace& place : places.value()) {
-        auto status = visit_table(place, name, [&](Bytes key, Bytes value) {
-            ++visited;
-            return visit(key, value);
-        });
-        if (!status.is_ok() && status.code() != Code::interrupted) return status;
-    }
-    return visited;
-}
-
-Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
-    if (into.directory == from.directory) return {};
-    auto places = tables(from, scope);
-    if (!places.is_ok()) return std::move(places).failure();
-    const PutMode mode = into.kind == ContainerKind::multimap ? PutMode::add : PutMode::insert;
-    TableCalls& calls = hashed_.tables();
-    Status failed;
-    for (const TablePlace& place : places.value()) {
-        auto status = visit_table(place, from, [&](Bytes key, Bytes value) {
-            auto put = hashed_.at_table(into, key, [&](const TablePlace& at) {
-                return calls.put(at, {key, value, mode, {}});
-            });
-            if (!put.is_ok()) failed = std::move(put).failure();
-            return failed.is_ok();
-        });
-        if (!failed.is_ok()) return failed;
+        auto status = visit_table(
+            place, name, [&](const WalkReader::Entry& entry) { return each(place, entry); });
         if (!status.is_ok()) return status;
     }
     return {};
 }
 
-// Writes what a directory has after an exchange into the body that is not in use. Its list stays, if that has room for the tables.
-Status HashedWalk::prepare(const ContainerName& name,
-                           const DirectoryHead& own,
-                           const ContainerName& other_name,
-                           const Directory& other) {
-    gma::Gma& gma = hashed_.tables().gma();
-    Allocator& allocator = hashed_.tables().allocator();
-    const std::size_t which = 1 - exchange_state::body_in(own.state);
-    DirectoryBody body = other.body;
-    body.id = table::identity::after(body.id);
-    body.list = own.bodies[which].list;
-    body.room = own.bodies[which].room;
-    std::uint64_t more = which == 0 ? own.more : own.more_too;
-    GlobalAddress before = 0;
-    const bool is_moved = body.tables > body.room;
-    if (is_moved) {
-        const std::uint32_t process = hashed_.tables().process_of(name.directory);
-        auto list =
-            allocator.allocate(process, body.tables * sizeof(GlobalAddress),
-                               allocator::alignment_least, allocator::BlockOwner::container);
-        if (!list.is_ok()) return std::move(list).failure();
-        before = more != 0 ? body.list : 0;
-        body.list = list.value();
-        body.room = body.tables;
-        more = table::link::to(table::number_of(body.list - allocator.start_of(process)));
-    }
-    const auto write = [&](std::size_t at, const void* from, std::uint64_t bytes) {
-        return put(gma, name.directory + at, from, bytes);
-    };
-    auto status = put(gma, body.list, other.tables.data(), body.tables * sizeof(GlobalAddress));
-    if (status.is_ok())
-        status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
-    if (status.is_ok() && is_moved) {
-        status =
-            write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
-                  &more, sizeof more);
-        if (status.is_ok() && before != 0)
-            status = allocator.free(before, allocator::BlockOwner::container);
-    }
-    const std::array<std::uint64_t, 2> partner{other_name.directory, other.head.state};
-    static_assert(offsetof(DirectoryHead, partner_state) ==
-                  offsetof(DirectoryHead, partner) + sizeof(std::uint64_t));
-    return status.is_ok() ? write(offsetof(DirectoryHead, partner), partner.data(), sizeof partner)
-                          : std::move(status);
+Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const Visit& visit) {
+    std::uint64_t visited = 0;
+    auto status = visit_tables(
+        name, Scope::local, [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
+            ++visited;
+            return visit(entry.key, entry.value) ? Status() : Status::bare(Code::interrupted);
+        });
+    if (!status.is_ok() && status.code() != Code::interrupted) return status;
+    return visited;
 }
 
-// Where somebody else has settled one of them meanwhile, once more.
-Status HashedWalk::exchange(const ContainerName& one, const ContainerName& other) {
-    if (one.directory == other.directory) return {};
-    Directories& directories = hashed_.directories();
-    DirectoryReach reach(hashed_.tables().gma());
-    for (;;) {
-        auto first = directories.fetch(one);
-        if (!first.is_ok()) return std::move(first).failure();
-        auto second = directories.fetch(other);
-        if (!second.is_ok()) return std::move(second).failure();
-        const Directory& of_one = first.value();
-        const Directory& of_other = second.value();
-        auto status = reach.look_for(of_one.tables, of_one.body.id);
-        if (status.is_ok()) status = reach.look_for(of_other.tables, of_other.body.id);
-        if (status.is_ok()) status = prepare(one, of_one.head, other, of_other);
-        if (status.is_ok()) status = prepare(other, of_other.head, one, of_one);
-        if (!status.is_ok()) return status;
-        auto is_done = DirectoryExchange(reach).run({one.directory, of_one.head.state},
-                                                    {other.directory, of_other.head.state});
-        directories.forget(one.directory);
-        directories.forget(other.directory);
-        if (!is_done.is_ok()) return std::move(is_done).failure();
-        if (is_done.value()) return {};
+Status HashedWalk::put_copy(const ContainerName& into,
+                            const WalkReader::Entry& entry,
+                            PutMode present) {
+    const PutMode mode = into.kind == ContainerKind::multimap ? PutMode::add : present;
+    auto put = hashed_.put(into, {entry.key, entry.value, mode, {}}, nullptr);
+    return put.is_ok() ? Status() : std::move(put).failure();
+}
+
+Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
+    if (into.directory == from.directory) return {};
+    return visit_tables(from, scope,
+                        [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
+                            return put_copy(into, entry, PutMode::insert);
+                        });
+}
+
+Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
+    if (into.directory == from.directory) return {};
+    if (auto status = clear(into, scope); !status.is_ok()) return status;
+    return visit_tables(
+        from, scope, [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
+            if (from.kind == ContainerKind::multiset) return move_count(into, from, entry);
+            if (auto status = put_copy(into, entry, PutMode::assign); !status.is_ok())
+                return status;
+            auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
+                                                        entry.head.record);
+            return erased.is_ok() ? Status() : std::move(erased).failure();
+        });
+}
+
+// As much is taken from one count as is added to the other.
+Status HashedWalk::move_count(const ContainerName& into,
+                              const ContainerName& from,
+                              const WalkReader::Entry& entry) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, entry.value.data(), sizeof count);
+    auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
+    if (changed.is_ok()) {
+        changed = hashed_.change(from, entry.key, {ChangeKind::take_from_count, count, 0}, nullptr);
     }
+    return changed.is_ok() ? Status() : std::move(changed).failure();
 }
 
 }  // namespace acp::data

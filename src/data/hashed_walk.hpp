@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on all entries of a hashed container, or on those that are stored on the calling rank: iterators, counts, clearing, and what
-// two containers exchange. Each entry is treated by itself, while others change the container. Any thread; each call blocks where
+// Calls on all entries of a hashed container, or on those that are stored on the calling rank: iterators, counts, clearing, and copies
+// to another container. Each entry is treated by itself, while others change the container. Any thread; each call blocks where
 // other nodes are asked. Errors: as data/hashed.hpp.
-// Tests: tests/conformance/hashed_test.cpp.
+// Tests: tests/conformance/hashed_test.cpp, hashed_pair_test.cpp.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -70,14 +69,14 @@ public:
     // Puts the entries of `from` into `into`. Nothing happens where both are one.
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
-    // Each container gets the tables of the other (data/directory_exchange.hpp). Nobody else uses either meanwhile; where this process is
-    // killed, whoever does next ends it.
-    base::Status exchange(const ContainerName& one, const ContainerName& other);
+    // Empties `into`, and moves the entries of `from` there one by one: each is erased from `from` where it is as it was when it was put
+    // into `into`. One that others insert or replace meanwhile is moved, or stays.
+    base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
-    base::Result<std::optional<EntryPlace>> next_in(const ContainerName& name,
-                                                    const TablePlace& place,
-                                                    const EntryPlace& after);
+    base::Result<EntryPlace> next_in(const ContainerName& name,
+                                     const TablePlace& place,
+                                     const EntryPlace& after);
     enum class ScanEnd : std::uint8_t { table, filled };
 
     struct ScanState {
@@ -93,23 +92,24 @@ private:
                                      const ContainerName& name,
                                      EntryPlace& at,
                                      ScanState& state);
-    base::Status fetch(WalkReader& reader,
-                       const TablePlace& place,
-                       const ContainerName& name,
-                       const WalkReader::Wish& wish);
+    base::Status fetch(WalkReader& reader, const TablePlace& place, const WalkReader::Wish& wish);
     base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);
-    base::Status visit_table(const TablePlace& place,
-                             const ContainerName& name,
-                             const Visit& visit);
+    template <typename Each>
+    base::Status visit_table(const TablePlace& place, const ContainerName& name, const Each& each);
+    template <typename Each>
+    base::Status visit_tables(const ContainerName& name, Scope scope, const Each& each);
+    //   present  what becomes of an entry of the same key
+    base::Status put_copy(const ContainerName& into,
+                          const WalkReader::Entry& entry,
+                          PutMode present);
+    base::Status move_count(const ContainerName& into,
+                            const ContainerName& from,
+                            const WalkReader::Entry& entry);
     base::Result<bool> fetch_long(const TablePlace& place,
                                   const ContainerName& name,
                                   const allocator::WalkedEntry& entry,
                                   std::vector<std::byte>& key,
                                   std::vector<std::byte>& value);
-    base::Status prepare(const ContainerName& name,
-                         const DirectoryHead& own,
-                         const ContainerName& other_name,
-                         const Directory& other);
 
     Hashed& hashed_;
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets, multisets and multimaps that all ranks use at once, and what two containers exchange.
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <acp.h>
 
@@ -155,6 +157,27 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_key) {
         });
 }
 
+TEST_F(HashedTest, no_entry_of_another_key_follows_one_that_was_erased) {
+    for (int owner = 0; owner < procs_; ++owner) {
+        const acp_multimap_t map = acp_create_multimap(1, &owner, 1, owner);
+        for (int round = 0; round < 50; ++round) {
+            const acp_multimap_it_t first = acp_insert_multimap(map, "key", 3, "1", 1);
+            ASSERT_NE(first.elem, ACP_GA_NULL) << acp_error_message();
+            ASSERT_EQ(acp_remove_multimap(map, "key", 3), 1) << acp_error_message();
+            // One of them has its memory by then.
+            const std::string other = "k" + std::to_string(10 + round);
+            for (int i = 0; i < 40; ++i) {
+                ASSERT_NE(acp_insert_multimap(map, other.data(), 3, "2", 1).elem, ACP_GA_NULL);
+                if (i == 20) {
+                    ASSERT_EQ(acp_remove_multimap(map, other.data(), 3), 21);
+                }
+            }
+            EXPECT_EQ(acp_increment_key_multimap_it(first).elem, ACP_GA_NULL) << round;
+        }
+        EXPECT_EQ(acp_destroy_multimap(map), 0) << acp_error_message();
+    }
+}
+
 TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
     const acp_multimap_t map = acp_create_multimap(1, &rank_, 1, rank_);
     ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
@@ -194,6 +217,69 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
         EXPECT_EQ(acp_count_multimap(map, key.data(), key.size()), 0);
     }
     EXPECT_EQ(acp_destroy_multimap(map), 0) << acp_error_message();
+}
+
+// As an_iterator_that_was_changed_is_refused, of the other three kinds.
+TEST_F(HashedTest, an_iterator_of_another_container_is_refused_by_each_kind) {
+    // Makes iterators of one container those of another one, and gives them to each call.
+    const auto refuse = [](auto one, auto other, auto it, const auto& set_container,
+                           const auto& calls) {
+        ASSERT_NE(it.elem, ACP_GA_NULL) << acp_error_message();
+        set_container(it, other);
+        for (const auto& call : calls) {
+            EXPECT_FALSE(call(it));
+            expect_refused(ACP_ERR_ARGUMENT, {"none of this container"});
+        }
+        set_container(it, one);
+        EXPECT_TRUE(calls.front()(it)) << acp_error_message();
+    };
+    for (int owner = 0; owner < procs_; ++owner) {
+        const auto scan_of = [](const auto& scan) {
+            return [&](auto it) {
+                acp_entry_t entry{};
+                std::uint64_t room[8];
+                return scan(&it, 1, &entry, room, sizeof room) >= 0;
+            };
+        };
+        const acp_set_t set = acp_create_set(1, &owner, 1, owner);
+        const acp_set_t other_set = acp_create_set(1, &owner, 1, owner);
+        using SetCalls = std::vector<std::function<bool(acp_set_it_t)>>;
+        refuse(
+            set, other_set, acp_insert_set(set, "key", 3),
+            [](acp_set_it_t& it, acp_set_t of) { it.set = of; },
+            SetCalls{[](acp_set_it_t it) { return acp_increment_set_it(it).rank >= 0; },
+                     scan_of(acp_scan_set),
+                     [](acp_set_it_t it) { return acp_erase_set(it).rank >= 0; }});
+        const acp_multiset_t counts = acp_create_multiset(1, &owner, 1, owner);
+        const acp_multiset_t other_counts = acp_create_multiset(1, &owner, 1, owner);
+        using MultisetCalls = std::vector<std::function<bool(acp_multiset_it_t)>>;
+        refuse(
+            counts, other_counts, acp_insert_multiset(counts, "key", 3),
+            [](acp_multiset_it_t& it, acp_multiset_t of) { it.set = of; },
+            MultisetCalls{
+                [](acp_multiset_it_t it) { return acp_increment_multiset_it(it).rank >= 0; },
+                scan_of(acp_scan_multiset),
+                [](acp_multiset_it_t it) { return acp_erase_multiset(it).rank >= 0; }});
+        const acp_multimap_t map = acp_create_multimap(1, &owner, 1, owner);
+        const acp_multimap_t other_map = acp_create_multimap(1, &owner, 1, owner);
+        using MultimapCalls = std::vector<std::function<bool(acp_multimap_it_t)>>;
+        refuse(
+            map, other_map, acp_insert_multimap(map, "key", 3, "value", 5),
+            [](acp_multimap_it_t& it, acp_multimap_t of) { it.map = of; },
+            MultimapCalls{
+                [](acp_multimap_it_t it) { return acp_increment_multimap_it(it).rank >= 0; },
+                [](acp_multimap_it_t it) { return acp_increment_key_multimap_it(it).rank >= 0; },
+                [](acp_multimap_it_t it) {
+                    std::size_t bytes = 0;
+                    return acp_read_multimap_it(it, nullptr, &bytes) >= 0;
+                },
+                scan_of(acp_scan_multimap),
+                [](acp_multimap_it_t it) { return acp_erase_multimap(it).rank >= 0; }});
+        for (const acp_set_t each : {set, other_set}) EXPECT_EQ(acp_destroy_set(each), 0);
+        for (const acp_multiset_t each : {counts, other_counts})
+            EXPECT_EQ(acp_destroy_multiset(each), 0);
+        for (const acp_multimap_t each : {map, other_map}) EXPECT_EQ(acp_destroy_multimap(each), 0);
+    }
 }
 
 TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {

@@ -246,5 +246,36 @@ TEST_F(HashedScanTest, finds_what_stays_once_while_all_ranks_change_the_map) {
     });
 }
 
+// The memory of one that was erased is another one's soon, while a scan copies it.
+TEST_F(HashedScanTest, finds_no_long_entry_twice_while_others_come_and_go) {
+    with_map(1, [this](acp_map_t map) {
+        const auto long_key = [this](std::uint64_t i) {
+            return own_key(10 + i % 12) + std::string(9'000, 'k');
+        };
+        std::atomic<bool> is_over{false};
+        std::thread changer([&] {
+            Random random(static_cast<std::uint64_t>(rank_) + 31);
+            while (!is_over.load(std::memory_order_acquire)) {
+                const std::string key = long_key(random.next());
+                if (random.chance(50)) {
+                    (void)assign(map, key, "of " + key);
+                } else {
+                    (void)remove(map, key);
+                }
+            }
+        });
+        for (int round = 0; round < 40; ++round) {
+            std::map<std::string, int> seen;
+            scan_all(acp_begin_map(map), acp_scan_map, 3, [&](const acp_entry_t& entry) {
+                const std::string key = text_of(entry.key, entry.key_size);
+                EXPECT_EQ(text_of(entry.value, entry.value_size), "of " + key);
+                EXPECT_EQ(++seen[key], 1) << key.substr(0, 20);
+            });
+        }
+        is_over.store(true, std::memory_order_release);
+        changer.join();
+    });
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "data/hashed.hpp"
-#include "data/hashed_walk.hpp"
+#include "data/hashed_exchange.hpp"
 #include "node/member.hpp"
 
 #include "allocator/directory_operations.hpp"
@@ -382,7 +382,7 @@ TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
     };
     EXPECT_EQ(expect_nothing_wrong("of one"), keys);
     for (int learned = 0; learned < keys; ++learned) {
-        ASSERT_TRUE(HashedWalk(*hashed_).exchange(one, other).is_ok());
+        ASSERT_TRUE(HashedExchange(*hashed_).run(one, other).is_ok());
         EXPECT_EQ(expect_nothing_wrong("of the other"), 0) << "the tables have gone";
         TablePlace place;  // by the directory as it is now
         ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
@@ -390,7 +390,7 @@ TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
         EXPECT_EQ(place.slots, 4U);
         learn(*views, one, epoch, key_of(learned));
         EXPECT_GT(expect_nothing_wrong("of the other"), 0);
-        ASSERT_TRUE(HashedWalk(*hashed_).exchange(one, other).is_ok());
+        ASSERT_TRUE(HashedExchange(*hashed_).run(one, other).is_ok());
         EXPECT_EQ(expect_nothing_wrong("of one"), 0) << learned;
         ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
         for (int i = 0; i < keys; ++i) learn(*views, one, epoch, key_of(i));

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Prepares both directories, then has the steps done.
+#include "data/hashed_exchange.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "data/ask.hpp"
+#include "data/directory_reach.hpp"
+
+namespace acp::data {
+
+using base::Status;
+
+// Writes what a directory has after an exchange into the body that is not in use. Its list stays, if that has room for the tables.
+Status HashedExchange::prepare(const ContainerName& name,
+                               const DirectoryHead& own,
+                               const ContainerName& other_name,
+                               const Directory& other) {
+    gma::Gma& gma = hashed_.tables().gma();
+    Allocator& allocator = hashed_.tables().allocator();
+    const std::size_t which = 1 - exchange_state::body_in(own.state);
+    DirectoryBody body = other.body;
+    body.id = table::identity::after(body.id);
+    body.list = own.bodies[which].list;
+    body.room = own.bodies[which].room;
+    std::uint64_t more = which == 0 ? own.more : own.more_too;
+    GlobalAddress before = 0;
+    const bool is_moved = body.tables > body.room;
+    if (is_moved) {
+        const std::uint32_t process = hashed_.tables().process_of(name.directory);
+        auto list =
+            allocator.allocate(process, body.tables * sizeof(GlobalAddress),
+                               allocator::alignment_least, allocator::BlockOwner::container);
+        if (!list.is_ok()) return std::move(list).failure();
+        before = more != 0 ? body.list : 0;
+        body.list = list.value();
+        body.room = body.tables;
+        more = table::link::to(table::number_of(body.list - allocator.start_of(process)));
+    }
+    const auto write = [&](std::size_t at, const void* from, std::uint64_t bytes) {
+        return put(gma, name.directory + at, from, bytes);
+    };
+    auto status = put(gma, body.list, other.tables.data(), body.tables * sizeof(GlobalAddress));
+    if (status.is_ok())
+        status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
+    if (status.is_ok() && is_moved) {
+        status =
+            write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
+                  &more, sizeof more);
+        if (status.is_ok() && before != 0)
+            status = allocator.free(before, allocator::BlockOwner::container);
+    }
+    const std::array<std::uint64_t, 2> partner{other_name.directory, other.head.state};
+    static_assert(offsetof(DirectoryHead, partner_state) ==
+                  offsetof(DirectoryHead, partner) + sizeof(std::uint64_t));
+    return status.is_ok() ? write(offsetof(DirectoryHead, partner), partner.data(), sizeof partner)
+                          : std::move(status);
+}
+
+// Where somebody else has settled one of them meanwhile, once more.
+Status HashedExchange::run(const ContainerName& one, const ContainerName& other) {
+    if (one.directory == other.directory) return {};
+    Directories& directories = hashed_.directories();
+    DirectoryReach reach(hashed_.tables().gma());
+    for (;;) {
+        auto first = directories.fetch(one);
+        if (!first.is_ok()) return std::move(first).failure();
+        auto second = directories.fetch(other);
+        if (!second.is_ok()) return std::move(second).failure();
+        const Directory& of_one = first.value();
+        const Directory& of_other = second.value();
+        auto status = reach.look_for(of_one.tables, of_one.body.id);
+        if (status.is_ok()) status = reach.look_for(of_other.tables, of_other.body.id);
+        if (status.is_ok()) status = prepare(one, of_one.head, other, of_other);
+        if (status.is_ok()) status = prepare(other, of_other.head, one, of_one);
+        if (!status.is_ok()) return status;
+        auto is_done = DirectoryExchange(reach).run({one.directory, of_one.head.state},
+                                                    {other.directory, of_other.head.state});
+        directories.forget(one.directory);
+        directories.forget(other.directory);
+        if (!is_done.is_ok()) return std::move(is_done).failure();
+        if (is_done.value()) return {};
+    }
+}
+
+}  // namespace acp::data

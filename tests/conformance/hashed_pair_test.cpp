@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on two hashed containers while others use them: what is moved from one to the other is never in neither, and what one rank has
+// exchanged is found there by all.
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+class HashedPairTest : public HashedTest {
+protected:
+    template <typename Use>
+    void with_two_maps(const Use& use) {
+        with_map(2, [&](acp_map_t one) { with_map(2, [&](acp_map_t other) { use(one, other); }); });
+    }
+
+    static void count_keys(acp_map_t map, std::map<std::string, int>& seen) {
+        for (const auto& [key, value] : content_of(map)) {
+            EXPECT_EQ(value, "value of " + key);
+            ++seen[key];
+        }
+    }
+};
+
+TEST_F(HashedPairTest, an_entry_that_others_insert_during_a_move_is_in_one_of_both) {
+    for (int mover = 0; mover < procs_; ++mover) {
+        with_two_maps([&](acp_map_t into, acp_map_t from) {
+            constexpr std::uint64_t count = 600;
+            const auto insert_some = [&](std::uint64_t first) {
+                for (std::uint64_t i = first; i < first + count; ++i) {
+                    const std::string value = "value of " + own_key(i);
+                    ASSERT_EQ(insert(from, own_key(i), value), 1) << acp_error_message();
+                }
+            };
+            insert_some(0);
+            ASSERT_EQ(insert(from, own_key(2 * count) + std::string(3'000, 'k'),
+                             "value of " + own_key(2 * count) + std::string(3'000, 'k')),
+                      1);
+            sync_ranks();
+            std::binary_semaphore begun{0};
+            std::thread inserter([&] {
+                begun.release();
+                insert_some(count);
+            });
+            begun.acquire();
+            if (rank_ == mover) {
+                EXPECT_EQ(acp_move_map(into, from), 0) << acp_error_message();
+            }
+            inserter.join();
+            sync_ranks();
+            std::map<std::string, int> seen;
+            count_keys(into, seen);
+            count_keys(from, seen);
+            EXPECT_EQ(seen.size(), (2 * count + 1) * static_cast<std::uint64_t>(procs_));
+            for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+            EXPECT_GE(acp_size_map(into), (count + 1) * static_cast<std::uint64_t>(procs_));
+        });
+    }
+}
+
+TEST_F(HashedPairTest, a_value_that_others_replace_during_a_move_stays) {
+    with_two_maps([&](acp_map_t into, acp_map_t from) {
+        constexpr std::uint64_t count = 300;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            ASSERT_EQ(insert(from, own_key(i), "old"), 1) << acp_error_message();
+        }
+        sync_ranks();
+        std::thread changer([&] {
+            for (std::uint64_t i = 0; i < count; ++i) {
+                ASSERT_EQ(assign(from, own_key(i), "the new value"), 0) << acp_error_message();
+            }
+        });
+        if (rank_ == 0) {
+            EXPECT_EQ(acp_move_map(into, from), 0) << acp_error_message();
+        }
+        changer.join();
+        sync_ranks();
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const auto stayed = value_of(from, own_key(i));
+            EXPECT_EQ(stayed.value_or(value_of(into, own_key(i)).value_or("lost")),
+                      "the new value");
+        }
+    });
+}
+
+TEST_F(HashedPairTest, no_count_changes_when_a_multiset_is_moved_while_others_insert) {
+    const auto make = [] { return acp_create_multiset(0, nullptr, 1, 0); };
+    const auto use = [&](acp_multiset_t into, acp_multiset_t from) {
+        constexpr std::uint64_t keys = 5;
+        constexpr std::uint64_t rounds = 400;
+        const auto key_of = [](std::uint64_t i) { return "key " + std::to_string(i % keys); };
+        const auto insert_all = [&] {
+            for (std::uint64_t i = 0; i < keys * rounds; ++i) {
+                const std::string key = key_of(i);
+                ASSERT_NE(acp_insert_multiset(from, key.data(), key.size()).elem, ACP_GA_NULL)
+                    << acp_error_message();
+            }
+        };
+        insert_all();
+        sync_ranks();
+        std::thread inserter(insert_all);
+        if (rank_ == 0) {
+            EXPECT_EQ(acp_move_multiset(into, from), 0) << acp_error_message();
+        }
+        inserter.join();
+        sync_ranks();
+        for (std::uint64_t i = 0; i < keys; ++i) {
+            const std::string key = key_of(i);
+            const std::uint64_t moved = acp_retrieve_multiset(into, key.data(), key.size());
+            EXPECT_GE(moved, rounds * static_cast<std::uint64_t>(procs_));
+            EXPECT_EQ(moved + acp_retrieve_multiset(from, key.data(), key.size()),
+                      2 * rounds * static_cast<std::uint64_t>(procs_));
+        }
+    };
+    with_shared<acp_multiset_t>(make, acp_destroy_multiset, [&](acp_multiset_t into) {
+        with_shared<acp_multiset_t>(make, acp_destroy_multiset,
+                                    [&](acp_multiset_t from) { use(into, from); });
+    });
+}
+
+TEST_F(HashedPairTest, entries_of_one_key_are_all_moved) {
+    const auto make = [] { return acp_create_multimap(0, nullptr, 1, 0); };
+    with_shared<acp_multimap_t>(make, acp_destroy_multimap, [&](acp_multimap_t into) {
+        with_shared<acp_multimap_t>(make, acp_destroy_multimap, [&](acp_multimap_t from) {
+            for (int i = 0; i < 40; ++i) {
+                ASSERT_NE(acp_insert_multimap(from, "key", 3, &i, sizeof i).elem, ACP_GA_NULL);
+            }
+            sync_ranks();
+            if (rank_ == 0) {
+                EXPECT_EQ(acp_move_multimap(into, from), 0) << acp_error_message();
+                EXPECT_EQ(acp_count_multimap(into, "key", 3), 40 * procs_);
+                EXPECT_EQ(acp_size_multimap(from), 0U);
+            }
+        });
+    });
+}
+
+// Each rank moves what it stores; the keys of one rank's tables are those of the other map's, too.
+TEST_F(HashedPairTest, each_rank_moves_what_it_stores) {
+    with_two_maps([&](acp_map_t into, acp_map_t from) {
+        for (std::uint64_t i = 0; i < 100; ++i) {
+            ASSERT_EQ(insert(from, own_key(i), "value of " + own_key(i)), 1);
+        }
+        sync_ranks();
+        EXPECT_EQ(acp_move_local_map(into, from), 0) << acp_error_message();
+        EXPECT_EQ(acp_size_local_map(from), 0U);
+        sync_ranks();
+        EXPECT_EQ(acp_size_map(into), 100 * static_cast<std::uint64_t>(procs_));
+    });
+}
+
+// No other call of the rank tells it before the scan that the map has other tables now.
+TEST_F(HashedPairTest, scans_after_an_exchange_by_another_rank_find_what_each_has_then) {
+    const auto scan_one = [](acp_map_it_t& it) {
+        acp_entry_t entry{};
+        std::uint64_t room[16];
+        const std::int64_t some = acp_scan_map(&it, 1, &entry, room, sizeof room);
+        EXPECT_EQ(some, 1) << acp_error_message();
+        return some == 1 ? std::string(static_cast<const char*>(entry.key), entry.key_size)
+                         : std::string();
+    };
+    for (int swapper = 0; swapper < procs_; ++swapper) {
+        with_two_maps([&](acp_map_t one, acp_map_t other) {
+            if (rank_ == 0) {
+                ASSERT_EQ(insert(one, "key", "1"), 1);
+                ASSERT_EQ(insert(other, "key", "2"), 1);
+            }
+            sync_ranks();
+            acp_map_it_t before = acp_begin_map(one);
+            acp_map_it_t again = before;
+            EXPECT_EQ(scan_one(again), "key");
+            sync_ranks();
+            if (rank_ == swapper) {
+                EXPECT_EQ(acp_swap_map(one, other), 0) << acp_error_message();
+            }
+            sync_ranks();
+            EXPECT_EQ(scan_one(before), "key") << "the place of a key is the same in both";
+            EXPECT_EQ(value_of(one, "key"), "2");
+        });
+    }
+}
+
+}  // namespace
+}  // namespace acp::test
