@@ -7,7 +7,9 @@
 #include <semaphore>
 #include <string>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <acp.h>
@@ -265,6 +267,46 @@ TEST_F(HashedViewTest, maps_of_different_numbers_of_tables_are_found_after_each_
     }
     EXPECT_EQ(acp_destroy_map(one), 0);
     EXPECT_EQ(acp_destroy_map(all), 0);
+}
+
+// Views of a container of one table, and of one that has a table on each rank.
+TEST_F(HashedViewTest, a_forked_child_is_refused_though_its_parent_has_views) {
+    const acp_map_t one = make(rank_);
+    const acp_map_t all = acp_create_map(0, nullptr, 1, rank_);
+    ASSERT_NE(all.ga, ACP_GA_NULL) << acp_error_message();
+    constexpr std::uint64_t entries = 40;  // some on each rank
+    for (const acp_map_t map : {one, all}) {
+        for (std::uint64_t i = 0; i < entries; ++i) {
+            ASSERT_EQ(insert(map, own_key(i), "value"), 1) << acp_error_message();
+            find_often(map, own_key(i), 1);
+        }
+    }
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        int wrong = 0;
+        for (const acp_map_t map : {one, all}) {
+            for (std::uint64_t i = 0; i < entries; ++i) {
+                const std::string key = own_key(i);
+                std::array<char, 8> value{};
+                std::size_t bytes = value.size();
+                wrong += find(map, key).success == -1 && acp_errno() == ACP_ERR_FORKED ? 0 : 1;
+                wrong += acp_retrieve_map(map, key.data(), key.size(), value.data(), &bytes) == -1
+                             ? 0
+                             : 1;
+                wrong += insert(map, key, "of the child") == -1 ? 0 : 1;
+                wrong += remove(map, key) == -1 ? 0 : 1;
+            }
+        }
+        _exit(wrong == 0 ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    for (const acp_map_t map : {one, all}) {
+        for (std::uint64_t i = 0; i < entries; ++i) find_often(map, own_key(i), 1);
+        EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+    }
 }
 
 TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
