@@ -19,12 +19,11 @@ constexpr std::size_t mates_max = 64;
 
 }  // namespace
 
-double Annealing::improve(const NodeProblem& problem,
-                          const AnnealingOptions& options,
-                          EngineQueues& queues) {
+double Annealing::improve(RateMemo& rates, const AnnealingOptions& options, EngineQueues& queues) {
+    const NodeProblem& problem = rates.problem();
     random_ = base::Random(options.seed);
     now_ = queues;
-    const double first = transfer_us(problem, now_, ends_);
+    const double first = transfer_us(rates, now_, ends_);
     double best = exchange_us(problem, first, now_.pieces());
     double current = measure(problem, first, ends_, now_.pieces());
     for (unsigned i = 0; i < options.evaluations && best > options.good_enough; ++i) {
@@ -33,7 +32,7 @@ double Annealing::improve(const NodeProblem& problem,
         trial_ = now_;
         if (!change(problem.engines(), options.may_split)) continue;
         EngineEnds ends{};
-        const double transfer = transfer_us(problem, trial_, ends);
+        const double transfer = transfer_us(rates, trial_, ends);
         const std::size_t pieces = trial_.pieces();
         const double value = measure(problem, transfer, ends, pieces);
         const double worse = value - current;

@@ -23,9 +23,7 @@ class Annealing {
 public:
     //   queues  changed to the best that is found
     // Returns the time of the exchange, never more than that of the queues it was given.
-    double improve(const NodeProblem& problem,
-                   const AnnealingOptions& options,
-                   EngineQueues& queues);
+    double improve(RateMemo& rates, const AnnealingOptions& options, EngineQueues& queues);
 
 private:
     using EngineEnds = std::array<double, engines_max>;

@@ -74,27 +74,28 @@ void end_piece(const EngineQueues& queues,
     }
 }
 
-}  // namespace
-
-double transfer_us(const NodeProblem& problem,
-                   const EngineQueues& queues,
-                   std::array<double, engines_max>& engine_end_us,
-                   PieceTimes* pieces) {
+//   share(flows, count)  what each of them has; valid until the next call
+template <typename Share>
+double simulated_us(const NodeProblem& problem,
+                    const Share& share,
+                    const EngineQueues& queues,
+                    std::array<double, engines_max>& engine_end_us,
+                    PieceTimes* pieces) {
     engine_end_us.fill(0);
     if (pieces != nullptr) pieces->make_room(queues);
     Senders senders;
     unsigned begun = 0;
-    double rates[engines_max];
+    const FlowShare* shares = nullptr;
     double now = 0;
     double next = begin_engines(problem, queues, now, begun, senders, pieces);
     while (senders.count != 0 || next < 1e300) {
         double elapsed = next - now;
-        if (senders.count != 0) problem.share(senders.route_class, senders.count, rates);
+        if (senders.count != 0) shares = share(senders.route_class, senders.count);
         for (unsigned i = 0; i < senders.count; ++i)
-            elapsed = std::min(elapsed, senders.left[i] / rates[i]);
+            elapsed = std::min(elapsed, senders.left[i] * shares[i].us_per_byte);
         now += elapsed;
         for (unsigned i = senders.count; i-- > 0;) {
-            senders.left[i] -= rates[i] * elapsed;
+            senders.left[i] -= shares[i].rate * elapsed;
             if (senders.left[i] <= 1e-3) end_piece(queues, now, i, senders, engine_end_us, pieces);
         }
         if (next <= now + 1e-9) next = begin_engines(problem, queues, now, begun, senders, pieces);
@@ -102,9 +103,37 @@ double transfer_us(const NodeProblem& problem,
     return now;
 }
 
+}  // namespace
+
+double transfer_us(const NodeProblem& problem,
+                   const EngineQueues& queues,
+                   std::array<double, engines_max>& engine_end_us,
+                   PieceTimes* pieces) {
+    FlowShare shares[engines_max];
+    const auto share = [&](const ClassIndex* flows, unsigned count) {
+        find_shares(problem, flows, count, shares);
+        return shares;
+    };
+    return simulated_us(problem, share, queues, engine_end_us, pieces);
+}
+
+double transfer_us(RateMemo& rates,
+                   const EngineQueues& queues,
+                   std::array<double, engines_max>& engine_end_us) {
+    const auto share = [&](const ClassIndex* flows, unsigned count) {
+        return rates.share(flows, count);
+    };
+    return simulated_us(rates.problem(), share, queues, engine_end_us, nullptr);
+}
+
 double exchange_us(const NodeProblem& problem, const EngineQueues& queues) {
     std::array<double, engines_max> ends{};
     return exchange_us(problem, transfer_us(problem, queues, ends), queues.pieces());
+}
+
+double exchange_us(RateMemo& rates, const EngineQueues& queues) {
+    std::array<double, engines_max> ends{};
+    return exchange_us(rates.problem(), transfer_us(rates, queues, ends), queues.pieces());
 }
 
 }  // namespace acp::exchange

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exchange/node_problem.hpp"
+#include "exchange/rate_memo.hpp"
 
 namespace acp::exchange {
 
@@ -53,6 +54,11 @@ struct PieceTimes {
                                  std::array<double, engines_max>& engine_end_us,
                                  PieceTimes* pieces = nullptr);
 
+// The same of the problem of `rates`, faster.
+[[nodiscard]] double transfer_us(RateMemo& rates,
+                                 const EngineQueues& queues,
+                                 std::array<double, engines_max>& engine_end_us);
+
 // The time of an exchange: that of the transfer, and the costs of the start and of each command.
 [[nodiscard]] inline double exchange_us(const NodeProblem& problem,
                                         double transfer,
@@ -62,5 +68,6 @@ struct PieceTimes {
 }
 
 [[nodiscard]] double exchange_us(const NodeProblem& problem, const EngineQueues& queues);
+[[nodiscard]] double exchange_us(RateMemo& rates, const EngineQueues& queues);
 
 }  // namespace acp::exchange

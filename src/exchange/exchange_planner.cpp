@@ -36,6 +36,7 @@ constexpr std::size_t longest_max = 3;  // messages that are cut for that
 
 double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     problem_ = &problem;
+    rates_.begin(problem);
     rounds_ = 0;
     best_us_ = 1e300;
     transfer_bound_us_ = load_bound_us(problem);
@@ -45,7 +46,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     if (messages.size() * problem.classes().size() > planned_work_max) {
         for (const unsigned engines : {1U, 2U, 4U, engines_max}) {
             round_robin(problem, engines, trial_);
-            take(exchange_us(problem, trial_), trial_);
+            take(exchange_us(rates_, trial_), trial_);
             longest_first(engines, true);
         }
         return best_us_;
@@ -86,7 +87,7 @@ void ExchangePlanner::anneal(unsigned evaluations, EngineQueues& queues) {
     options.evaluations = evaluations;
     options.good_enough = good_enough_us_;
     options.seed = ++rounds_;
-    take(annealing_.improve(*problem_, options, queues), queues);
+    take(annealing_.improve(rates_, options, queues), queues);
 }
 
 // A message that is short enough to be sent whole may still be better off beside different others in two parts. Annealing cuts one only where
@@ -135,7 +136,7 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     const bool is_fast = effort == PlanEffort::fast;
     const unsigned weights = is_fast ? fast_weights : static_cast<unsigned>(greedy_weights.size());
     const unsigned rounds = weights + (is_fast ? 0 : squeaky_rounds);
-    greedy_.prepare(*problem_, pieces);
+    greedy_.prepare(rates_, pieces);
     double best = 1e300;
     unsigned last_gain = 0;
     // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
@@ -154,7 +155,7 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
         std::swap(attempt_, trial_);
     }
     if (best > good_enough_us_)
-        best = std::min(best, balance_.improve(*problem_, good_enough_us_, true, attempt_));
+        best = std::min(best, balance_.improve(rates_, good_enough_us_, true, attempt_));
     take(best, attempt_);
 }
 
@@ -210,7 +211,7 @@ void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
 
 // Whatever is better of the others.
 void ExchangePlanner::guard() {
-    const auto take_trial = [this] { take(exchange_us(*problem_, trial_), trial_); };
+    const auto take_trial = [this] { take(exchange_us(rates_, trial_), trial_); };
     const bool has_stairs = problem_->node().stair_us > 0;
     for (const unsigned count : {1U, 2U, 4U}) {
         round_robin(*problem_, count, trial_);
@@ -253,7 +254,7 @@ void ExchangePlanner::longest_first(unsigned engines, bool has_stairs) {
         trial_.of[static_cast<std::size_t>(first - end.begin())].push_back(
             {messages[i].bytes, i, messages[i].route_class});
     }
-    take(exchange_us(*problem_, trial_), trial_);
+    take(exchange_us(rates_, trial_), trial_);
 }
 
 }  // namespace acp::exchange

@@ -62,6 +62,7 @@ private:
     [[nodiscard]] bool is_good_enough() const { return best_us_ <= good_enough_us_; }
 
     const NodeProblem* problem_ = nullptr;
+    RateMemo rates_;
     GreedyScheduler greedy_;
     TailBalance balance_;
     Annealing annealing_;

@@ -21,8 +21,10 @@ float power(float value, unsigned exponent) {
 
 }  // namespace
 
-void GreedyScheduler::prepare(const NodeProblem& problem, std::span<const QueuedPiece> pieces) {
+void GreedyScheduler::prepare(RateMemo& rates, std::span<const QueuedPiece> pieces) {
+    const NodeProblem& problem = rates.problem();
     prepared_.problem = &problem;
+    prepared_.rates = &rates;
     const std::size_t classes = problem.classes().size();
     prepared_.class_first.assign(classes + 1, 0);
     for (const QueuedPiece& piece : pieces) ++prepared_.class_first[piece.route_class + 1U];
@@ -162,11 +164,12 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
         running[i] = worth_[flows_[i]] + own(lanes_[flow_lane_[i]].left);
     ClassIndex best = 0;
     double most = -1;
-    std::array<double, engines_max> rates{};
     // What runs is worth no more with one more beside it.
     double running_value = 0;
-    if (flows != 0) problem.share(flows_.data(), flows, rates.data());
-    for (unsigned i = 0; i < flows; ++i) running_value += rates[i] * running[i];
+    if (flows != 0) {
+        const FlowShare* const shares = prepared_.rates->share(flows_.data(), flows);
+        for (unsigned i = 0; i < flows; ++i) running_value += shares[i].rate * running[i];
+    }
     const double by_size = (weights.size_bias + 1e-7) / (1 + total_);
     for (std::size_t c = 0; c < worth_.size(); ++c) {
         if (next_[c] == prepared_.class_first[c + 1]) continue;
@@ -176,9 +179,9 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
                             weights.hop_bias * (static_cast<float>(problem.classes()[c].hops) - 1);
         if ((running_value + problem.classes()[c].rate_max * worth) * bias <= most) continue;
         flows_[flows] = static_cast<ClassIndex>(c);
-        problem.share(flows_.data(), flows + 1, rates.data());
-        double value = rates[flows] * worth;
-        for (unsigned i = 0; i < flows; ++i) value += rates[i] * running[i];
+        const FlowShare* const shares = prepared_.rates->share(flows_.data(), flows + 1);
+        double value = shares[flows].rate * worth;
+        for (unsigned i = 0; i < flows; ++i) value += shares[i].rate * running[i];
         value *= bias;
         if (value <= most) continue;
         most = value;
@@ -189,22 +192,21 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
 
 // The running piece whose help shortens the rest most, by the fourth-power mean of when engines end; `flows` when none is worth a
 // command.
-unsigned GreedyScheduler::best_to_help(unsigned flows, double last_us, const double* rates) {
+unsigned GreedyScheduler::best_to_help(unsigned flows, double last_us, const FlowShare* shares) {
     const NodeProblem& problem = *prepared_.problem;
     const auto fourth = [](double value) { return value * value * value * value; };
     double before = 0;
     for (unsigned i = 0; i < flows; ++i)
-        before += fourth(lanes_[flow_lane_[i]].left / rates[i] / last_us);
+        before += fourth(lanes_[flow_lane_[i]].left * shares[i].us_per_byte / last_us);
     unsigned best = flows;
     double most = problem.node().command_us;
-    std::array<double, engines_max> helped{};
     for (unsigned i = 0; i < flows; ++i) {
         if (lanes_[flow_lane_[i]].left < 2 * part_bytes_min) continue;
         flows_[flows] = flows_[i];
-        problem.share(flows_.data(), flows + 1, helped.data());
+        const FlowShare* const helped = prepared_.rates->share(flows_.data(), flows + 1);
         double after = 0;
         for (unsigned k = 0; k < flows; ++k) {
-            const double rate = k == i ? helped[k] + helped[flows] : helped[k];
+            const double rate = helped[k].rate + (k == i ? helped[flows].rate : 0);
             after += fourth(lanes_[flow_lane_[k]].left / rate / last_us);
         }
         const double gain = last_us * (std::sqrt(std::sqrt(before)) - std::sqrt(std::sqrt(after)));
@@ -220,18 +222,17 @@ bool GreedyScheduler::take_over(unsigned lane, EngineQueues& queues) {
     const NodeProblem& problem = *prepared_.problem;
     const unsigned flows = collect_busy();
     if (flows == 0) return false;
-    std::array<double, engines_max> rates{};
-    problem.share(flows_.data(), flows, rates.data());
+    const FlowShare* shares = prepared_.rates->share(flows_.data(), flows);
     double last_us = 0;
     for (unsigned i = 0; i < flows; ++i)
-        last_us = std::max(last_us, lanes_[flow_lane_[i]].left / rates[i]);
+        last_us = std::max(last_us, lanes_[flow_lane_[i]].left * shares[i].us_per_byte);
     if (last_us < 2 * problem.node().command_us + 0.2) return false;
-    const unsigned helped = best_to_help(flows, last_us, rates.data());
+    const unsigned helped = best_to_help(flows, last_us, shares);
     if (helped == flows) return false;
     flows_[flows] = flows_[helped];
-    problem.share(flows_.data(), flows + 1, rates.data());
+    shares = prepared_.rates->share(flows_.data(), flows + 1);
     Lane& other = lanes_[flow_lane_[helped]];
-    const double share = rates[flows] / (rates[flows] + rates[helped]);
+    const double share = shares[flows].rate / (shares[flows].rate + shares[helped].rate);
     const double part = std::floor(other.left * share / piece_bytes_step) * piece_bytes_step;
     if (part < part_bytes_min || other.left - part < piece_bytes_step) return false;
     other.left -= part;
@@ -263,16 +264,15 @@ bool GreedyScheduler::advance() {
         now_ = next;
         return next < never_ready;
     }
-    std::array<double, engines_max> rates{};
-    problem.share(flows_.data(), flows, rates.data());
+    const FlowShare* const shares = prepared_.rates->share(flows_.data(), flows);
     double elapsed = next - now_;
     for (unsigned i = 0; i < flows; ++i)
-        elapsed = std::min(elapsed, lanes_[flow_lane_[i]].left / rates[i]);
+        elapsed = std::min(elapsed, lanes_[flow_lane_[i]].left * shares[i].us_per_byte);
     if (flows < problem.engines() && left_ == 0) idle_from_us_ = std::min(idle_from_us_, now_);
     now_ += elapsed;
     for (unsigned i = 0; i < flows; ++i) {
         Lane& lane = lanes_[flow_lane_[i]];
-        const double sent = rates[i] * elapsed;
+        const double sent = shares[i].rate * elapsed;
         if (now_ > idle_from_us_) late_bytes_[lane.route_class] += static_cast<float>(sent);
         lane.left -= sent;
         total_ -= static_cast<float>(sent);

@@ -26,8 +26,8 @@ struct GreedyWeights {
 
 class GreedyScheduler {
 public:
-    // Makes these pieces the ones to schedule. Keeps the problem's address until the next call.
-    void prepare(const NodeProblem& problem, std::span<const QueuedPiece> pieces);
+    // Makes these pieces the ones to schedule. Keeps the address of the rates, and of their problem, until the next call.
+    void prepare(RateMemo& rates, std::span<const QueuedPiece> pieces);
 
     // Schedules them.
     //   may_split  a free engine may take part of a running piece over in the end
@@ -54,7 +54,7 @@ private:
     unsigned collect_busy();
     void help_others(bool may_split, EngineQueues& queues);
     bool take_over(unsigned lane, EngineQueues& queues);
-    unsigned best_to_help(unsigned flows, double last_us, const double* rates);
+    unsigned best_to_help(unsigned flows, double last_us, const FlowShare* shares);
     bool advance();
     [[nodiscard]] double next_ready() const;
 
@@ -66,6 +66,7 @@ private:
     // What is the same in every run.
     struct Prepared {
         const NodeProblem* problem = nullptr;
+        RateMemo* rates = nullptr;
         std::vector<QueuedPiece> pieces;         // by class, longest first
         std::vector<std::uint32_t> class_first;  // of class c: class_first[c] .. class_first[c + 1]
         std::vector<float> favour;               // by class

@@ -31,20 +31,20 @@ double ends_measure(const std::array<double, engines_max>& ends, unsigned engine
 
 }  // namespace
 
-double TailBalance::improve(const NodeProblem& problem,
+double TailBalance::improve(RateMemo& rates,
                             double good_enough,
                             bool may_split,
                             EngineQueues& queues) {
-    const unsigned engines = problem.engines();
+    const unsigned engines = rates.problem().engines();
     now_.queues = queues;
-    evaluate(problem, now_);
+    evaluate(rates, now_);
     double best = now_.exchange;
     for (int round = 0; round < balance_rounds_max && best > good_enough; ++round) {
         const auto begin = now_.ends.begin();
         const auto last = static_cast<unsigned>(std::max_element(begin, begin + engines) - begin);
         const auto first = static_cast<unsigned>(std::min_element(begin, begin + engines) - begin);
         if (now_.ends[last] - now_.ends[first] < even_us) break;
-        if (!try_moves(problem, last, first, may_split)) break;
+        if (!try_moves(rates, last, first, may_split)) break;
         std::swap(now_, best_move_);
         if (now_.exchange >= best - 1e-6) continue;
         best = now_.exchange;
@@ -53,19 +53,17 @@ double TailBalance::improve(const NodeProblem& problem,
     return best;
 }
 
-void TailBalance::evaluate(const NodeProblem& problem, Trial& trial) const {
-    const double transfer = transfer_us(problem, trial.queues, trial.ends);
+void TailBalance::evaluate(RateMemo& rates, Trial& trial) const {
+    const double transfer = transfer_us(rates, trial.queues, trial.ends);
     const std::size_t pieces = trial.queues.pieces();
-    trial.exchange = exchange_us(problem, transfer, pieces);
-    trial.measure = exchange_us(problem, ends_measure(trial.ends, problem.engines()), pieces);
+    trial.exchange = exchange_us(rates.problem(), transfer, pieces);
+    trial.measure =
+        exchange_us(rates.problem(), ends_measure(trial.ends, rates.problem().engines()), pieces);
 }
 
 // Leaves the best move in best_move_. false: none is a gain.
-bool TailBalance::try_moves(const NodeProblem& problem,
-                            unsigned last,
-                            unsigned first,
-                            bool may_split) {
-    const NodeRates& node = problem.node();
+bool TailBalance::try_moves(RateMemo& rates, unsigned last, unsigned first, bool may_split) {
+    const NodeRates& node = rates.problem().node();
     const double gap = now_.ends[last] - now_.ends[first];
     const auto& queue = now_.queues.of[last];
     std::array<ClassIndex, classes_tried_max> tried{};
@@ -82,7 +80,7 @@ bool TailBalance::try_moves(const NodeProblem& problem,
             const bool is_whole = bytes >= piece.bytes * 0.97;
             const bool is_worth = may_split && gap * 0.5 >= node.command_us * 0.8;
             if (!is_whole && !is_worth) continue;
-            if (!cut(problem, last, place, first, is_whole ? piece.bytes : bytes)) continue;
+            if (!cut(rates, last, place, first, is_whole ? piece.bytes : bytes)) continue;
             const auto more = static_cast<double>(trial_.queues.pieces()) -
                               static_cast<double>(now_.queues.pieces());
             const bool is_no_later =
@@ -99,7 +97,7 @@ bool TailBalance::try_moves(const NodeProblem& problem,
 
 // Makes the trial in which so many bytes of a piece go to another engine. false: too few.
 bool TailBalance::cut(
-    const NodeProblem& problem, unsigned last, std::size_t place, unsigned first, double bytes) {
+    RateMemo& rates, unsigned last, std::size_t place, unsigned first, double bytes) {
     trial_.queues = now_.queues;
     auto& from = trial_.queues.of[last];
     QueuedPiece part = from[place];
@@ -111,7 +109,7 @@ bool TailBalance::cut(
         from[place].bytes -= part.bytes;
     }
     trial_.queues.of[first].push_back(part);
-    evaluate(problem, trial_);
+    evaluate(rates, trial_);
     return true;
 }
 

@@ -18,10 +18,7 @@ public:
     //   good_enough  of the exchange; when it is reached, nothing more is tried
     //   may_split    a piece may be cut
     // Returns the time of the exchange.
-    double improve(const NodeProblem& problem,
-                   double good_enough,
-                   bool may_split,
-                   EngineQueues& queues);
+    double improve(RateMemo& rates, double good_enough, bool may_split, EngineQueues& queues);
 
 private:
     using EngineEnds = std::array<double, engines_max>;
@@ -34,10 +31,9 @@ private:
         double measure = 0;
     };
 
-    void evaluate(const NodeProblem& problem, Trial& trial) const;
-    bool try_moves(const NodeProblem& problem, unsigned last, unsigned first, bool may_split);
-    bool cut(
-        const NodeProblem& problem, unsigned last, std::size_t place, unsigned first, double bytes);
+    void evaluate(RateMemo& rates, Trial& trial) const;
+    bool try_moves(RateMemo& rates, unsigned last, unsigned first, bool may_split);
+    bool cut(RateMemo& rates, unsigned last, std::size_t place, unsigned first, double bytes);
 
     Trial now_, trial_, best_move_;
 };

@@ -40,7 +40,8 @@ TEST(GreedyScheduler, sends_every_byte_once_in_the_time_that_the_simulation_has)
         const NodeProblem problem =
             random_problem(random, 2 + round % 2, 1 + random.below(40), node);
         const auto pieces = pieces_of(problem);
-        greedy.prepare(problem, pieces);
+        RateMemo rates(problem);
+        greedy.prepare(rates, pieces);
         const bool may_split = random.below(2) == 0;
         EngineQueues queues;
         const double transfer = greedy.run({}, may_split, queues);
@@ -58,7 +59,8 @@ TEST(GreedyScheduler, sends_every_byte_once_in_the_time_that_the_simulation_has)
 TEST(GreedyScheduler, lets_two_engines_fill_one_link_where_one_cannot) {
     const NodeProblem problem = paper_problem(PaperPattern::north_south, 872);
     GreedyScheduler greedy;
-    greedy.prepare(problem, pieces_of(problem));
+    RateMemo rates(problem);
+    greedy.prepare(rates, pieces_of(problem));
     EngineQueues queues;
     EXPECT_NEAR(greedy.run({}, false, queues), 2 * 112'128 / 5067.0, 1e-6);
 }
@@ -66,7 +68,8 @@ TEST(GreedyScheduler, lets_two_engines_fill_one_link_where_one_cannot) {
 TEST(GreedyScheduler, takes_part_of_a_long_message_over) {
     const NodeProblem problem = paper_problem(PaperPattern::east_west, 872);
     GreedyScheduler greedy;
-    greedy.prepare(problem, pieces_of(problem));
+    RateMemo rates(problem);
+    greedy.prepare(rates, pieces_of(problem));
     EngineQueues whole, cut;
     const double uncut = greedy.run({}, false, whole);
     const double split = greedy.run({}, true, cut);
@@ -81,7 +84,8 @@ TEST(GreedyScheduler, sends_favoured_classes_earlier) {
     for (std::size_t round = 0; round < 50; ++round) {
         const NodeProblem problem = random_problem(random, 2, 14);
         GreedyScheduler greedy;
-        greedy.prepare(problem, pieces_of(problem));
+        RateMemo rates(problem);
+        greedy.prepare(rates, pieces_of(problem));
         EngineQueues queues;
         const double first = greedy.run({}, false, queues);
         double best = first;

@@ -18,7 +18,8 @@ TEST(TailBalance, moves_a_piece_to_an_engine_that_has_nothing) {
     EngineQueues queues;
     round_robin(problem, 1, queues);
     TailBalance balance;
-    const double time = balance.improve(problem, 0, false, queues);
+    RateMemo rates(problem);
+    const double time = balance.improve(rates, 0, false, queues);
     EXPECT_DOUBLE_EQ(time, exchange_us(problem, queues));
     EXPECT_NEAR(time, 14.6 + 2 * 1.23 + 10, 1e-6);
 }
@@ -28,12 +29,14 @@ TEST(TailBalance, cuts_a_piece_where_that_is_worth_a_command) {
     EngineQueues queues;
     round_robin(problem, 1, queues);
     TailBalance balance;
-    const double time = balance.improve(problem, 0, true, queues);
+    RateMemo rates(problem);
+    const double time = balance.improve(rates, 0, true, queues);
     EXPECT_LT(time, 14.6 + 2 * 1.23 + 409'600 / 5067.0 + 2);
     EXPECT_GE(queues.pieces(), 2U);
     const NodeProblem small = problem.with_messages({{4096, 0}});
     round_robin(small, 1, queues);
-    balance.improve(small, 0, true, queues);
+    RateMemo small_rates(small);
+    balance.improve(small_rates, 0, true, queues);
     EXPECT_EQ(queues.pieces(), 1U);
 }
 
@@ -46,8 +49,9 @@ TEST(TailBalance, never_makes_a_plan_worse_and_stops_when_it_is_good_enough) {
         round_robin(problem, 4, queues);
         const double before = exchange_us(problem, queues);
         EngineQueues untouched = queues;
-        EXPECT_DOUBLE_EQ(balance.improve(problem, before, true, untouched), before);
-        const double after = balance.improve(problem, 0, round % 2 == 0, queues);
+        RateMemo rates(problem);
+        EXPECT_DOUBLE_EQ(balance.improve(rates, before, true, untouched), before);
+        const double after = balance.improve(rates, 0, round % 2 == 0, queues);
         EXPECT_LE(after, before + 1e-9);
         EXPECT_NEAR(after, exchange_us(problem, queues), 1e-9);
         double bytes = 0;
