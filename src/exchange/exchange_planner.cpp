@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "exchange/round_robin.hpp"
 
@@ -18,9 +19,9 @@ constexpr std::array<GreedyWeights, 3> greedy_weights = {{
     {2, 1, 0.02F, 0},
     {16, 1, 0, 0},
 }};
-constexpr unsigned fast_weights = 2;      // so many of them
-constexpr unsigned squeaky_rounds = 12;   // with the first weights and late classes favoured
-constexpr unsigned squeaky_patience = 8;  // rounds without a gain
+constexpr unsigned fast_weights = 2;     // so many of them
+constexpr unsigned squeaky_rounds = 12;  // with the first weights and late classes favoured
+constexpr double squeaky_gap = 0.015;    // over the best plan: it is worth these rounds
 constexpr float squeaky_step = 0.3F;
 constexpr double stop_gap = 0.002;   // over the bound: good enough
 constexpr double halves_gap = 0.02;  // over the bound: worth to cut what is large, and to anneal
@@ -28,8 +29,8 @@ constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
 // Pieces that annealing simulates, each in some tens of nanoseconds.
 constexpr std::size_t standard_events = 15'000;
-constexpr std::size_t deep_events = 8'000;
-constexpr std::size_t longest_events = 6'000;
+constexpr std::size_t deep_events = 12'000;
+constexpr std::size_t longest_events = 8'000;
 constexpr std::size_t longest_max = 3;  // messages that are cut for that
 
 }  // namespace
@@ -54,6 +55,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     whole_.clear();
     for (std::uint32_t i = 0; i < messages.size(); ++i)
         whole_.push_back({messages[i].bytes, i, messages[i].route_class});
+    fast_us_.fill(0);  // what was not tried is not known to be worse
     attempt_all(PlanEffort::fast);
     if (effort == PlanEffort::fast) return best_us_;
     if (!is_good_enough()) attempt_all(effort);
@@ -70,7 +72,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
 
 // The messages as they are; with long ones cut; with large ones halved.
 void ExchangePlanner::attempt_all(PlanEffort effort) {
-    attempt(whole_, effort);
+    attempt(whole_, effort, Cuts::none);
     if (!is_good_enough()) attempt_with_long_ones_cut(effort);
     if (best_us_ > bound_us_ * (1 + halves_gap)) attempt_with_halves(effort);
 }
@@ -108,7 +110,7 @@ void ExchangePlanner::anneal_with_longest_cut(std::size_t count) {
         pieces_[i].bytes -= part.bytes;
         pieces_.push_back(part);
     }
-    attempt(pieces_, PlanEffort::fast);
+    attempt(pieces_, PlanEffort::fast, Cuts::longest);
     anneal(evaluations_of(longest_events), attempt_);
 }
 
@@ -132,30 +134,28 @@ bool ExchangePlanner::take(double exchange, const EngineQueues& queues) {
 }
 
 // The best greedy schedule of these pieces, evened out.
-void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort effort) {
+void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort effort, Cuts cuts) {
     const bool is_fast = effort == PlanEffort::fast;
     const unsigned weights = is_fast ? fast_weights : static_cast<unsigned>(greedy_weights.size());
-    const unsigned rounds = weights + (is_fast ? 0 : squeaky_rounds);
+    double& fast_us = fast_us_[static_cast<std::size_t>(cuts)];
+    const bool is_near = fast_us <= best_us_ * (1 + squeaky_gap);
+    const unsigned rounds = weights + (is_fast || !is_near ? 0 : squeaky_rounds);
     greedy_.prepare(rates_, pieces);
     double best = 1e300;
-    unsigned last_gain = 0;
     // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
     const unsigned first = is_fast ? 0 : fast_weights;
     for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
-        if (round >= weights) {
-            if (round - last_gain > squeaky_patience) break;
-            greedy_.favour_late_classes(squeaky_step);
-        }
+        if (round >= weights) greedy_.favour_late_classes(squeaky_step);
         const double transfer =
             greedy_.run(greedy_weights[round < weights ? round : 0], true, trial_);
         const double exchange = exchange_us(*problem_, transfer, trial_.pieces());
         if (exchange >= best) continue;
-        if (exchange < best * 0.9995) last_gain = round;
         best = exchange;
         std::swap(attempt_, trial_);
     }
     if (best > good_enough_us_)
         best = std::min(best, balance_.improve(rates_, good_enough_us_, true, attempt_));
+    if (is_fast) fast_us = best;
     take(best, attempt_);
 }
 
@@ -175,7 +175,7 @@ void ExchangePlanner::attempt_with_long_ones_cut(PlanEffort effort) {
         }
         pieces_.push_back(rest);
     }
-    if (pieces_.size() != whole_.size()) attempt(pieces_, effort);
+    if (pieces_.size() != whole_.size()) attempt(pieces_, effort, Cuts::long_ones);
 }
 
 // Engines do not come out even with few large messages: halves the smallest of the large ones, a few or all.
@@ -192,7 +192,9 @@ void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
         return whole_[a].bytes < whole_[b].bytes;
     });
     std::size_t last = 0;
-    for (const std::size_t most : {std::size_t{2}, std::size_t{4}, order_.size()}) {
+    for (const auto& [cuts, most] : {std::pair{Cuts::two_halves, std::size_t{2}},
+                                     {Cuts::four_halves, 4},
+                                     {Cuts::all_halves, order_.size()}}) {
         const std::size_t count = std::min(most, order_.size());
         if (count <= last || is_good_enough()) continue;
         if (command_us * static_cast<double>(count) > best_us_ - bound_us_) break;
@@ -205,7 +207,7 @@ void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
             second.bytes -= first.bytes;
             pieces_.push_back(second);
         }
-        attempt(pieces_, effort);
+        attempt(pieces_, effort, cuts);
     }
 }
 

@@ -9,6 +9,7 @@
 // Tests: tests/unit/exchange/exchange_planner_test.cpp, planner_quality_test.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,9 +48,20 @@ public:
     [[nodiscard]] ExchangePlan made(bool has_all_bounds = false) const;
 
 private:
+    // How the messages were cut for an attempt.
+    enum class Cuts : std::uint8_t {
+        none,
+        long_ones,
+        two_halves,
+        four_halves,
+        all_halves,
+        longest
+    };
+    static constexpr std::size_t kinds_of_cuts = 6;
+
     bool take(double exchange, const EngineQueues& queues);
     void attempt_all(PlanEffort effort);
-    void attempt(std::span<const QueuedPiece> pieces, PlanEffort effort);
+    void attempt(std::span<const QueuedPiece> pieces, PlanEffort effort, Cuts cuts);
     void attempt_with_long_ones_cut(PlanEffort effort);
     void attempt_with_halves(PlanEffort effort);
     void anneal(unsigned evaluations, EngineQueues& queues);
@@ -70,6 +82,7 @@ private:
     EngineQueues best_, attempt_, trial_;
     std::vector<QueuedPiece> whole_, pieces_;
     std::vector<std::uint32_t> order_;
+    std::array<double, kinds_of_cuts> fast_us_{};  // of the attempt with the effort `fast`
     double best_us_ = 0;
     double bound_us_ = 0;
     double good_enough_us_ = 0;  // so close to the bound that the search ends
