@@ -22,6 +22,9 @@ namespace {
 
 constexpr int loopback_index = 1;  // the first device of every network namespace
 
+// Of devices in pairs: that of jumbo frames. Who wants less sets it while the networks are used, which who sends notices.
+constexpr std::uint32_t mtu_bytes = 9000;
+
 Status status_of(int error, const std::string& what) {
     if (error == 0) return {};
     if (error == EPERM) {
@@ -82,6 +85,7 @@ Status make_pair(NetlinkSocket& socket,
     NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
     request.add_text(IFLA_IFNAME, name);
     request.add_value(IFLA_MASTER, bridge_index);
+    request.add_value(IFLA_MTU, mtu_bytes);
     const std::size_t information = request.open(IFLA_LINKINFO);
     request.add_text(IFLA_INFO_KIND, "veth");
     const std::size_t data = request.open(IFLA_INFO_DATA);
@@ -89,6 +93,7 @@ Status make_pair(NetlinkSocket& socket,
     const ifinfomsg peer_head = link(0, false);
     request.append(std::as_bytes(std::span(&peer_head, 1)));
     request.add_text(IFLA_IFNAME, inner_name);
+    request.add_value(IFLA_MTU, mtu_bytes);
     request.add_value(IFLA_NET_NS_FD, network);
     request.close(peer);
     request.close(data);

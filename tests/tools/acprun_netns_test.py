@@ -30,6 +30,14 @@ else:
     print(line.recv(5).decode(), "from", line.getpeername()[0])
 """
 
+# What the kernel says of acp0; /sys shows the devices of another network.
+MTU = """
+import fcntl, socket, struct
+SIOCGIFMTU = 0x8921
+with socket.socket() as any_socket:
+    print(struct.unpack_from("i", fcntl.ioctl(any_socket, SIOCGIFMTU, struct.pack("16si12x", b"acp0", 0)), 16)[0])
+"""
+
 
 def may_make_networks():
     """Whether this user can make a network namespace, found by doing it in a child."""
@@ -116,6 +124,10 @@ class Networks(ToolTest):
         self.assertNotIn(b"0", result.stdout.split())
         result = acprun("--nodes", "3", "--netns", "--rails", "4", RANK, "init", "0:put=1", "sync", "finalize")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+    def test_networks_carry_jumbo_frames(self):
+        result = acprun("--nodes", "2", "--netns", sys.executable, "-c", MTU)
+        self.assertEqual(result.stdout, b"9000\n9000\n", result.stderr)
 
     def test_bytes_pass_between_nodes(self):
         result = acprun("--nodes", "2", "--netns", sys.executable, "-c", TALK)
