@@ -31,27 +31,29 @@ Status check(const GridShape& grid, std::uint32_t members) {
         return {Code::limit, "a grid has 1 .. " + std::to_string(grid_dimensions_max) +
                                  " dimensions, not " + std::to_string(grid.axes.size())};
     }
+    if (grid.point_bytes == 0) return {Code::argument, "a point has 0 bytes"};
+    const auto too_long = [] { return Status(Code::argument, "the array has 2^50 bytes or more"); };
     std::uint64_t product = 1;
     std::uint64_t bytes = grid.point_bytes;
     for (std::size_t d = 0; d < grid.axes.size(); ++d) {
         const GridAxis& axis = grid.axes[d];
-        const std::string where = "dimension " + std::to_string(d);
-        if (axis.points == 0 || axis.points >= array_bytes_end || axis.halo > axis.points) {
-            return {Code::argument, where + " has " + std::to_string(axis.points) +
-                                        " points and a halo of " + std::to_string(axis.halo) +
+        if (axis.points == 0 || axis.halo > axis.points) {
+            return {Code::argument, "dimension " + std::to_string(d) + " has " +
+                                        std::to_string(axis.points) + " points and a halo of " +
+                                        std::to_string(axis.halo) +
                                         ": it has 1 or more, and as many as the halo"};
         }
+        if (axis.points >= array_bytes_end) return too_long();
         product = std::min<std::uint64_t>(product * axis.members, std::uint64_t{members} + 1);
         if (__builtin_mul_overflow(bytes, axis.points + 2 * axis.halo, &bytes) ||
             bytes >= array_bytes_end) {
-            return {Code::argument, "the array has 2^50 bytes or more"};
+            return too_long();
         }
     }
     if (product != members) {
         return {Code::argument, "the members along the dimensions are not " +
                                     std::to_string(members) + " together, as many as the team has"};
     }
-    if (grid.point_bytes == 0) return {Code::argument, "a point has 0 bytes"};
     return {};
 }
 

@@ -148,6 +148,10 @@ TEST(GridHaloTest, wrong_grids_are_refused) {
     EXPECT_EQ(code({{{4, false, 3, 1}}, 0, 1}, 4), base::Code::argument);
     EXPECT_EQ(code({{{1, false, std::uint64_t{1} << 49, 1}}, 8, 1}, 1), base::Code::argument);
     EXPECT_EQ(code({{}, 8, 1}, 1), base::Code::limit);
+    for (const unsigned points_log2 : {50U, 60U, 63U}) {
+        const GridShape grid{{{1, false, std::uint64_t{1} << points_log2, 1}}, 8, 1};
+        EXPECT_EQ(halo_of(grid, 0, 1).failure().message(), "the array has 2^50 bytes or more");
+    }
     EXPECT_EQ(code({std::vector<GridAxis>(9, {1, true, 1, 1}), 8, 1}, 1), base::Code::limit);
     EXPECT_EQ(code({std::vector<GridAxis>(8, {1, true, 1, 1}), 8, 8}, 1), base::Code::ok);
 }
