@@ -45,6 +45,28 @@ const char* bytes_of(const Element& element) noexcept {
     return reinterpret_cast<const char*>(&element);
 }
 
+// A part of a message that lies side by side.
+struct Target {
+    const char* begin;
+    std::uint64_t bytes;
+    std::size_t sender;  // index
+    std::size_t message;
+};
+
+void add_targets(const TakenMessage& message,
+                 std::size_t sender,
+                 std::size_t number,
+                 std::vector<Target>& targets) {
+    if (message.block != nullptr) {
+        message.block->for_each_run([&](std::uint64_t offset) {
+            targets.push_back(
+                {message.target + offset, message.block->run_bytes(), sender, number});
+        });
+    } else if (message.bytes != 0) {
+        targets.push_back({message.target, message.bytes, sender, number});
+    }
+}
+
 }  // namespace
 
 std::string Compiler::name_of(std::uint32_t rank) const {
@@ -270,33 +292,27 @@ Status Compiler::check_unmatched() const {
 }
 
 Status Compiler::check_overlaps() const {
-    struct Target {
-        const char* begin;
-        std::uint64_t bytes;
-        std::uint32_t sender;
-    };
-
     std::vector<Target> targets;
-    const auto note = [&](const TakenMessage& message, std::uint32_t sender) {
-        if (message.block != nullptr) {
-            message.block->for_each_run([&](std::uint64_t offset) {
-                targets.push_back({message.target + offset, message.block->run_bytes(), sender});
-            });
-        } else if (message.bytes != 0) {
-            targets.push_back({message.target, message.bytes, sender});
-        }
-    };
     for (std::size_t i = 0; i < senders_.size(); ++i) {
-        for (const TakenMessage& message : routes_.incoming[i].messages)
-            note(message, senders_[i].rank);
+        const auto& messages = routes_.incoming[i].messages;
+        for (std::size_t k = 0; k < messages.size(); ++k) add_targets(messages[k], i, k, targets);
     }
-    std::sort(targets.begin(), targets.end(),
-              [](const Target& first, const Target& second) { return first.begin < second.begin; });
+    // Parts that begin together stay in the order of senders and messages.
+    std::stable_sort(targets.begin(), targets.end(), [](const Target& first, const Target& second) {
+        return first.begin < second.begin;
+    });
+    const auto name = [&](const Target& target, const char* at) {
+        const TakenMessage& message = routes_.incoming[target.sender].messages[target.message];
+        return "byte " + std::to_string(at - message.target) + " of message " +
+               std::to_string(target.message) + " from " + name_of(senders_[target.sender].rank);
+    };
     for (std::size_t i = 1; i < targets.size(); ++i) {
         const Target& before = targets[i - 1];
-        if (targets[i].begin >= before.begin + before.bytes) continue;
-        return {Code::argument, "messages from " + name_of(before.sender) + " and " +
-                                    name_of(targets[i].sender) + " overlap in this one's memory"};
+        const Target& after = targets[i];
+        if (after.begin >= before.begin + before.bytes) continue;
+        return {Code::argument,
+                "messages overlap in this one's memory: " + name(before, after.begin) +
+                    " comes to the same place as " + name(after, after.begin)};
     }
     return {};
 }

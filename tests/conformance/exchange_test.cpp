@@ -279,6 +279,26 @@ TEST_F(ExchangeTest, calls_out_of_turn_are_refused) {
     expect_refused(acp_free_plan(plan), ACP_ERR_STALE, "no such plan");
 }
 
+// A message without bytes counts too.
+TEST_F(ExchangeTest, messages_of_two_members_that_overlap_are_both_named) {
+    if (procs_ < 3) return;
+    std::array<char, 100> bytes{};
+    if (rank_ == 1 || rank_ == 2) {
+        acp_add_send_pattern(pattern_, -rank_, bytes.data(), 0);
+        acp_add_send_pattern(pattern_, -rank_, bytes.data(), 30);
+    }
+    for (const int sender : {1, 2}) {
+        if (rank_ != 0) continue;
+        acp_add_recv_pattern(pattern_, sender, bytes.data(), 0);
+        acp_add_recv_pattern(pattern_, sender, bytes.data() + 25 * (2 - sender), 30);
+    }
+    const acp_plan_t plan = acp_compile_pattern(pattern_, nullptr);
+    const char* const both =
+        "byte 25 of message 1 from member 2 (rank 2) comes to the same place as byte 0 of message "
+        "1 from member 1 (rank 1)";
+    expect_none(plan, ACP_ERR_ARGUMENT, rank_ == 0 ? both : "member 0 (rank 0)");
+}
+
 // All members are told, the one that it concerns in detail; and the heap is as before.
 TEST_F(ExchangeTest, patterns_that_do_not_fit_are_refused_on_all_members) {
     std::array<char, 100> bytes{};
@@ -301,7 +321,14 @@ TEST_F(ExchangeTest, patterns_that_do_not_fit_are_refused_on_all_members) {
             acp_add_send_pattern(pattern_, 1 - procs_, bytes.data() + place, 10);
         if (procs_ == 1) acp_add_send_pattern(pattern_, 0, bytes.data() + place, 10);
     }
-    if (procs_ <= 2) expect_refusal(ACP_ERR_ARGUMENT, "overlap in this one's memory");
+    if (procs_ <= 2) {
+        const std::string sender =
+            "member " + std::to_string(procs_ - 1) + " (rank " + std::to_string(procs_ - 1) + ")";
+        const std::string both = "overlap in this one's memory: byte 9 of message 0 from " +
+                                 sender + " comes to the same place as byte 0 of message 1 from " +
+                                 sender;
+        expect_refusal(ACP_ERR_ARGUMENT, both.c_str());
+    }
     const acp_ga_t start = acp_query_starter_ga(0);
     if (procs_ <= 2) {
         const auto beyond = static_cast<acp_ga_t>(start + acp_starter_size() - 5);
