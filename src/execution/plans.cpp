@@ -145,17 +145,16 @@ Result<PatternHandle> Plans::make_pattern(team::TeamHandle team) {
 }
 
 Status Plans::free_pattern(PatternHandle handle) {
-    Use<PatternEntry> use(patterns_.find(handle));
+    Use use(patterns_, handle);
     if (!use.is_ok()) return use.why("pattern");
     PatternEntry& entry = use.entry();
     entry.pattern.reset();
-    use.let_go();
-    patterns_.give_back(entry);
+    use.give_back(patterns_);
     return {};
 }
 
 Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
-    const Use<PatternEntry> use(patterns_.find(handle));
+    const Use use(patterns_, handle);
     if (!use.is_ok()) return use.why("pattern");
     const team::Membership& members = use.entry().pattern->members();
     return compile_in(use.entry(), prepare(*use.entry().pattern, [&](const auto& messages) {
@@ -164,7 +163,7 @@ Result<PlanHandle> Plans::compile(PatternHandle handle, const char* network) {
 }
 
 Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
-    const Use<PatternEntry> use(patterns_.find(handle));
+    const Use use(patterns_, handle);
     if (!use.is_ok()) return use.why("pattern");
     const team::Membership& members = use.entry().pattern->members();
     return compile_in(use.entry(), prepare(*use.entry().pattern, [&](const auto& messages) {
@@ -231,7 +230,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
 }
 
 Status Plans::save(PlanHandle handle, const char* path) {
-    const Use<PlanEntry> use(plans_.find(handle));
+    const Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     if (path == nullptr) return {Code::argument, "the path is NULL"};
     const PlanEntry& plan = use.entry();
@@ -240,34 +239,33 @@ Status Plans::save(PlanHandle handle, const char* path) {
 }
 
 Result<bool> Plans::test(PlanHandle handle) {
-    const Use<PlanEntry> use(plans_.find(handle));
+    const Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     return use.entry().rounds->test();
 }
 
 Status Plans::wait(PlanHandle handle) {
-    const Use<PlanEntry> use(plans_.find(handle));
+    const Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     return use.entry().rounds->wait(looks_);
 }
 
 Result<std::string> Plans::explain(PlanHandle handle) {
-    const Use<PlanEntry> use(plans_.find(handle));
+    const Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     const Rounds& rounds = *use.entry().rounds;
     return execution::explain(rounds.routes(), use.entry().order, rounds.balance());
 }
 
 Status Plans::free_plan(PlanHandle handle) {
-    Use<PlanEntry> use(plans_.find(handle));
+    Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     PlanEntry& entry = use.entry();
     if (entry.rounds->is_started() && !entry.rounds->is_broken())
         return {Code::state, "it was started, and its end was not told yet"};
     Status status = release(entry);
     entry.rounds.reset();
-    use.let_go();
-    plans_.give_back(entry);
+    use.give_back(plans_);
     return status;
 }
 

@@ -52,7 +52,7 @@ public:
     // Calls add(pattern), which returns a Status. Errors: stale, state.
     template <typename Add>
     base::Status add(PatternHandle handle, const Add& add) {
-        const Use<PatternEntry> use(patterns_.find(handle));
+        const Use use(patterns_, handle);
         return use.is_ok() ? add(*use.entry().pattern) : use.why("pattern");
     }
 
@@ -70,7 +70,7 @@ public:
     base::Status save(PlanHandle handle, const char* path);
 
     base::Status start(PlanHandle handle) {
-        const Use<PlanEntry> use(plans_.find(handle));
+        const Use use(plans_, handle);
         return use.is_ok() ? use.entry().rounds->start() : use.why("plan");
     }
 
@@ -113,10 +113,15 @@ private:
     template <typename Entry>
     class Use {
     public:
-        explicit Use(Entry* entry) noexcept : entry_(entry) {
+        Use(const message::Slots<Entry>& slots, message::SlotHandle handle) noexcept
+            : entry_(slots.find(handle)) {
+            if (entry_ == nullptr) return;
             // acquire: what the thread before did; partner: the store below
-            if (entry_ != nullptr)
-                is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+            is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+            // It may have been freed since it was found.
+            if (!is_mine_ || slots.is_still(*entry_, handle)) return;
+            let_go();
+            entry_ = nullptr;
         }
 
         ~Use() { let_go(); }
@@ -127,6 +132,13 @@ private:
         void let_go() noexcept {
             if (std::exchange(is_mine_, false))
                 entry_->is_busy.store(false, std::memory_order_release);
+        }
+
+        // What was used is freed.
+        void give_back(message::Slots<Entry>& slots) noexcept {
+            slots.hide(*entry_);
+            let_go();
+            slots.give_back(*entry_);
         }
 
         [[nodiscard]] bool is_ok() const noexcept { return is_mine_; }

@@ -77,9 +77,15 @@ public:
         return object.slot.next;
     }
 
+    // The handle of an object finds it no longer; it is not to be taken yet. For whoever holds the object's lock: who waits for that asks
+    // is_still() then.
+    static void hide(Object& object) noexcept {
+        object.slot.handle.store(no_slot, std::memory_order_release);
+    }
+
     // The object may be taken again, and its handle finds it no longer.
     void give_back(Object& object) noexcept {
-        object.slot.handle.store(no_slot, std::memory_order_release);
+        hide(object);
         const std::scoped_lock lock(mutex_);
         free_.push_back(&object);  // has room: see add_block()
     }

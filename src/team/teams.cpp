@@ -221,11 +221,15 @@ void Teams::settle_sent() noexcept {
     telling_.settle();
 }
 
-void Teams::forget(Entry& entry) noexcept {
+void Teams::empty(Entry& entry) noexcept {
     all_calls_.remove(entry);
     (void)entry.memory.take_all();
     entry.allocations = 0;
     entry.team.reset();
+}
+
+void Teams::forget(Entry& entry) noexcept {
+    empty(entry);
     entries_.give_back(entry);
 }
 
@@ -252,9 +256,11 @@ Status Teams::free(TeamHandle handle) {
         }
     }
     Entry& entry = use.entry();
-    all_calls_.remove(entry);
+    entries_.hide(entry);
+    entry.await_looks();
+    empty(entry);
     use.let_go();
-    forget(entry);
+    entries_.give_back(entry);
     return status;
 }
 

@@ -141,9 +141,9 @@ public:
     // Calls body(members) at any time. Errors: stale.
     template <typename Body>
     base::Status ask(TeamHandle handle, const Body& body) {
-        Entry* const entry = entries_.find(handle);
-        if (entry == nullptr) return no_such_team();
-        body(entry->team->members());
+        const TeamLook look(entries_.find(handle), handle);
+        if (look.entry() == nullptr) return no_such_team();
+        body(look.entry()->team->members());
         return {};
     }
 
@@ -158,6 +158,11 @@ private:
                      TeamLock::Use how = TeamLock::Use::call) noexcept
             : entry_(teams.entries_.find(handle)) {
             is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
+            // It may have been freed since it was found.
+            if (!is_mine_ || teams.entries_.is_still(*entry_, handle)) [[likely]]
+                return;
+            let_go();
+            entry_ = nullptr;
         }
 
         ~Use() { let_go(); }
@@ -225,6 +230,7 @@ private:
                                   std::span<const Candidate> all,
                                   std::uint64_t id);
     base::Status divide_in(Team& parent, const Division& division, TeamHandle& made);
+    void empty(Entry& entry) noexcept;
     void forget(Entry& entry) noexcept;
 
     message::Pairing pairing_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans in forked children, and without memory.
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -100,6 +102,33 @@ protected:
         sync_ranks();
     }
 };
+
+// The moment between finding a plan and using it is short: many plans.
+TEST_F(ExchangeLifeTest, a_plan_or_pattern_that_is_freed_while_another_thread_asks_for_it_is_gone) {
+    constexpr int plans = 300;
+    std::atomic<acp_plan_t> plan{ACP_PLAN_NULL};
+    std::atomic<acp_pattern_t> pattern{ACP_PATTERN_NULL};
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over.load()) {
+            for (const int result : {acp_test_plan(plan.load()),
+                                     acp_add_send_pattern(pattern.load(), 0, nullptr, 0)}) {
+                // Without a start there is nothing to test; a pattern takes the message.
+                const int code = acp_errno();
+                if (result == -1) EXPECT_TRUE(code == ACP_ERR_STATE || code == ACP_ERR_STALE);
+            }
+        }
+    });
+    const auto expect_busy = [] { EXPECT_EQ(acp_errno(), ACP_ERR_STATE) << acp_error_message(); };
+    for (int i = 0; i < plans && !HasFailure(); ++i) {
+        pattern.store(acp_create_pattern(world_));
+        while (acp_free_pattern(pattern.load()) != 0) expect_busy();
+        plan.store(compile());
+        while (acp_free_plan(plan.load()) != 0 && !HasFailure()) expect_busy();
+    }
+    is_over.store(true);
+    other.join();
+}
 
 TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     add_ring();

@@ -171,6 +171,28 @@ TEST_F(TeamTest, several_threads_use_several_teams_at_once) {
     for (const acp_team_t team : made) free_team(team);
 }
 
+// The moment between finding a team and using it is short: many teams.
+TEST_F(TeamTest, a_team_that_is_freed_while_another_thread_asks_for_it_is_gone) {
+    constexpr int teams = 300;
+    std::atomic<acp_team_t> team{world_};
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over.load()) {
+            const int rank = acp_query_team_rank(team.load());
+            EXPECT_TRUE(rank == 0 || rank == rank_ || acp_errno() == ACP_ERR_STALE ||
+                        acp_errno() == ACP_ERR_STATE)
+                << rank << ": " << acp_error_message();
+        }
+    });
+    for (int i = 0; i < teams && !HasFailure(); ++i) {
+        team.store(acp_split_team(world_, rank_, 0));
+        EXPECT_NE(team.load(), ACP_TEAM_NULL) << acp_error_message();
+        EXPECT_EQ(acp_free_team(team.load()), 0) << acp_error_message();
+    }
+    is_over.store(true);
+    other.join();
+}
+
 TEST_F(TeamTest, a_freed_team_gives_all_its_memory_back) {
     const auto bytes = [this] {
         acp_heap_stat_t stat{};

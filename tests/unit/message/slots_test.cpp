@@ -82,6 +82,18 @@ TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
     EXPECT_EQ(slots.find(next->slot.handle.load()), next);
 }
 
+TEST(SlotsTest, a_hidden_object_is_found_by_nobody_and_taken_by_nobody_until_it_is_given_back) {
+    Slots<Numbered> slots;
+    Numbered* const object = shown(slots);
+    const SlotHandle handle = object->slot.handle.load();
+    slots.hide(*object);
+    EXPECT_EQ(slots.find(handle), nullptr);
+    EXPECT_FALSE(slots.is_still(*object, handle));
+    EXPECT_NE(slots.take(), object);
+    slots.give_back(*object);
+    EXPECT_EQ(slots.take(), object);
+}
+
 TEST(SlotsTest, what_is_no_handle_finds_nothing) {
     Slots<Numbered> slots;
     Numbered* const only = shown(slots);
