@@ -70,6 +70,29 @@ TEST_F(ExchangeRailsTest, some_members_know_a_network_and_others_do_not) {
     free_plan(plan);
 }
 
+// What a member sends from its outbox is under way when its round has ended. That it arrived is seen when the next round begins, too late
+// to tell how fast the rails were; not seen at all, it would look as if they had taken all the time between.
+TEST_F(ExchangeRailsTest, rails_that_ended_unseen_between_rounds_are_not_taken_for_slow) {
+    if (procs_ == 1) return;
+    if (rank_ == 0) add_send(1, 0, Buffer::Kind::own, 2'000'000);
+    if (rank_ == 1) add_receive(0, 0, Buffer::Kind::own, 2'000'000);
+    const acp_plan_t plan = compile();
+    for (int round = 0; round < 3; ++round) {
+        fill(round);
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        end(plan, false);
+        check(round);
+        sync_ranks();
+        acp_complete(ACP_HANDLE_ALL);
+    }
+    if (rank_ == 0 && rails_of_job() > 1 && !is_near(1)) {
+        const std::string text = explained(plan);
+        EXPECT_NE(text.find("lately: unknown, unknown"), std::string::npos) << text;
+        EXPECT_EQ(text.find("MB/s"), std::string::npos) << text;
+    }
+    free_plan(plan);
+}
+
 TEST_F(ExchangeRailsTest, uneven_patterns_arrive_whole_by_planned_rails) {
     Random random = common_random();
     for (int from = 0; from < procs_; ++from) {
