@@ -21,7 +21,7 @@ inline constexpr std::uint32_t words_per_unit = unit_bytes / granule_bytes / 64;
 
 // No two spans begin in the units of one bit.
 [[nodiscard]] constexpr std::uint32_t units_per_room_bit_of(std::uint32_t areas) noexcept {
-    return is_small_heap(areas) ? short_spans.units_min : long_spans.units_min;
+    return classes_of_heap(areas).units_min;
 }
 
 struct HeapShape {
@@ -49,10 +49,7 @@ public:
 
     //   memory  bytes(shape) of shared memory, zero at first, aligned to 64
     Control(char* memory, HeapShape shape) noexcept
-        : shape_(shape),
-          parts_(shape),
-          sizes_(is_small_heap(shape.areas) ? size_classes_of_small_heap.data()
-                                            : size_classes.data()) {
+        : shape_(shape), parts_(shape), sizes_(classes_of_heap(shape.areas).classes) {
         idle_areas_ = at(memory, 0);
         used_ = at(memory, parts_.used);
         backed_ = at(memory, parts_.backed);

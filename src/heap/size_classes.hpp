@@ -18,16 +18,20 @@ inline constexpr std::uint64_t unit_bytes = std::uint64_t{1} << unit_shift;
 inline constexpr std::uint64_t granule_bytes = 16;  // every block begins at a multiple of it
 inline constexpr std::uint64_t small_max = 32768;   // larger blocks are runs of units
 
-// How long spans are. A class of which one block is allocated takes a whole span, so a small heap has short ones.
+// How long spans are. A class of which one block is allocated takes a whole span, so a small heap has short ones; a span that its blocks do
+// not fill is made longer, where there is room for spans of many lengths.
 struct SpanLengths {
     std::uint32_t units_min;
     std::uint32_t units_max;
     std::uint32_t blocks_wanted;
+    std::uint64_t bytes_gained;  // by each further unit, at least, of what no block uses
 };
 
-inline constexpr SpanLengths long_spans{4, 16, 8};
-inline constexpr SpanLengths short_spans{1, 4, 2};
-inline constexpr std::uint32_t areas_of_small_heap = 32;  // the most, of 1 MiB
+inline constexpr SpanLengths long_spans{4, 16, 8, 1024};
+inline constexpr SpanLengths middle_spans{1, 8, 2, 1024};
+inline constexpr SpanLengths short_spans{1, 4, 2, unit_bytes};
+inline constexpr std::uint32_t areas_of_small_heap = 16;  // the most, of 1 MiB
+inline constexpr std::uint32_t areas_of_middle_heap = 256;
 inline constexpr std::uint32_t span_units_max = long_spans.units_max;
 
 struct SizeClass {
@@ -55,14 +59,24 @@ inline constexpr std::uint32_t size_class_count = 72;
 
 namespace detail {
 
+// The units of a span: the fewest that serve, or more where less of each is unused.
+constexpr std::uint32_t span_units_for(std::uint64_t bytes, const SpanLengths& lengths) noexcept {
+    const std::uint64_t wanted = (bytes * lengths.blocks_wanted + unit_bytes - 1) >> unit_shift;
+    std::uint64_t best = std::clamp<std::uint64_t>(wanted, lengths.units_min, lengths.units_max);
+    const auto unused = [bytes](std::uint64_t units) { return units * unit_bytes % bytes; };
+    for (std::uint64_t units = best + 1; units <= lengths.units_max; ++units) {
+        const std::uint64_t gained = (units - best) * lengths.bytes_gained;
+        if ((unused(units) + gained) * best < unused(best) * units) best = units;
+    }
+    return static_cast<std::uint32_t>(best);
+}
+
 constexpr std::array<SizeClass, size_class_count> make_size_classes(SpanLengths lengths) noexcept {
     std::array<SizeClass, size_class_count> classes{};
     std::uint64_t bytes = granule_bytes;
     for (SizeClass& each : classes) {
-        const std::uint64_t units = (bytes * lengths.blocks_wanted + unit_bytes - 1) >> unit_shift;
         each.block_bytes = static_cast<std::uint32_t>(bytes);
-        each.span_units = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(units, lengths.units_min, lengths.units_max));
+        each.span_units = span_units_for(bytes, lengths);
         each.blocks = static_cast<std::uint32_t>((each.span_units * unit_bytes) / bytes);
         each.words = (each.blocks + 63) / 64;
         each.room = std::max(std::min(each.blocks, 64U) / 16, 1U);
@@ -76,10 +90,21 @@ constexpr std::array<SizeClass, size_class_count> make_size_classes(SpanLengths 
 
 // They differ in their spans, and not in their blocks.
 inline constexpr auto size_classes = detail::make_size_classes(long_spans);
+inline constexpr auto size_classes_of_middle_heap = detail::make_size_classes(middle_spans);
 inline constexpr auto size_classes_of_small_heap = detail::make_size_classes(short_spans);
 
-[[nodiscard]] constexpr bool is_small_heap(std::uint32_t areas) noexcept {
-    return areas <= areas_of_small_heap;
+// Those of a heap, and the fewest units of a span there.
+struct HeapClasses {
+    const SizeClass* classes;
+    std::uint32_t units_min;
+};
+
+[[nodiscard]] constexpr HeapClasses classes_of_heap(std::uint32_t areas) noexcept {
+    if (areas <= areas_of_small_heap)
+        return {size_classes_of_small_heap.data(), short_spans.units_min};
+    if (areas <= areas_of_middle_heap)
+        return {size_classes_of_middle_heap.data(), middle_spans.units_min};
+    return {size_classes.data(), long_spans.units_min};
 }
 
 static_assert(size_classes.back().block_bytes == small_max);

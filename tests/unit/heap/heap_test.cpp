@@ -251,8 +251,10 @@ TEST_F(HeapTest, agrees_with_a_model_over_a_million_operations) {
 }
 
 // A program that allocates and frees at random sizes with a heap that is 70 % full.
-TEST_F(HeapTest, wastes_little_after_many_random_operations) {
-    make(512);
+class HeapWaste : public HeapTest, public testing::WithParamInterface<std::uint32_t> {};
+
+TEST_P(HeapWaste, is_little_after_many_random_operations) {
+    make(GetParam());
     test::Random random(11);
     std::vector<std::pair<Offset, std::uint64_t>> live;
     std::uint64_t asked = 0;
@@ -278,6 +280,8 @@ TEST_F(HeapTest, wastes_little_after_many_random_operations) {
     EXPECT_LE(waste, 0.15);
     expect_sound();
 }
+
+INSTANTIATE_TEST_SUITE_P(Areas, HeapWaste, testing::Values(128, 512));
 
 TEST_F(HeapTest, smashed_words_are_found) {
     make(8);

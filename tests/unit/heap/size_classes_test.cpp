@@ -10,7 +10,8 @@ namespace {
 
 std::vector<SizeClass> all_classes() {
     std::vector<SizeClass> all(size_classes.begin(), size_classes.end());
-    all.insert(all.end(), size_classes_of_small_heap.begin(), size_classes_of_small_heap.end());
+    for (const auto* more : {&size_classes_of_middle_heap, &size_classes_of_small_heap})
+        all.insert(all.end(), more->begin(), more->end());
     return all;
 }
 
@@ -42,13 +43,25 @@ TEST(SizeClasses, know_the_block_at_every_distance) {
     }
 }
 
-TEST(SizeClasses, of_a_small_heap_differ_in_the_length_of_spans_alone) {
-    for (std::uint32_t i = 0; i < size_class_count; ++i) {
-        const SizeClass& small = size_classes_of_small_heap[i];
-        EXPECT_EQ(small.block_bytes, size_classes[i].block_bytes);
-        EXPECT_EQ(small.reciprocal, size_classes[i].reciprocal);
-        EXPECT_LT(small.span_units, size_classes[i].span_units);
-        EXPECT_GE(small.blocks, 2U);
+TEST(SizeClasses, of_a_smaller_heap_differ_in_the_length_of_spans_alone) {
+    for (const auto* smaller : {&size_classes_of_middle_heap, &size_classes_of_small_heap}) {
+        for (std::uint32_t i = 0; i < size_class_count; ++i) {
+            const SizeClass& small = (*smaller)[i];
+            EXPECT_EQ(small.block_bytes, size_classes[i].block_bytes);
+            EXPECT_EQ(small.reciprocal, size_classes[i].reciprocal);
+            EXPECT_LE(small.span_units, size_classes[i].span_units);
+            EXPECT_GE(small.blocks, 2U);
+        }
+    }
+}
+
+TEST(SizeClasses, leave_little_of_a_span_unused_where_spans_may_be_long) {
+    for (const auto* all : {&size_classes_of_middle_heap, &size_classes}) {
+        for (const SizeClass& size : *all) {
+            const std::uint64_t span = size.span_units * unit_bytes;
+            const std::uint64_t unused = span - std::uint64_t{size.blocks} * size.block_bytes;
+            EXPECT_LE(unused * 10, span) << size.block_bytes;
+        }
     }
 }
 
