@@ -200,8 +200,7 @@ class Counted final : public acp::router::Completions {
 public:
     void on_completion(const CommandEnd& completion) override { ended += completion.count; }
 
-    void on_result(std::uint32_t /*initiator*/,
-                   std::uint64_t /*token*/,
+    void on_result(const CommandEnd& /*completion*/,
                    std::span<const std::byte> /*result*/) override {}
 
     void on_process_dead(std::uint32_t /*process*/, std::uint32_t /*status*/) override {}

@@ -429,7 +429,9 @@ TEST_F(StoppedPartnerTest, delays_no_message_between_others) {
         int number = -1;
         with_rank_1_stopped([&] {
             for (int i = 0; i < rounds; ++i) {
-                if (i % 10 == 0) sent.push_back(acp_nbsend_ch(there, &numbers[i], sizeof i));
+                if (i % 10 == 0)
+                    sent.push_back(
+                        acp_nbsend_ch(there, &numbers[static_cast<std::size_t>(i)], sizeof i));
                 for (int k = 0; k < 20 && received < messages; ++k) {
                     if (next == ACP_REQUEST_NULL)
                         next = acp_nbrecv_ch(back, &number, sizeof number);

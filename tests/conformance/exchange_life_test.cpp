@@ -115,7 +115,9 @@ TEST_F(ExchangeLifeTest, a_plan_or_pattern_that_is_freed_while_another_thread_as
                                      acp_add_send_pattern(pattern.load(), 0, nullptr, 0)}) {
                 // Without a start there is nothing to test; a pattern takes the message.
                 const int code = acp_errno();
-                if (result == -1) EXPECT_TRUE(code == ACP_ERR_STATE || code == ACP_ERR_STALE);
+                if (result == -1) {
+                    EXPECT_TRUE(code == ACP_ERR_STATE || code == ACP_ERR_STALE) << code;
+                }
             }
         }
     });
