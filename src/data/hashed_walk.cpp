@@ -62,6 +62,12 @@ TablePlace place_of_walked(TablePlace table, const allocator::WalkedEntry& entry
     return table;
 }
 
+// A walk that begins behind it meets the entry next.
+table::WalkPlace place_behind_which(const TablePlace& table,
+                                    const allocator::WalkedEntry& entry) noexcept {
+    return place_before(entry.place).by_position(table::Positions(table.slots));
+}
+
 constexpr std::size_t in_words(std::size_t bytes) noexcept {
     return (bytes + 7) & ~std::size_t{7};
 }
@@ -211,11 +217,15 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
             if (state.taken == state.wish.entries_max) return ScanEnd::filled;
             if (!state.has_room_for(at)) return ScanEnd::filled;
             if (entry.head.has_bytes == 0) {
-                auto is_there = fetch_long(place, name, entry.head, long_key, long_value);
-                if (is_there.is_ok() && !is_there.value()) continue;
+                auto fetched = fetch_long(place, name, entry.head, long_key, long_value);
                 // Where the container has got another table meanwhile, the entry is looked for there.
-                if (!is_there.is_ok()) at.walk = place_before(at.walk);
-                if (!is_there.is_ok()) return std::move(is_there).failure();
+                if (!fetched.is_ok()) at.walk = place_before(at.walk);
+                if (!fetched.is_ok()) return std::move(fetched).failure();
+                if (fetched.value() == LongEntry::unseen) {
+                    reader.go_back(place_behind_which(place, entry.head));
+                    break;
+                }
+                if (fetched.value() == LongEntry::gone) continue;
                 at.value_bytes = long_value.size();  // it may have been replaced meanwhile
                 if (!state.has_room_for(at)) return ScanEnd::filled;
                 entry.key = long_key;
@@ -288,11 +298,11 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
 }
 
 // An entry that did not fit into a message. false: it is there no more.
-Result<bool> HashedWalk::fetch_long(const TablePlace& place,
-                                    const ContainerName& name,
-                                    const allocator::WalkedEntry& entry,
-                                    std::vector<std::byte>& key,
-                                    std::vector<std::byte>& value) {
+Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
+                                                     const ContainerName& name,
+                                                     const allocator::WalkedEntry& entry,
+                                                     std::vector<std::byte>& key,
+                                                     std::vector<std::byte>& value) {
     TableCalls& calls = hashed_.tables();
     key.resize(entry.key_bytes);
     value.resize(entry.value_bytes);
@@ -302,24 +312,28 @@ Result<bool> HashedWalk::fetch_long(const TablePlace& place,
     if (auto status = get(calls.gma(), key.data(), key_at, key.size()); !status.is_ok())
         return status;
     auto read = calls.read(at, entry.record, value);
-    // Where the record is still the entry's, both were read of it: what a record holds does not change.
-    while (read.is_ok() && read.value().effect == Effect::absent) {
-        // The value was replaced, or the entry erased: then the key may be of another one that came after it, which is not met here.
-        if (name.kind == ContainerKind::multimap) return false;
-        read = hashed_.at_table(name, key, [&](const TablePlace& now) -> Result<EntryResult> {
-            EntryResult found;
-            found.effect = Effect::absent;
-            return now.hash == at.hash ? calls.find(now, key, value) : found;
-        });
-        if (!read.is_ok()) break;
-        if (read.value().effect == Effect::absent) return false;
-        const std::size_t bytes = read.value().value_bytes;
-        if (bytes > value.size()) read.value().effect = Effect::absent;  // not read to its end
-        value.resize(bytes);
-    }
     if (!read.is_ok()) return std::move(read).failure();
-    return !is_gone(name.kind, table::is_ended_count(reinterpret_cast<const char*>(value.data()),
-                                                     static_cast<std::uint32_t>(value.size())));
+    bool is_read = read.value().effect != Effect::absent;
+    // The values of a multimap are not replaced.
+    if (!is_read && name.kind == ContainerKind::multimap) return LongEntry::gone;
+    // Between the walk and here the memory may have been another entry's, and have come back to this one's key.
+    auto is_its_key = hashed_.at_table(
+        name, key, [&](const TablePlace& now) -> Result<bool> { return now.hash == at.hash; });
+    if (!is_its_key.is_ok()) return std::move(is_its_key).failure();
+    if (!is_its_key.value()) return LongEntry::unseen;
+    if (is_read && read.value().value_bytes != value.size()) return LongEntry::unseen;
+    while (!is_read) {  // its value was replaced, or it was erased
+        read = hashed_.at_table(name, key,
+                                [&](const TablePlace& now) { return calls.find(now, key, value); });
+        if (!read.is_ok()) return std::move(read).failure();
+        if (read.value().effect == Effect::absent) return LongEntry::gone;
+        is_read = read.value().value_bytes <= value.size();
+        value.resize(read.value().value_bytes);
+    }
+    const bool has_ended =
+        is_gone(name.kind, table::is_ended_count(reinterpret_cast<const char*>(value.data()),
+                                                 static_cast<std::uint32_t>(value.size())));
+    return has_ended ? LongEntry::gone : LongEntry::read;
 }
 
 // Calls each(WalkReader::Entry) for the entries of one table, until it returns a failure.
@@ -337,9 +351,13 @@ Status HashedWalk::visit_table(const TablePlace& place,
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
             if (entry.head.has_bytes == 0) {
-                auto is_there = fetch_long(place, name, entry.head, key, value);
-                if (!is_there.is_ok()) return std::move(is_there).failure();
-                if (!is_there.value()) continue;
+                auto fetched = fetch_long(place, name, entry.head, key, value);
+                if (!fetched.is_ok()) return std::move(fetched).failure();
+                if (fetched.value() == LongEntry::unseen) {
+                    reader.go_back(place_behind_which(place, entry.head));
+                    break;
+                }
+                if (fetched.value() == LongEntry::gone) continue;
                 entry.key = key;
                 entry.value = value;
             }

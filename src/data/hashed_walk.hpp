@@ -105,11 +105,16 @@ private:
     base::Status move_count(const ContainerName& into,
                             const ContainerName& from,
                             const WalkReader::Entry& entry);
-    base::Result<bool> fetch_long(const TablePlace& place,
-                                  const ContainerName& name,
-                                  const allocator::WalkedEntry& entry,
-                                  std::vector<std::byte>& key,
-                                  std::vector<std::byte>& value);
+
+    // What became of an entry that a walk has met: its key and value were read; it was erased; or its memory was another one's
+    // meanwhile, so that it must be met again.
+    enum class LongEntry : std::uint8_t { read, gone, unseen };
+
+    base::Result<LongEntry> fetch_long(const TablePlace& place,
+                                       const ContainerName& name,
+                                       const allocator::WalkedEntry& entry,
+                                       std::vector<std::byte>& key,
+                                       std::vector<std::byte>& value);
 
     Hashed& hashed_;
 };

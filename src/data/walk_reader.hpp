@@ -76,6 +76,13 @@ public:
         return true;
     }
 
+    // Forgets what was read, and goes on behind this place.
+    void go_back(const table::WalkPlace& after) noexcept {
+        left_ = 0;
+        told_.has_more = 1;
+        request_.after = after;
+    }
+
     // Whether there may be entries behind those that were read.
     [[nodiscard]] bool has_more() const noexcept { return told_.has_more != 0; }
 
