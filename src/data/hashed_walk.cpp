@@ -410,28 +410,39 @@ Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, S
 Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
     if (into.directory == from.directory) return {};
     if (auto status = clear(into, scope); !status.is_ok()) return status;
-    return visit_tables(
-        from, scope, [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
-            if (from.kind == ContainerKind::multiset) return move_count(into, from, entry);
-            if (auto status = put_copy(into, entry, PutMode::assign); !status.is_ok())
-                return status;
-            auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
-                                                        entry.head.record);
-            return erased.is_ok() ? Status() : std::move(erased).failure();
-        });
+    return visit_tables(from, scope,
+                        [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
+                            const auto erase = [&] {
+                                auto erased = hashed_.tables().erase_record(
+                                    place_of_walked(place, entry.head), entry.head.record);
+                                return erased.is_ok() ? Status() : std::move(erased).failure();
+                            };
+                            if (from.kind == ContainerKind::multiset)
+                                return move_count(into, from, entry, erase);
+                            auto status = put_copy(into, entry, PutMode::assign);
+                            if (!status.is_ok()) return status;
+                            return erase();
+                        });
 }
 
-// As much is taken from one count as is added to the other.
+// As much is taken from one count as is added to the other; where a key of another node is too long for that, the whole count goes.
+template <typename Erase>
 Status HashedWalk::move_count(const ContainerName& into,
                               const ContainerName& from,
-                              const WalkReader::Entry& entry) {
+                              const WalkReader::Entry& entry,
+                              const Erase& erase) {
     std::uint64_t count = 0;
     std::memcpy(&count, entry.value.data(), sizeof count);
-    auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
-    if (changed.is_ok()) {
-        changed = hashed_.change(from, entry.key, {ChangeKind::take_from_count, count, 0}, nullptr);
-    }
-    return changed.is_ok() ? Status() : std::move(changed).failure();
+    const auto change = [&](const ContainerName& in, ChangeKind kind) {
+        auto changed = hashed_.change(in, entry.key, {kind, count, 0}, nullptr);
+        return changed.is_ok() ? Status() : std::move(changed).failure();
+    };
+    auto status = change(into, ChangeKind::add_to_count);
+    if (status.code() == Code::limit) status = put_copy(into, entry, PutMode::assign);
+    if (!status.is_ok()) return status;
+    status = change(from, ChangeKind::take_from_count);
+    if (status.code() == Code::limit) return erase();
+    return status;
 }
 
 }  // namespace acp::data

@@ -70,7 +70,7 @@ public:
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Empties `into`, and moves the entries of `from` there one by one: each is erased from `from` where it is as it was when it was put
-    // into `into`. One that others insert or replace meanwhile is moved, or stays.
+    // into `into`. One that others insert or replace meanwhile is moved, or stays; a change in place of an 8-byte value may be lost.
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
@@ -102,9 +102,12 @@ private:
     base::Status put_copy(const ContainerName& into,
                           const WalkReader::Entry& entry,
                           PutMode present);
+    //   erase()  the entry from `from`
+    template <typename Erase>
     base::Status move_count(const ContainerName& into,
                             const ContainerName& from,
-                            const WalkReader::Entry& entry);
+                            const WalkReader::Entry& entry,
+                            const Erase& erase);
 
     // What became of an entry that a walk has met: its key and value were read; it was erased; or its memory was another one's
     // meanwhile, so that it must be met again.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -79,18 +80,24 @@ public:
             sequences_.push(other, sequence::ContentEnd::back, of_one.data(), of_one.size());
         if (!appended.is_ok()) return std::move(appended).failure();
         const std::uint64_t middle = appended.value();  // where the content of `one` begins
-        auto second = read(other, 0, middle);
-        if (!second.is_ok()) return std::move(second).failure();
-        const Content& of_other = second.value();
-        auto status = replace(one, 0, of_one.size(), of_other);
-        if (status.is_ok()) {
-            status = replace(other, 0, middle, {});
-            if (status.is_ok() || !replace(one, 0, of_other.size(), of_one).is_ok()) return status;
+        base::Status status;
+        try {
+            auto second = read(other, 0, middle);
+            status = second.is_ok() ? replace(one, 0, of_one.size(), second.value())
+                                    : std::move(second).failure();
+            if (status.is_ok()) {
+                status = replace(other, 0, middle, {});
+                const std::uint64_t replaced = second.value().size();
+                if (status.is_ok() || !replace(one, 0, replaced, of_one).is_ok()) return status;
+            }
+        } catch (const std::bad_alloc&) {
+            status = base::Status::bare(base::Code::memory);
         }
         sequence::Splice undo;
         undo.at = middle;
         undo.removed = of_one.size();
-        (void)change(other, undo);  // in place, so it needs no room
+        (void)change(other,
+                     undo);  // in place unless others have pushed behind it, so it needs no room
         return status;
     }
 

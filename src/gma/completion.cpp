@@ -115,8 +115,12 @@ bool Completion::look_once(std::uint64_t number) {
     return commands_.queue.done() >= number;
 }
 
-bool Completion::has_ended(Handle handle) {
+bool Completion::has_ended(Handle handle, std::int64_t timeout_ns) {
     if (handle % 2 != 0 || commands_.queue.done() >= handle) return true;
+    if (timeout_ns != 0) {
+        CommandsEnd end(commands_, handle, node::AwaitedCall::fetch);
+        return attend(end, Deadline(timeout_ns)) == node::Outcome::ready;
+    }
     const std::scoped_lock lock(commands_.mutex);
     return !commands_.queue.is_outstanding(handle);
 }

@@ -34,8 +34,8 @@ public:
     // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
     base::Status wait_for_one(Handle handle);
 
-    // Whether the command of a handle, and no other, has ended. Makes no progress.
-    [[nodiscard]] bool has_ended(Handle handle);
+    // Whether the command of a handle, and no other, has ended, or does within so long.   timeout_ns  0: only looks, and makes no progress
+    [[nodiscard]] bool has_ended(Handle handle, std::int64_t timeout_ns);
 
     // Waits until a condition holds; the thread works meanwhile as one that waits for commands does. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);

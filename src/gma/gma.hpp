@@ -172,11 +172,14 @@ public:
     // Runs an atomic without a target and waits for it alone. Returns the word's old value. Errors: as Fetcher::fetch.
     base::Result<std::uint64_t> fetch(const Command& command) { return fetcher_.fetch(command); }
 
-    // Completion::wait_for_one: layers above wait for their own commands, never for the program's.
+    // Completion::wait_for_one, has_ended: layers above wait for their own commands, never for the program's.
     base::Status wait_for_one(Handle handle) { return completion_.wait_for_one(handle); }
 
-    // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
-    // prefix that was not yet reported.   timeout_ns  0: only look; < 0: for ever
+    [[nodiscard]] bool has_ended(Handle handle, std::int64_t timeout_ns = 0) {
+        return completion_.has_ended(handle, timeout_ns);
+    }
+
+    // Completion::wait.
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
         // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
         const std::uint64_t below = fast_.marks.complete_below.load(std::memory_order_acquire);
@@ -184,9 +187,6 @@ public:
             return {};
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
-
-    // Whether the command of a handle, and no other, has ended. Its failure is left to wait_for_one(). Makes no progress.
-    [[nodiscard]] bool has_ended(Handle handle) { return completion_.has_ended(handle); }
 
     // Completion::wait_until: for what layers above wait for that is no command.
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {

@@ -6,6 +6,13 @@
 
 namespace acp::message {
 
+namespace {
+
+// A partner that has not answered for so long is stopped, or starved.
+constexpr std::int64_t answer_ns = 50'000'000;
+
+}  // namespace
+
 bool FarPath::publish(std::uint64_t offset, std::uint64_t value) noexcept {
     message_.head = {place_.there + (placed_bytes_ != 0 ? placed_at_ : offset),
                      place_.there + offset, value};
@@ -52,11 +59,21 @@ bool FarPath::is_cut_off() noexcept {
     return is_cut_off_;
 }
 
-// Headers that are asked for again and the like come on top.
+// Headers that are asked for again and the like come on top. A word that is not sent now is sent when somebody looks again, which may be
+// never: so it is put off only where the partner takes nothing.
 bool FarPath::may_send() noexcept {
-    const std::size_t most = place_.is_overwriting ? 1 : under_way_max;
-    if (under_way_.size() >= most) forget_ended();
-    return under_way_.size() < most;
+    if (!place_.is_overwriting) {
+        if (under_way_.size() >= under_way_max) forget_ended();
+        return under_way_.size() < under_way_max;
+    }
+    forget_ended();
+    while (!under_way_.empty()) {
+        if (is_partner_silent_) return false;
+        is_partner_silent_ = !gma_->has_ended(under_way_.front().handle, answer_ns);
+        forget_ended();
+    }
+    is_partner_silent_ = false;
+    return true;
 }
 
 bool FarPath::is_idle() noexcept {

@@ -78,7 +78,8 @@ public:
         if (under_way_.empty()) (void)publish(place_.unsent_begin, 0);
     }
 
-    // Whether more may be sent without waiting for what is under way; where words are overwritten, one of each.
+    // Whether more may be sent without waiting for what is under way. Where words are overwritten nothing may be under way: then this waits a
+    // while for it, but for a partner that was found not to answer, as one that is stopped, only looks.
     [[nodiscard]] bool may_send() noexcept;
 
     // Whether nothing that was sent is under way any more.
@@ -119,6 +120,8 @@ private:
     Message message_;
     std::deque<SentWord> under_way_;
     bool is_cut_off_ = false;
+    bool is_partner_silent_ =
+        false;  // of words that are overwritten: the last one was waited for in vain
 };
 
 }  // namespace acp::message

@@ -138,7 +138,7 @@ private:
             case RecordTag::end:
                 has_partner_ended_ = true;
                 wake_if(ring_.release());
-                wake_if(ring_.tell_released());
+                if (!ring_.has_told_all()) wake_if(ring_.tell_released());
                 return;
             default:
                 return refuse(queue);

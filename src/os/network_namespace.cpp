@@ -22,7 +22,7 @@ namespace {
 
 constexpr int loopback_index = 1;  // the first device of every network namespace
 
-// Of devices in pairs: that of jumbo frames. Who wants less sets it while the networks are used, which who sends notices.
+// Of devices in pairs: that of jumbo frames. A smaller one, set while a job runs, is noticed by its senders; a larger one is not.
 constexpr std::uint32_t mtu_bytes = 9000;
 
 Status status_of(int error, const std::string& what) {

@@ -137,24 +137,22 @@ bool Team::stop_for(Expectation& expected) {
 bool Team::wait_long(Expectation& expected) {
     if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
-    const node::Outcome outcome = tools_.checked == nullptr
-                                      ? tools_.gma.wait_until(waiting, deadline_.left_ns())
-                                      : wait_and_watch(waiting, expected);
+    // A member that has called something else meanwhile may come to this call later: it matters only to who would wait for ever.
+    const bool is_watching = tools_.checked != nullptr && deadline_.left_ns() < 0;
+    const node::Outcome outcome = is_watching ? wait_and_watch(waiting, expected)
+                                              : tools_.gma.wait_until(waiting, deadline_.left_ns());
     if (waiting.has_come()) return true;
     is_late_ = !is_broken() && outcome == node::Outcome::timeout;
     tell_others();
     return false;
 }
 
-// As Gma::wait_until(); the team is broken when the member that is waited for has called something in which all ranks meet.
+// As Gma::wait_until() without a limit; the team is broken when the member that is waited for has called something in which all ranks meet.
 node::Outcome Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
     MeetingWatch watch(tools_.gma, *tools_.checked);
     for (;;) {
-        const std::int64_t left_ns = deadline_.left_ns();
-        const bool is_last = left_ns >= 0 && left_ns <= MeetingWatch::look_ns;
-        const node::Outcome outcome =
-            tools_.gma.wait_until(waiting, is_last ? left_ns : MeetingWatch::look_ns);
-        if (is_last || outcome != node::Outcome::timeout) return outcome;
+        const node::Outcome outcome = tools_.gma.wait_until(waiting, MeetingWatch::look_ns);
+        if (outcome != node::Outcome::timeout) return outcome;
         const std::uint32_t rank = expected.rank();
         if (rank == nobody) continue;
         const node::AwaitedCall call = watch.look(members_.process(rank), os::now_ns());

@@ -79,8 +79,9 @@ MUTANTS = {
     "a header is stored without order before the look": ("mapped_path.hpp",
         "            word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()",
         "            word(offset).store(value, std::memory_order_release);"),
-    "the sender is not woken": ("ring.hpp", "        return line_ - told_ >= shape_.credit_lines() && tell_credit();",
-                                "        return line_ - told_ >= shape_.credit_lines() && tell_credit() && told_ == 0;"),
+    "the sender is not woken": (
+        "ring.hpp", "        return line_ - told_ >= shape_.credit_lines() && path_.may_send() && tell_credit();",
+        "        return line_ - told_ >= shape_.credit_lines() && path_.may_send() && tell_credit() && told_ == 0;"),
     # Lent messages.
     "a piece is told before it is there": ("lending.hpp", """\
         words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_release);

@@ -128,7 +128,7 @@ TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
     const auto found = std::find_if(seen.begin(), seen.end(),
                                     [](const auto& entry) { return entry.interface == "acp0"; });
     ASSERT_NE(found, seen.end());
-    EXPECT_EQ(found->mtu_bytes, 1500U);
+    EXPECT_EQ(found->mtu_bytes, 9000U);
 }
 
 std::vector<InterfaceAddress> some_addresses() {
