@@ -84,7 +84,8 @@ ACP_API int acp_assign_range_deque(acp_deque_t deque, acp_deque_it_t start, acp_
 
 /* Exchanges the contents of two deques; each stays on its rank. In three steps that others may see: what deque1 holds is appended to
  * deque2, what deque2 held is put in its place, and is then erased from deque2. So a process that is killed in between loses no byte,
- * and what others push to the back meanwhile stays where they pushed it. Needs room for both contents in the heap of deque2's owner.
+ * and what others push to the back meanwhile stays where they pushed it. Nobody may change either in another way meanwhile, as by taking,
+ * erasing or another swap: then bytes may be doubled or lost. Needs room for both contents in the heap of deque2's owner.
  * After a failure both are as before; where there is no room for that, deque2 holds the contents of both. Returns 0 or -1. */
 ACP_API int acp_swap_deque(acp_deque_t deque1, acp_deque_t deque2);
 

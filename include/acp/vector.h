@@ -82,7 +82,8 @@ ACP_API int acp_assign_range_vector(acp_vector_t vector,
 
 /* Exchanges the contents of two vectors; each stays on its rank. In three steps that others may see: what vector1 holds is appended to
  * vector2, what vector2 held is put in its place, and is then erased from vector2. So a process that is killed in between loses no byte,
- * and what others push to the back meanwhile stays where they pushed it. Needs room for both contents in the heap of vector2's owner.
+ * and what others push to the back meanwhile stays where they pushed it. Nobody may change either in another way meanwhile, as by taking,
+ * erasing or another swap: then bytes may be doubled or lost. Needs room for both contents in the heap of vector2's owner.
  * After a failure both are as before; where there is no room for that, vector2 holds the contents of both. Returns 0 or -1. */
 ACP_API int acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2);
 

@@ -144,6 +144,13 @@ std::string describe_team_call(const Doing& doing) {
            std::to_string(doing.target_rank);
 }
 
+// Else a step of a call on a container, a message or a team, which waits for it alone, too.
+bool is_fetch_of_word(const Doing& doing) noexcept {
+    const memory::Operation operation = doing.command.operation;
+    return doing.call == AwaitedCall::fetch && memory::is_known(operation) &&
+           memory::row_of(operation).is_atomic;
+}
+
 std::string describe_command(const Doing& doing) {
     if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
@@ -154,7 +161,7 @@ std::string describe_command(const Doing& doing) {
                                    : "";
     std::string text = "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) +
                        " for " + seconds_of(doing.waited_ns) + ": ";
-    if (doing.call == AwaitedCall::fetch) {
+    if (is_fetch_of_word(doing)) {
         text += "a word ";
     } else {
         text.append(memory::call_name(command.operation, command.width))
@@ -210,10 +217,10 @@ std::string_view name_of(AwaitedCall call) noexcept {
 std::string call_of(const Doing& doing) {
     std::string text(name_of(doing.call));
     const memory::Command& command = doing.command;
-    if (doing.call == AwaitedCall::fetch && memory::is_known(command.operation)) {
-        text.append(memory::row_of(command.operation).name).append(std::to_string(command.width));
-    }
-    return text;
+    if (doing.call != AwaitedCall::fetch) return text;
+    if (!is_fetch_of_word(doing)) return "a call of several steps";
+    return text.append(memory::row_of(command.operation).name)
+        .append(std::to_string(command.width));
 }
 
 AwaitedEntry::~AwaitedEntry() {
@@ -280,7 +287,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
         doing.command.bytes = bytes;
         // where a call that returns the old value has it put is the library's memory
-        doing.command.target = doing.call == AwaitedCall::fetch ? 0 : target;
+        doing.command.target = is_fetch_of_word(doing) ? 0 : target;
         doing.command.source = source;
         break;
     }

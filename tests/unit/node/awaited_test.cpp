@@ -85,6 +85,28 @@ TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_m
                      base::hex(word) + ")"}));
 }
 
+TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GaLayout addresses(3);
+    const memory::GlobalAddress there = addresses.segment_start(2, 0, 1);
+    const memory::GlobalAddress here = addresses.segment_start(1, 0, 1);
+    memory::Command command{memory::Operation::copy, 0, there, here, 400, 0, 0};
+    AwaitedEntry entry(segment.slot(1));
+    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
+    EXPECT_EQ(
+        describe({look_at(segment, 1, 2'500'000'000)}),
+        (Lines{"rank 1 waits in a call of several steps for 1.5 s: acp_copy of 400 bytes from "
+               "rank 1 (" +
+               base::hex(here) + ") to rank 2 (" + base::hex(there) + ")"}));
+    command.operation = memory::invoke_operation;
+    command.source = there;
+    entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
+    const std::string told = describe({look_at(segment, 1, 2'500'000'000)}).at(0);
+    EXPECT_TRUE(told.starts_with("rank 1 waits in a call of several steps for 1.5 s: invoke"))
+        << told;
+}
+
 TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
     const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
         Doing one = doing(rank, SlotState::joined, 0, call);
