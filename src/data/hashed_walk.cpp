@@ -202,8 +202,7 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
                                                    const ContainerName& name,
                                                    EntryPlace& at,
                                                    ScanState& state) {
-    std::vector<std::byte> long_key;
-    std::vector<std::byte> long_value;
+    LongBytes bytes;
     WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                       {place.table, place.id}, at.walk);
     do {
@@ -216,21 +215,13 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
             at = place_of(at.table, entry.head);
             if (state.taken == state.wish.entries_max) return ScanEnd::filled;
             if (!state.has_room_for(at)) return ScanEnd::filled;
-            if (entry.head.has_bytes == 0) {
-                auto fetched = fetch_long(place, name, entry.head, long_key, long_value);
-                // Where the container has got another table meanwhile, the entry is looked for there.
-                if (!fetched.is_ok()) at.walk = place_before(at.walk);
-                if (!fetched.is_ok()) return std::move(fetched).failure();
-                if (fetched.value() == LongEntry::unseen) {
-                    reader.go_back(place_behind_which(place, entry.head));
-                    break;
-                }
-                if (fetched.value() == LongEntry::gone) continue;
-                at.value_bytes = long_value.size();  // it may have been replaced meanwhile
-                if (!state.has_room_for(at)) return ScanEnd::filled;
-                entry.key = long_key;
-                entry.value = long_value;
-            }
+            auto fetched = read_whole(reader, place, name, entry, bytes);
+            // Where the container has got another table meanwhile, the entry is looked for there.
+            if (!fetched.is_ok()) at.walk = place_before(at.walk);
+            if (!fetched.is_ok()) return std::move(fetched).failure();
+            if (fetched.value() != LongEntry::read) continue;
+            at.value_bytes = entry.value.size();  // it may have been replaced meanwhile
+            if (!state.has_room_for(at)) return ScanEnd::filled;
             state.take(entry.key, entry.value);
         }
     } while (reader.has_more());
@@ -298,6 +289,20 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
 }
 
 // An entry that did not fit into a message. false: it is there no more.
+Result<HashedWalk::LongEntry> HashedWalk::read_whole(WalkReader& reader,
+                                                     const TablePlace& place,
+                                                     const ContainerName& name,
+                                                     WalkReader::Entry& entry,
+                                                     LongBytes& bytes) {
+    if (entry.head.has_bytes != 0) return LongEntry::read;
+    auto fetched = fetch_long(place, name, entry.head, bytes.key, bytes.value);
+    if (!fetched.is_ok()) return fetched;
+    if (fetched.value() == LongEntry::unseen) reader.go_back(place_behind_which(place, entry.head));
+    entry.key = bytes.key;
+    entry.value = bytes.value;
+    return fetched;
+}
+
 Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
                                                      const ContainerName& name,
                                                      const allocator::WalkedEntry& entry,
@@ -341,8 +346,7 @@ template <typename Each>
 Status HashedWalk::visit_table(const TablePlace& place,
                                const ContainerName& name,
                                const Each& each) {
-    std::vector<std::byte> key;
-    std::vector<std::byte> value;
+    LongBytes bytes;
     WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
                       {place.table, place.id}, {});
     do {
@@ -350,17 +354,9 @@ Status HashedWalk::visit_table(const TablePlace& place,
         WalkReader::Entry entry;
         while (reader.take(entry)) {
             if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
-            if (entry.head.has_bytes == 0) {
-                auto fetched = fetch_long(place, name, entry.head, key, value);
-                if (!fetched.is_ok()) return std::move(fetched).failure();
-                if (fetched.value() == LongEntry::unseen) {
-                    reader.go_back(place_behind_which(place, entry.head));
-                    break;
-                }
-                if (fetched.value() == LongEntry::gone) continue;
-                entry.key = key;
-                entry.value = value;
-            }
+            auto fetched = read_whole(reader, place, name, entry, bytes);
+            if (!fetched.is_ok()) return std::move(fetched).failure();
+            if (fetched.value() != LongEntry::read) continue;
             if (auto status = each(entry); !status.is_ok()) return status;
         }
     } while (reader.has_more());

@@ -113,6 +113,18 @@ private:
     // meanwhile, so that it must be met again.
     enum class LongEntry : std::uint8_t { read, gone, unseen };
 
+    struct LongBytes {
+        std::vector<std::byte> key;
+        std::vector<std::byte> value;
+    };
+
+    // Fetches key and value of an entry that the reader has met without them; the reader goes back to one that is unseen.
+    //   bytes  where they come to lie
+    base::Result<LongEntry> read_whole(WalkReader& reader,
+                                       const TablePlace& place,
+                                       const ContainerName& name,
+                                       WalkReader::Entry& entry,
+                                       LongBytes& bytes);
     base::Result<LongEntry> fetch_long(const TablePlace& place,
                                        const ContainerName& name,
                                        const allocator::WalkedEntry& entry,

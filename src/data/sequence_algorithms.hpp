@@ -83,9 +83,9 @@ public:
         base::Status status;
         try {
             auto second = read(other, 0, middle);
-            status = second.is_ok() ? replace(one, 0, of_one.size(), second.value())
-                                    : std::move(second).failure();
-            if (status.is_ok()) {
+            if (!second.is_ok()) {
+                status = std::move(second).failure();
+            } else if (status = replace(one, 0, of_one.size(), second.value()); status.is_ok()) {
                 status = replace(other, 0, middle, {});
                 const std::uint64_t replaced = second.value().size();
                 if (status.is_ok() || !replace(one, 0, replaced, of_one).is_ok()) return status;
@@ -96,8 +96,8 @@ public:
         sequence::Splice undo;
         undo.at = middle;
         undo.removed = of_one.size();
-        (void)change(other,
-                     undo);  // in place unless others have pushed behind it, so it needs no room
+        // In place unless others have pushed behind it, so it needs no room.
+        (void)change(other, undo);
         return status;
     }
 
