@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/directory_reach.hpp"
+#include "data/kind_at.hpp"
 
 #include "allocator/table_operations.hpp"
 
@@ -90,6 +91,8 @@ Status Directories::read_once(DirectoryReach& reach,
     const bool is_one = use != Use::whole || head.mark == DirectoryHead::mark_of_directories;
     if (!is_one || body.tables == 0 || body.tables > tables_max || body.slots == 0 ||
         body.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
+        auto other = refuse_other_kind(gma_, allocator_, name.directory, name_of(name.kind));
+        if (!other.is_ok()) return other;
         return {Code::stale, place_of(name) + " was destroyed, or never made"};
     }
     if (name.id != 0 && name.id != head.id) {
@@ -97,8 +100,8 @@ Status Directories::read_once(DirectoryReach& reach,
     }
     if (head.kind != static_cast<std::uint32_t>(name.kind)) {
         const auto there = static_cast<ContainerKind>(head.kind);
-        return {Code::argument, "a " + std::string(name_of(there)) + " is at global address " +
-                                    base::hex(name.directory) + ", no " + name_of(name.kind)};
+        return {Code::argument, "global address " + base::hex(name.directory) + " is a " +
+                                    name_of(there) + "; this call takes a " + name_of(name.kind)};
     }
     return {};
 }

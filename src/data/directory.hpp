@@ -207,10 +207,10 @@ private:
 
     // Reads a directory, and settles an exchange that it is in.
     base::Status read(const ContainerName& name, Directory& directory, Use& use);
-    static base::Status read_once(DirectoryReach& reach,
-                                  const ContainerName& name,
-                                  Directory& directory,
-                                  Use& use);
+    base::Status read_once(DirectoryReach& reach,
+                           const ContainerName& name,
+                           Directory& directory,
+                           Use& use);
     base::Status begin_use(const ContainerName& name, const Directory& directory);
     base::Status end_first_use(const ContainerName& name, const Directory& directory);
     base::Status ask_of_directory(std::uint32_t operation,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "data/kind_at.hpp"
 
 namespace acp::data {
 
@@ -27,9 +28,12 @@ Result<std::uint32_t> ListNames::home_of(GlobalAddress list) const {
 
 Status ListNames::failure(ListEffect effect, const ListPlace& at) const {
     switch (effect) {
-        case ListEffect::no_list:
+        case ListEffect::no_list: {
+            auto other = refuse_other_kind(gma_, allocator_, at.list, "list");
+            if (!other.is_ok()) return other;
             return {Code::stale, "no list is at global address " + base::hex(at.list) +
                                      ": it was destroyed, or never created"};
+        }
         case ListEffect::end:
             return {Code::argument, "the iterator is the end of the list " + base::hex(at.list) +
                                         ": no element is there"};

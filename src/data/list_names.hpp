@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How lists, elements and places in them are named: by global addresses to callers, by blocks of a heap to operations. Keeps nothing
-// and asks nobody. Any thread.
+// How lists, elements and places in them are named: by global addresses to callers, by blocks of a heap to operations. Keeps nothing,
+// and asks nobody but for what is there where no list is. Any thread.
 // Tests: tests/conformance/list_container_test.cpp.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "gma/gma.hpp"
 
 #include "allocator/node_lists.hpp"
 
@@ -25,8 +26,8 @@ struct ListPlace {
 class ListNames {
 public:
     //   both outlive this
-    ListNames(const local::Space& space, const Allocator& allocator) noexcept
-        : space_(space), allocator_(allocator) {}
+    ListNames(gma::Gma& gma, const Allocator& allocator) noexcept
+        : gma_(gma), space_(gma.space()), allocator_(allocator) {}
 
     // The process on whose heap a list is, if one may be there. Errors: address.
     [[nodiscard]] base::Result<std::uint32_t> home_of(GlobalAddress list) const;
@@ -39,10 +40,12 @@ public:
     [[nodiscard]] GlobalAddress address_of(std::uint64_t apart) const noexcept;
     [[nodiscard]] std::uint64_t apart_of(std::uint32_t process, GlobalAddress block) const noexcept;
 
-    // What an operation has told of a place, but for done and no_room, in words.
+    // What an operation has told of a place, but for done and no_room, in words. Of no_list: where a container of another kind is there,
+    // argument.
     [[nodiscard]] base::Status failure(acp::list::ListEffect effect, const ListPlace& at) const;
 
 private:
+    gma::Gma& gma_;
     const local::Space& space_;
     const Allocator& allocator_;
 };

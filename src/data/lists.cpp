@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/kind_at.hpp"
 #include "data/list_message.hpp"
 
 namespace acp::data {
@@ -207,6 +208,10 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     if (!told.is_ok()) {
         auto failure = std::move(told).failure();
         if (failure.code() != Code::stale) return failure;
+        for (const GlobalAddress list : {before.list, element.list}) {
+            auto other = refuse_other_kind(gma_, allocator_, list, "list");
+            if (!other.is_ok()) return other;
+        }
         return Status(Code::stale, "no list is at global address " + base::hex(before.list) +
                                        ", or none at " + base::hex(element.list) +
                                        ": it was destroyed, or never created");
@@ -385,6 +390,8 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
         if (told.is_ok()) continue;
         auto failure = std::move(told).failure();
         if (failure.code() != Code::stale) return failure;
+        auto other = refuse_other_kind(gma_, allocator_, to, "list");
+        if (!other.is_ok()) return other;
         return {Code::stale, "no list is at global address " + base::hex(to) +
                                  ", or one was destroyed whose elements are to be moved there"};
     }

@@ -29,7 +29,7 @@ public:
         : gma_(gma),
           space_(gma.space()),
           allocator_(allocator),
-          names_(space_, allocator),
+          names_(gma, allocator),
           asks_(gma, names_) {}
 
     ~Lists() = default;

@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/kind_at.hpp"
 
 namespace acp::data {
 
@@ -72,6 +73,8 @@ struct Sequences::Here {
 };
 
 Status Sequences::none_there(const SequenceName& name) const {
+    auto other = refuse_other_kind(gma_, allocator_, name.address, kind_name(name.kind));
+    if (!other.is_ok()) return other;
     return {Code::stale, "no " + std::string(kind_name(name.kind)) + " is at global address " +
                              base::hex(name.address) +
                              ": it was destroyed, or none was made there"};

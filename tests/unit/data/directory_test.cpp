@@ -165,7 +165,7 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     expect_refused({0, 0, ContainerKind::multiset}, Code::argument, "the multiset is null");
     expect_refused({name.directory, 12, name.kind}, Code::stale, "another container");
     expect_refused({name.directory, 11, ContainerKind::set}, Code::argument,
-                   "a map is at global address");
+                   "is a map; this call takes a set");
     expect_refused({address(starter_bytes), 11, name.kind}, Code::address, "the map at");
     DirectoryHead& head = head_at(0);
     const DirectoryHead sound = head;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on a container of another kind, by each kind on each: the message says what is there.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+struct Kind {
+    std::string name;
+    std::function<acp_ga_t(int owner)> make;
+    std::function<int(acp_ga_t)> destroy;
+    std::function<bool(acp_ga_t)> change;  // whether the call has ended well
+};
+
+template <typename Handle>
+Handle hashed_at(acp_ga_t ga) {
+    Handle handle{};
+    handle.ga = ga;
+    return handle;
+}
+
+std::vector<Kind> kinds() {
+    return {
+        {"vector", [](int owner) { return acp_create_vector(0, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_vector({ga}); },
+         [](acp_ga_t ga) { return acp_push_back_vector({ga}, "x", 1) == 0; }},
+        {"deque", [](int owner) { return acp_create_deque(0, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_deque({ga}); },
+         [](acp_ga_t ga) { return acp_push_front_deque({ga}, "x", 1) == 0; }},
+        {"list", [](int owner) { return acp_create_list(owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_list({ga}); },
+         [](acp_ga_t ga) {
+             return acp_push_back_list({ga}, "x", 1, acp_query_rank(ga)) == 0 &&
+                    acp_begin_list({ga}).elem != ACP_GA_NULL;
+         }},
+        {"map", [](int owner) { return acp_create_map(1, &owner, 1, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_map(hashed_at<acp_map_t>(ga)); },
+         [](acp_ga_t ga) {
+             return acp_insert_if_absent_map(hashed_at<acp_map_t>(ga), "k", 1, "v", 1) == 1;
+         }},
+        {"multimap", [](int owner) { return acp_create_multimap(1, &owner, 1, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_multimap(hashed_at<acp_multimap_t>(ga)); },
+         [](acp_ga_t ga) {
+             return acp_insert_multimap(hashed_at<acp_multimap_t>(ga), "k", 1, "v", 1).elem !=
+                    ACP_GA_NULL;
+         }},
+        {"set", [](int owner) { return acp_create_set(1, &owner, 1, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_set(hashed_at<acp_set_t>(ga)); },
+         [](acp_ga_t ga) {
+             return acp_insert_if_absent_set(hashed_at<acp_set_t>(ga), "k", 1) == 1;
+         }},
+        {"multiset", [](int owner) { return acp_create_multiset(1, &owner, 1, owner).ga; },
+         [](acp_ga_t ga) { return acp_destroy_multiset(hashed_at<acp_multiset_t>(ga)); },
+         [](acp_ga_t ga) {
+             return acp_insert_multiset(hashed_at<acp_multiset_t>(ga), "k", 1).elem != ACP_GA_NULL;
+         }},
+    };
+}
+
+class KindAtTest : public HashedTest {};
+
+// Before the first use of what is there, and after it.
+TEST_F(KindAtTest, a_call_on_a_container_of_another_kind_is_told_what_is_there) {
+    for (int owner = 0; owner < procs_; ++owner) {
+        for (const Kind& there : kinds()) {
+            const acp_ga_t ga = there.make(owner);
+            ASSERT_NE(ga, ACP_GA_NULL) << acp_error_message();
+            for (const bool is_used : {false, true}) {
+                if (is_used) {
+                    EXPECT_TRUE(there.change(ga)) << there.name << ": " << acp_error_message();
+                }
+                for (const Kind& other : kinds()) {
+                    if (other.name == there.name) continue;
+                    const std::string told =
+                        " is a " + there.name + "; this call takes a " + other.name;
+                    EXPECT_FALSE(other.change(ga));
+                    expect_refused(ACP_ERR_ARGUMENT, {told});
+                    EXPECT_EQ(other.destroy(ga), -1);
+                    expect_refused(ACP_ERR_ARGUMENT, {told});
+                }
+            }
+            EXPECT_EQ(there.destroy(ga), 0) << acp_error_message();
+        }
+    }
+}
+
+TEST_F(KindAtTest, an_element_is_not_moved_to_what_is_no_list) {
+    for (int owner = 0; owner < procs_; ++owner) {
+        const acp_vector_t vector = acp_create_vector(0, owner);
+        const acp_list_t list = acp_create_list(owner);
+        ASSERT_EQ(acp_push_back_list(list, "x", 1, owner), 0) << acp_error_message();
+        const acp_list_t wrong{vector.ga};
+        EXPECT_EQ(acp_splice_list(acp_list_it_t{wrong, wrong.ga, 0}, acp_begin_list(list)), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {" is a vector; this call takes a list"});
+        EXPECT_EQ(acp_size_list(list), 1U);
+        EXPECT_EQ(acp_destroy_list(list), 0);
+        EXPECT_EQ(acp_destroy_vector(vector), 0);
+    }
+}
+
+}  // namespace
+}  // namespace acp::test
