@@ -142,9 +142,26 @@ bool NodeHeap::is_process_gone(std::uint32_t process) const noexcept {
 }
 
 heap::Offset NodeHeap::lend(std::uint32_t thread, std::uint64_t bytes, std::uint64_t& process) {
-    const heap::Offset block = allocate(thread, bytes, alignment_least);
-    if (block == heap::no_block || !lend_block(block, process)) process = nobody;
+    bool is_lent = false;
+    const heap::Offset block =
+        allocate_and(thread, bytes, alignment_least, BlockOwner::program,
+                     [&](heap::Offset made) { is_lent = lend_block(made, process); });
+    if (!is_lent) process = nobody;
     return block;
+}
+
+std::optional<heap::Freed> NodeHeap::replace(std::uint32_t thread,
+                                             heap::Offset old,
+                                             heap::Offset lent,
+                                             std::uint64_t process) {
+    if (process == nobody) return free(thread, old);
+    if (is_owned(old)) return heap::Freed::of_container;
+    if (heap_.usable_bytes(old) == 0 || loans_.has(old)) return heap::Freed::not_allocated;
+    if (process >= segment_.shape().procs ||
+        !loans_.hand_over(lent, old, static_cast<std::uint32_t>(process)))
+        return std::nullopt;
+    (void)free_lent(thread, old, process);
+    return heap::Freed::done;
 }
 
 // As table/freeing.hpp, by the participant of the tables that has the cache's number.
@@ -175,6 +192,8 @@ bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
         cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
         [this](std::uint32_t process) { return is_process_gone(process); },
         [&](heap::Offset block, const auto& unlink, heap::Lent what, std::uint32_t process) {
+            // Who has lent it was killed before that was kept: recover_blocks() comes first, and finds it stored.
+            if (what == heap::Lent::bytes && heap_.control().is_pending(block)) return;
             is_any = true;
             if (what == heap::Lent::bytes) return free_shown(cache, block, unlink);
             UnusedContainers(*this, cache).destroy(block, process, unlink);
@@ -193,9 +212,9 @@ std::optional<std::uint32_t> NodeHeap::participant_making(table::BlockNumber blo
 }
 
 // acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
-// block in another heap of the node.
+// block in another heap of the node, and who lends a block by the loan.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
-    if (participant_making(table::number_of(block))) return true;
+    if (participant_making(table::number_of(block)) || loans_.has(block)) return true;
     const std::uint64_t apart = apart_address(process(), table::number_of(block));
     for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
         const list::ListParticipants<std::atomic> users{list_users_of(segment_, slot),
@@ -217,7 +236,8 @@ bool NodeHeap::recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead)
 // Whether a process that is gone was found, and what it held recovered. One that was killed while it recovered another one comes after
 // that one: hence twice.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
-    bool is_any = recover_loans(cache);
+    const bool is_any = recover_loans(cache);
+    bool is_recovered = false;
     for (bool is_left = true, is_second = false; is_left; is_second = true) {
         is_left = false;
         for (std::uint32_t slot = 0; slot < segment_.shape().local_procs; ++slot) {
@@ -227,10 +247,12 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
                 continue;
             }
             gone_[slot / 64].fetch_or(std::uint64_t{1} << (slot % 64), std::memory_order_release);
-            is_any = true;
+            is_recovered = true;
         }
     }
-    return is_any;
+    // What a process was killed at lending is a loan only now.
+    if (is_recovered) (void)recover_loans(cache);
+    return is_any || is_recovered;
 }
 
 bool NodeHeap::is_to_recover(std::uint32_t slot) const noexcept {

@@ -56,15 +56,7 @@ public:
                                         std::uint64_t bytes,
                                         std::uint64_t alignment,
                                         BlockOwner owner = BlockOwner::program) {
-        heap::ThreadCache& cache = borrow(thread);
-        heap::Offset block = heap_.allocate(cache, bytes, alignment);
-        if (block == heap::no_block) [[unlikely]]
-            block = allocate_from_what_waits(cache, bytes, alignment);
-        if (block != heap::no_block) [[likely]]
-            prepare(block, owner);
-        heap_.keep(cache);
-        caches_.give_back(cache);
-        return block;
+        return allocate_and(thread, bytes, alignment, owner, [](heap::Offset) {});
     }
 
     // Frees a block, whoever allocated it.
@@ -86,6 +78,15 @@ public:
     [[nodiscard]] heap::Offset lend(std::uint32_t thread,
                                     std::uint64_t bytes,
                                     std::uint64_t& process);
+
+    // Has a block that is lent to a process take the place of another one of the program: it is the program's from now on, and the other
+    // one is freed. Should the process die, either both has happened or none. Changes nothing where the other one cannot be freed, and
+    // where the loan has ended: no value.
+    //   process  nobody: as of lend()
+    [[nodiscard]] std::optional<heap::Freed> replace(std::uint32_t thread,
+                                                     heap::Offset old,
+                                                     heap::Offset lent,
+                                                     std::uint64_t process);
 
     // Lends a block that the caller has allocated. false: there is no room for the loan.
     [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
@@ -242,6 +243,26 @@ private:
     friend class HeapBlocks;
     friend class NodeFinder;
     friend class ListBlocks;
+
+    // As allocate().   note(block)  stores that the block is the caller's, before that is so should the process be killed
+    template <typename Note>
+    [[nodiscard, gnu::always_inline]] heap::Offset allocate_and(std::uint32_t thread,
+                                                                std::uint64_t bytes,
+                                                                std::uint64_t alignment,
+                                                                BlockOwner owner,
+                                                                const Note& note) {
+        heap::ThreadCache& cache = borrow(thread);
+        heap::Offset block = heap_.allocate(cache, bytes, alignment);
+        if (block == heap::no_block) [[unlikely]]
+            block = allocate_from_what_waits(cache, bytes, alignment);
+        if (block != heap::no_block) [[likely]] {
+            prepare(block, owner);
+            note(block);
+        }
+        heap_.keep(cache);
+        caches_.give_back(cache);
+        return block;
+    }
 
     // Prepares a block that was just allocated, before any word leads to it. Wipes the signature that a container may have left in its
     // first two words (table/freeing.hpp); every block is that long. Blocks of a unit that no container has used are not written: that would

@@ -151,6 +151,23 @@ Ran run_take_back(OperationContext& context, Arguments arguments, Result /*resul
     return {is_freed ? Code::ok : Code::stale, 0};
 }
 
+Ran run_replace(OperationContext& context, Arguments arguments, Result result) noexcept {
+    ReplaceRequest request;
+    if (arguments.size() != sizeof request) return {Code::argument, 0};
+    std::memcpy(&request, arguments.data(), sizeof request);
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const auto offset_of = [&](GlobalAddress address) {
+        return offset_in_heap(context.space(), context.process(), address);
+    };
+    const heap::Offset lent = offset_of(request.lent.address);
+    if (lent == heap::no_block) return {Code::stale, 0};
+    const auto freed = heap_of(context).replace(context.thread(), offset_of(request.old), lent,
+                                                request.lent.process);
+    if (!freed) return {Code::stale, 0};
+    result[0] = static_cast<std::byte>(*freed);
+    return {Code::ok, 1};
+}
+
 std::string places_of_free(Arguments arguments) {
     if (arguments.size() < word_bytes) return "no address";
     return "the first address is " + base::hex(word_at(arguments, 0));
@@ -184,6 +201,8 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
          places_of_free},
         {free_owned_number, "freeing parts of a container", blocks_max * word_bytes, blocks_max,
          run_free<BlockOwner::container>, places_of_free},
+        {replace_number, "putting a block in the place of another one", sizeof(ReplaceRequest), 1,
+         run_replace, places_of_free},
     }};
     return rows;
 }

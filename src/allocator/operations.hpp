@@ -24,6 +24,7 @@ inline constexpr std::uint32_t check_number = 7;
 inline constexpr std::uint32_t lend_number = 23;
 inline constexpr std::uint32_t take_back_number = 24;
 inline constexpr std::uint32_t free_owned_number = 25;
+inline constexpr std::uint32_t replace_number = 26;
 
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
@@ -62,6 +63,13 @@ struct LentBlock {
     std::uint64_t process = NodeHeap::nobody;  // nobody: there was no room for the loan
 };
 
+// replace: a lent block takes the place of another one of the same heap, which is freed. Its result is a heap::Freed, one byte; where
+// that is not `done` nothing has changed. Errors: stale (as of take_back).
+struct ReplaceRequest {
+    LentBlock lent;
+    std::uint64_t old = 0;  // address
+};
+
 // Whether the job has heaps.
 [[nodiscard]] bool has_heap(const local::OperationContext& context) noexcept;
 
@@ -70,7 +78,7 @@ struct LentBlock {
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;
 
-inline constexpr std::uint32_t operation_count = 9;
+inline constexpr std::uint32_t operation_count = 10;
 
 // The rows of this layer.
 [[nodiscard]] const std::array<local::NumberedOperation, operation_count>& operations() noexcept;

@@ -79,19 +79,19 @@ base::Result<acp_ga_t> allocate(std::uint64_t bytes, std::uint64_t alignment, in
     return is_ok ? 0 : -1;
 }
 
-// The new block holds what the old one held; the old one is freed.
+// The new block holds what the old one held; the old one is freed. Should the process be killed, one of the two stays.
 base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::uint64_t bytes) {
     gma::Gma& gma = *library().gma;
     data::Allocator& allocator = *library().allocator;
     const auto process = static_cast<std::uint32_t>(gma.space().layout().process(old));
-    auto block = allocator.allocate(process, bytes, allocator::alignment_least);
-    if (!block.is_ok()) return block;
-    const gma::Handle copied =
-        data::copy_within(gma, block.value(), old, std::min(old_bytes, bytes));
+    auto lent = allocator.borrow(process, bytes);
+    if (!lent.is_ok()) return std::move(lent).failure();
+    const acp_ga_t block = lent.value().address;
+    const gma::Handle copied = data::copy_within(gma, block, old, std::min(old_bytes, bytes));
     auto status = gma.wait_for_one(copied);
-    if (status.is_ok()) status = allocator.free(old);
+    if (status.is_ok()) status = allocator.replace(old, lent.value());
     if (status.is_ok()) return block;
-    (void)allocator.free(block.value());
+    allocator.give_back(lent.value());
     return status;
 }
 

@@ -211,6 +211,18 @@ void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     }
 }
 
+Status Allocator::replace(GlobalAddress old, const allocator::LentBlock& lent) {
+    const allocator::ReplaceRequest request{lent, old};
+    heap::Freed freed = heap::Freed::done;
+    std::uint32_t told = 0;
+    const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
+    auto status = ask({process, allocator::replace_number, std::as_bytes(std::span(&request, 1)),
+                       std::as_writable_bytes(std::span(&freed, 1)), &told});
+    if (status.code() == Code::stale)
+        return {Code::stale, "the new block was taken back: this rank was taken for dead"};
+    return status.is_ok() ? refusal(freed, old) : std::move(status);
+}
+
 Status Allocator::allocate_many(std::uint32_t process,
                                 std::span<const std::uint64_t> sizes,
                                 std::span<GlobalAddress> addresses,

@@ -91,12 +91,16 @@ public:
                                std::span<GlobalAddress> addresses,
                                allocator::BlockOwner whose = allocator::BlockOwner::program);
 
-    // Lends this process a block of a process of another node, for bytes on their way: should this process die, it is freed.
+    // Lends this process a block of any process, for bytes on their way: should this process die, it is freed.
     base::Result<allocator::LentBlock> borrow(std::uint32_t process, std::uint64_t bytes);
 
     // Gives a lent block back, or frees one that is lent to nobody. Where its node is lost, or it was taken back already, nothing is
     // done.
     void give_back(const allocator::LentBlock& lent) noexcept;
+
+    // Has a lent block take the place of another one of the same heap, which is freed: should this process die, one of the two stays.
+    // Errors, which change nothing: as of free(); stale (the loan was ended, for this process was taken for dead).
+    base::Status replace(GlobalAddress old, const allocator::LentBlock& lent);
 
     // Makes the first bytes of a block zero.
     base::Status clear(GlobalAddress block, std::uint64_t bytes);

@@ -5,6 +5,8 @@
 // after the loan was ended for a process that was taken for dead, what that one still asks for is refused. A loan is taken off when its
 // block is about to be freed, so that who is killed at that leaves either the loan or a block of which it has told
 // (table/freeing.hpp).
+// A block that takes the place of another one of the program is lent until it has the content; then the loan goes over to the other one,
+// in one step: were the process killed, one of the two would stay.
 // A container that nobody has used yet is lent to the process that made it: its first use ends that loan, whoever uses it.
 // Written by the gateway of the heap's node on behalf of processes of other nodes, and by whoever finds one of these gone. Zero
 // bytes are no loans. Atomic: as heap/heap.hpp. Any thread; nobody waits.
@@ -55,6 +57,11 @@ public:
     // Ends a loan: the block is the caller's. false: the block is not lent to the process, or not any more, or held.
     [[nodiscard]] bool end(Offset block, std::uint32_t process) noexcept {
         return change(packed(block, process), 0);
+    }
+
+    // Hands a loan over to another block: from then on that one is lent, and the first one is the caller's. false: as end().
+    [[nodiscard]] bool hand_over(Offset block, Offset to, std::uint32_t process) noexcept {
+        return change(packed(block, process), packed(to, process));
     }
 
     // Keeps others from ending a loan until let_go() or end_held(). false: as end().

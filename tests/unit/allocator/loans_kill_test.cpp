@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed before any access while it frees what is lent to it, or to one that is gone: each block is freed once.
+// A process that is killed before any access while it frees what is lent to it, or to one that is gone: each block is freed once. And one
+// that puts a block in the place of another one: one of both stays.
 #include <array>
 #include <csignal>
 
@@ -19,26 +20,26 @@ constexpr std::uint32_t loans_max = 4;
 constexpr std::uint32_t process_of_victim = 7;
 constexpr std::uint32_t process_gone = 8;
 
-struct LoanScene : table::TableScene<LoanScene> {
-    LoanScene() : TableScene(1) {
-        own.blocks.set_loans(loans);
-        for (std::uint32_t i = 0; i < loans_max; ++i) {
-            const heap::Offset block = shared.heap.allocate(own.blocks.cache(), 64);
-            shared.heap.keep(own.blocks.cache());
-            EXPECT_TRUE(loans.lend(block, i % 2 == 0 ? process_of_victim : process_gone));
-            blocks[i] = block;
-        }
-    }
+// What scenes of a heap with loans have.
+template <typename Scene>
+struct SceneWithLoans : table::TableScene<Scene> {
+    SceneWithLoans() : table::TableScene<Scene>(1) { this->own.blocks.set_loans(loans); }
 
     [[nodiscard]] table::Stepped user(std::uint32_t number) {
-        return {shared, participants.data(), number, 1};
+        return {this->shared, this->participants.data(), number, 1};
     }
+
+    [[nodiscard]] heap::Offset allocate(table::Stepped& by, std::uint64_t bytes) {
+        return this->shared.heap.allocate(by.blocks.cache(), bytes);
+    }
+
+    void keep(table::Stepped& by) { this->shared.heap.keep(by.blocks.cache()); }
 
     // Frees as the allocator does, by the participant of the tables.
     [[nodiscard]] auto freeing_by(table::Stepped& by, std::uint32_t number) {
         return
             [this, &by, number](heap::Offset block, const auto& unlink, heap::Lent, std::uint32_t) {
-                const table::Participants<SteppedAtomic> all{participants.data(),
+                const table::Participants<SteppedAtomic> all{this->participants.data(),
                                                              table::participants_max};
                 table::unlink_and_free<SteppedAtomic>(by.blocks, all[number].freeing, number,
                                                       table::number_of(block),
@@ -48,9 +49,34 @@ struct LoanScene : table::TableScene<LoanScene> {
 
     bool end_all(table::Stepped& by, std::uint32_t number, bool is_victim_gone) {
         return loans.end_all(
-            number, is_dead,
+            number, SceneWithLoans::is_dead,
             [&](std::uint32_t process) { return is_victim_gone || process == process_gone; },
             freeing_by(by, number));
+    }
+
+    // A block that was lent before it was kept is the loan's.
+    [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
+        return table::TableScene<Scene>::is_shown(dead, block) || loans.has(block);
+    }
+
+    bool recover_structure(table::Stepped& by, std::uint32_t dead) {
+        const std::uint32_t number = &by == &this->own ? test::survivor : test::helper;
+        by.blocks.set_loans(loans);
+        return by.table.recover(dead, SceneWithLoans::is_dead) && end_all(by, number, true) &&
+               by.table.recover(dead, SceneWithLoans::is_dead);
+    }
+
+    heap::SharedPages words{SteppedLoans::bytes(loans_max)};
+    SteppedLoans loans{words.data(), loans_max};
+};
+
+struct LoanScene : SceneWithLoans<LoanScene> {
+    LoanScene() {
+        for (std::uint32_t i = 0; i < loans_max; ++i) {
+            blocks[i] = allocate(own, 64);
+            keep(own);
+            EXPECT_TRUE(loans.lend(blocks[i], i % 2 == 0 ? process_of_victim : process_gone));
+        }
     }
 
     void act() {
@@ -61,20 +87,40 @@ struct LoanScene : table::TableScene<LoanScene> {
         (void)loans.end_own(blocks[2], process_of_victim, freeing_by(by, test::victim));
     }
 
-    bool recover_structure(table::Stepped& by, std::uint32_t dead) {
-        const std::uint32_t number = &by == &own ? test::survivor : test::helper;
-        by.blocks.set_loans(loans);
-        return by.table.recover(dead, is_dead) && end_all(by, number, true) &&
-               by.table.recover(dead, is_dead);
-    }
-
     void expect_nothing_left(const std::string& when) const {
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
-    heap::SharedPages words{SteppedLoans::bytes(loans_max)};
-    SteppedLoans loans{words.data(), loans_max};
     std::array<heap::Offset, loans_max> blocks{};
+};
+
+// Puts blocks in the place of the program's one, as NodeHeap::lend() and replace() do: small and large ones.
+struct ReplaceScene : SceneWithLoans<ReplaceScene> {
+    ReplaceScene() {
+        first = allocate(own, 64);
+        keep(own);
+    }
+
+    void act() {
+        table::Stepped by = user(test::victim);
+        by.blocks.set_loans(loans);
+        heap::Offset old = first;
+        for (const std::uint64_t bytes : {std::uint64_t{200'000}, std::uint64_t{64}}) {
+            const heap::Offset block = allocate(by, bytes);
+            (void)loans.lend(block, process_of_victim);
+            keep(by);
+            test::step_of<SteppedAtomic>();
+            (void)loans.hand_over(block, old, process_of_victim);
+            (void)loans.end_own(old, process_of_victim, freeing_by(by, test::victim));
+            old = block;
+        }
+    }
+
+    void expect_one_left(const std::string& when) const {
+        EXPECT_EQ(shared.blocks_in_use(), 1U) << when;
+    }
+
+    heap::Offset first = 0;
 };
 
 TEST(LoansKill, before_any_access_each_lent_block_is_freed_once) {
@@ -92,6 +138,23 @@ TEST(LoansKill, before_any_access_of_a_recovery_each_lent_block_is_freed_once) {
         scene.expect_nothing_left(when);
     };
     test::kill_recoveries<LoanScene>({SIGKILL}, {SIGKILL}, check);
+}
+
+TEST(LoansKill, before_any_access_of_a_replacement_one_of_both_blocks_stays) {
+    const test::ScopedWatchdog watchdog("kills of who puts a block in the place of another one");
+    const auto check = [](ReplaceScene& scene, const StruckChild& child) {
+        scene.recover_victim();
+        scene.expect_one_left(child.when());
+    };
+    test::strike_everywhere<ReplaceScene>({SIGKILL}, check);
+}
+
+TEST(LoansKill, before_any_access_of_the_recovery_of_a_replacement_one_of_both_blocks_stays) {
+    const test::ScopedWatchdog watchdog("kills of who recovers a replacement");
+    const auto check = [](ReplaceScene& scene, const std::string& when) {
+        scene.expect_one_left(when);
+    };
+    test::kill_recoveries<ReplaceScene>({SIGKILL}, {SIGKILL}, check);
 }
 
 }  // namespace

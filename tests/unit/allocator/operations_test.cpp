@@ -98,6 +98,7 @@ TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
     EXPECT_EQ(run(clear_number, {1}), Code::argument);
     EXPECT_EQ(run(lend_number, {1}), Code::argument);
     EXPECT_EQ(run(take_back_number, {1}), Code::argument);
+    EXPECT_EQ(run(replace_number, {1, 2}), Code::argument);
     EXPECT_EQ(run(clear_number, {0, clear_bytes_max + 1}), Code::argument);
     EXPECT_EQ(usage().unit_bytes, 0U);
 }
@@ -176,6 +177,41 @@ TEST_F(LoanTest, lends_without_a_loan_where_there_is_no_room_for_it) {
     node::mark_dead(node_, 1, 9);
     EXPECT_EQ(usage().blocks, 0U);
     EXPECT_EQ(lend(node_.shape().procs).process, NodeHeap::nobody) << "a process that is none";
+}
+
+TEST_F(LoanTest, a_lent_block_takes_the_place_of_another_one) {
+    for (const std::uint64_t process : {std::uint64_t{0}, std::uint64_t{1}, NodeHeap::nobody}) {
+        ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+        const std::uint64_t old = words().front();
+        LentBlock lent = lend(process == NodeHeap::nobody ? 1 : process);
+        if (process == NodeHeap::nobody) {
+            ASSERT_EQ(take_back(lent), Code::ok);
+            ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+            lent = {words().front(), process};
+        }
+        const auto replace = [&](std::uint64_t other) {
+            EXPECT_EQ(run(replace_number, {lent.address, lent.process, other}), Code::ok);
+            return static_cast<heap::Freed>(result_.front());
+        };
+        EXPECT_NE(replace(old + 16), heap::Freed::done) << "no block begins there";
+        EXPECT_EQ(replace(old), heap::Freed::done);
+        EXPECT_EQ(usage().blocks, 1U);
+        EXPECT_EQ(replace(old), heap::Freed::not_allocated);
+        ASSERT_EQ(run(free_number, {lent.address}), Code::ok);
+        EXPECT_EQ(static_cast<heap::Freed>(result_.front()), heap::Freed::done)
+            << "it is the program's";
+        EXPECT_EQ(usage().blocks, 0U);
+    }
+}
+
+TEST_F(LoanTest, no_block_takes_the_place_of_another_one_for_a_process_that_has_died) {
+    ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+    const std::uint64_t old = words().front();
+    const LentBlock lent = lend(1);
+    node::mark_dead(node_, 1, 9);
+    EXPECT_EQ(usage().blocks, 1U);
+    EXPECT_EQ(run(replace_number, {lent.address, lent.process, old}), Code::stale);
+    EXPECT_EQ(usage().blocks, 1U) << "the old one is as it was";
 }
 
 TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {

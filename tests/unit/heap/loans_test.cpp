@@ -41,6 +41,16 @@ TEST_F(LoansTest, a_loan_ends_once_and_for_the_process_that_has_it) {
     EXPECT_FALSE(loans_.end(64, 3));
 }
 
+TEST_F(LoansTest, a_loan_goes_over_to_another_block_in_one_step) {
+    ASSERT_TRUE(loans_.lend(64, 3));
+    EXPECT_FALSE(loans_.hand_over(64, 96, 2));
+    EXPECT_FALSE(loans_.hand_over(80, 96, 3));
+    EXPECT_TRUE(loans_.hand_over(64, 96, 3));
+    EXPECT_FALSE(loans_.has(64));
+    EXPECT_EQ(freed_of(3), std::vector<Offset>{96});
+    EXPECT_FALSE(loans_.hand_over(96, 64, 3)) << "a call of the dead process that comes late";
+}
+
 TEST_F(LoansTest, whoever_finds_a_process_gone_gets_its_blocks_once) {
     ASSERT_TRUE(loans_.lend(0, 0));
     ASSERT_TRUE(loans_.lend(farthest, Loans<>::processes_max - 1));
