@@ -171,8 +171,7 @@ base::Status open_epoch(Library& instance) {
                                                        instance.contexts_opened);
     instance.teams = std::make_unique<team::Teams>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
-        is_checking_collectives() ? &instance.calling_threads : nullptr,
-        instance.team_handles_made);
+        is_checking_collectives(), instance.team_handles_made);
     instance.plans =
         std::make_unique<execution::Plans>(*instance.gma, *instance.allocator, *instance.teams,
                                            instance.config.rails, instance.plan_handles_made);

@@ -29,6 +29,7 @@
 #include "message/segbufs.hpp"
 #include "node/barrier.hpp"
 #include "node/member.hpp"
+#include "os/process.hpp"
 #include "team/meeting_mark.hpp"
 #include "team/teams.hpp"
 
@@ -62,7 +63,6 @@ struct Library {
     std::uint64_t team_handles_made = 0;     // likewise
     std::unique_ptr<pm::Contexts> contexts;  // of PM messages
     std::uint64_t contexts_opened = 0;       // in the epochs before
-    team::CallingThreads calling_threads;    // noted where calls on teams are checked
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
     execution::Plans::HandlesMade plan_handles_made;  // likewise
@@ -98,10 +98,8 @@ public:
     explicit NamedMeeting(node::AwaitedCall call) noexcept
         : barrier_call_(library().member->barrier(), call) {
         if (!is_checking_collectives()) return;
-        Library& instance = library();
-        instance.calling_threads.note();
-        mark_.emplace(instance.member->segment(), instance.member->slot_index(), call,
-                      instance.calling_threads.are_several());
+        const node::Member& member = *library().member;
+        mark_.emplace(member.segment(), member.slot_index(), call, !os::is_last_thread());
     }
 
     NamedMeeting(const NamedMeeting&) = delete;

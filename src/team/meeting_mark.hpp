@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ACP_CHECK: the call in which all ranks of the job meet (acp_sync, acp_finalize, acp_reset and kin) that a process is in, as a word which it
 // shows in its board of the team of all ranks. Who waits for that process in a collective call on a team looks at it: each of them may wait for
-// the other. A word has the number of the call, which grows, above its name; what is in between says whether other threads of the process may make
-// the calls on teams meanwhile. Writing: the thread that makes the call. Reading: any thread of any process of the job.
+// the other. A word has the number of the call, which grows, above its name; what is in between says whether the program has other threads in the
+// process, which may make the calls on teams meanwhile, be it for the first time. Writing: the thread that makes the call. Reading: any thread of any process of the job.
 // Tests: tests/conformance/team_check_test.cpp.
 #pragma once
 
@@ -14,29 +14,6 @@
 #include "team/board.hpp"
 
 namespace acp::team {
-
-// The threads of a process that make collective calls.
-class CallingThreads {
-public:
-    // The calling thread makes one.
-    void note() noexcept {
-        // Its address names the thread.
-        static thread_local const char own __attribute__((tls_model("initial-exec"))) = 0;
-        const char* first = nullptr;
-        // relaxed, both: that there are several is looked at when they have waited for long
-        if (!first_.compare_exchange_strong(first, &own, std::memory_order_relaxed) &&
-            first != &own)
-            are_several_.store(true, std::memory_order_relaxed);
-    }
-
-    [[nodiscard]] bool are_several() const noexcept {
-        return are_several_.load(std::memory_order_relaxed);
-    }
-
-private:
-    std::atomic<const char*> first_{nullptr};
-    std::atomic<bool> are_several_{false};
-};
 
 // What the word says.
 class ShownMeeting {
@@ -52,7 +29,7 @@ public:
 
     // Whether the process makes no call on a team before the meeting is over.
     [[nodiscard]] bool is_alone() const noexcept {
-        return (word_ & several_bit) == 0 || ends_teams();
+        return (word_ & others_bit) == 0 || ends_teams();
     }
 
     // Whether no call on a team of this epoch comes after it.
@@ -61,16 +38,15 @@ public:
     }
 
     // The word that comes after this one, when the process makes another call.
-    [[nodiscard]] ShownMeeting next(node::AwaitedCall call,
-                                    bool are_several_threads) const noexcept {
+    [[nodiscard]] ShownMeeting next(node::AwaitedCall call, bool has_other_threads) const noexcept {
         const std::uint64_t number = (word_ & ~(number_step - 1)) + number_step;
-        return ShownMeeting(number | (are_several_threads ? several_bit : 0) |
+        return ShownMeeting(number | (has_other_threads ? others_bit : 0) |
                             static_cast<std::uint64_t>(call));
     }
 
 private:
     static constexpr std::uint64_t call_mask = 0xff;
-    static constexpr std::uint64_t several_bit = 0x100;
+    static constexpr std::uint64_t others_bit = 0x100;
     static constexpr std::uint64_t number_step = 0x10000;
 
     std::uint64_t word_;
@@ -90,9 +66,9 @@ public:
     MeetingMark(const node::Segment& segment,
                 std::uint32_t slot,
                 node::AwaitedCall call,
-                bool are_several_threads) noexcept
+                bool has_other_threads) noexcept
         : word_(meeting_word(segment, slot)) {
-        show(call, are_several_threads);
+        show(call, has_other_threads);
     }
 
     MeetingMark(const MeetingMark&) = delete;
@@ -101,12 +77,12 @@ public:
     ~MeetingMark() { show(node::AwaitedCall::none, false); }
 
 private:
-    void show(node::AwaitedCall call, bool are_several_threads) noexcept {
+    void show(node::AwaitedCall call, bool has_other_threads) noexcept {
         if (word_ == nullptr) return;
         // relaxed: this thread alone writes it
         const ShownMeeting before(word_->load(std::memory_order_relaxed));
         // release: what the process has published on boards comes before it; partner: MeetingWatch::look()
-        word_->store(before.next(call, are_several_threads).word(), std::memory_order_release);
+        word_->store(before.next(call, has_other_threads).word(), std::memory_order_release);
     }
 
     std::atomic<std::uint64_t>* word_;

@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "data/ask.hpp"
+#include "os/process.hpp"
+#include "team/meeting_mark.hpp"
 
 namespace acp::team {
 
@@ -20,11 +22,10 @@ node::AwaitedCall MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns
         since_ns_ = now_ns;
     }
     const ShownMeeting shown(word);
-    // acp_sync ends where another thread of this process makes it, and then another one of the member may make the call on the team.
-    const bool may_meet = threads_.are_several() && !shown.ends_teams();
-    if (!shown.is_alone() || may_meet || now_ns - since_ns_ < patience_ns)
-        return node::AwaitedCall::none;
-    return shown.call();
+    if (!shown.is_alone() || now_ns - since_ns_ < patience_ns) return node::AwaitedCall::none;
+    // acp_sync ends where another thread of this process makes it, and then the member may make the call on the team.
+    const bool may_meet = !shown.ends_teams() && !os::is_last_thread();
+    return may_meet ? node::AwaitedCall::none : shown.call();
 }
 
 }  // namespace acp::team

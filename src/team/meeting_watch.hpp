@@ -9,7 +9,6 @@
 
 #include "gma/gma.hpp"
 #include "node/awaited.hpp"
-#include "team/meeting_mark.hpp"
 
 namespace acp::team {
 
@@ -18,9 +17,8 @@ public:
     // How often a thread looks.
     static constexpr std::int64_t look_ns = 250'000'000;
 
-    //   both outlive this
-    MeetingWatch(gma::Gma& gma, const CallingThreads& threads) noexcept
-        : gma_(gma), threads_(threads) {}
+    //   gma  outlives this
+    explicit MeetingWatch(gma::Gma& gma) noexcept : gma_(gma) {}
 
     // The call that the member is in, or none.   process  of the member; that of a member which is gone is in none
     node::AwaitedCall look(std::uint32_t process, std::uint64_t now_ns);
@@ -30,7 +28,6 @@ private:
     static constexpr std::uint64_t patience_ns = 2'000'000'000;
 
     gma::Gma& gma_;
-    const CallingThreads& threads_;
     std::uint32_t process_ = 0;   // that was looked at last
     std::uint64_t word_ = 0;      // what it showed
     std::uint64_t since_ns_ = 0;  // since when

@@ -51,7 +51,7 @@ struct Combination {
 };
 
 struct Signature {
-    std::uint64_t what = 0;   // call, combination and root
+    std::uint64_t what = 0;   // call, combination and root, and whether it does not block
     std::uint64_t bytes = 0;  // of each member, or of each pair; of free_memory which memory
 
     Signature() noexcept = default;
@@ -77,7 +77,21 @@ struct Signature {
         return {static_cast<std::uint8_t>(what >> 8), static_cast<std::uint8_t>(what >> 16)};
     }
 
-    friend bool operator==(const Signature&, const Signature&) = default;
+    // The same call, begun by acp_nb..._team: it is the same to who compares, and has its own name.
+    [[nodiscard]] Signature non_blocking() const noexcept {
+        Signature begun = *this;
+        begun.what |= non_blocking_bit;
+        return begun;
+    }
+
+    [[nodiscard]] bool is_non_blocking() const noexcept { return (what & non_blocking_bit) != 0; }
+
+    friend bool operator==(const Signature& one, const Signature& other) noexcept {
+        return ((one.what ^ other.what) & ~non_blocking_bit) == 0 && one.bytes == other.bytes;
+    }
+
+private:
+    static constexpr std::uint64_t non_blocking_bit = 1U << 24;
 };
 
 static_assert(sizeof(Signature) == 16);

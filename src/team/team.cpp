@@ -138,7 +138,7 @@ bool Team::wait_long(Expectation& expected) {
     if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
     // A member that has called something else meanwhile may come to this call later: it matters only to who would wait for ever.
-    const bool is_watching = tools_.checked != nullptr && deadline_.left_ns() < 0;
+    const bool is_watching = tools_.is_checking && deadline_.left_ns() < 0;
     const node::Outcome outcome = is_watching ? wait_and_watch(waiting, expected)
                                               : tools_.gma.wait_until(waiting, deadline_.left_ns());
     if (waiting.has_come()) return true;
@@ -149,7 +149,7 @@ bool Team::wait_long(Expectation& expected) {
 
 // As Gma::wait_until() without a limit; the team is broken when the member that is waited for has called something in which all ranks meet.
 node::Outcome Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
-    MeetingWatch watch(tools_.gma, *tools_.checked);
+    MeetingWatch watch(tools_.gma);
     for (;;) {
         const node::Outcome outcome = tools_.gma.wait_until(waiting, MeetingWatch::look_ns);
         if (outcome != node::Outcome::timeout) return outcome;

@@ -28,7 +28,6 @@
 #include "team/board.hpp"
 #include "team/breakage.hpp"
 #include "team/far_message.hpp"
-#include "team/meeting_mark.hpp"
 #include "team/membership.hpp"
 #include "team/scratch.hpp"
 #include "team/signature.hpp"
@@ -67,8 +66,7 @@ struct TeamTools {
     message::ChannelTools channels;
     Telling& telling;
     CallsUnderWay& calls;
-    CallingThreads* checked =
-        nullptr;    // not nullptr: members compare each call before they make it
+    bool is_checking = false;  // members compare each call before they make it
     int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
 };
 
@@ -129,7 +127,7 @@ public:
     // Begins a collective call. False: the team is broken.
     [[nodiscard]] bool begin_call(const Signature& signature,
                                   gma::Deadline deadline = {}) noexcept {
-        signature_ = signature;
+        signature_ = stopped_.fiber == nullptr ? signature : signature.non_blocking();
         deadline_ = deadline;
         is_late_ = false;
         const bool is_whole = look();
@@ -262,7 +260,7 @@ public:
 
     [[nodiscard]] PendingSync& pending_sync() noexcept { return sync_; }
 
-    [[nodiscard]] bool is_checking() const noexcept { return tools_.checked != nullptr; }
+    [[nodiscard]] bool is_checking() const noexcept { return tools_.is_checking; }
 
 private:
     class Waiting;

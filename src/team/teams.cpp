@@ -45,14 +45,14 @@ Teams::Teams(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
              const message::ChannelSettings& settings,
-             CallingThreads* checked,
+             bool is_checking,
              std::uint64_t handles_made)
     : pairing_(gma, hashed),
       telling_(gma),
       all_calls_(gma),
       requests_(gma, all_calls_, handles_made),
-      tools_{gma,        allocator, {gma, allocator, pairing_, settings}, telling_,
-             all_calls_, checked,   looks_of(gma.space().segment())},
+      tools_{gma,        allocator,   {gma, allocator, pairing_, settings}, telling_,
+             all_calls_, is_checking, looks_of(gma.space().segment())},
       entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {

@@ -33,13 +33,13 @@ inline constexpr TeamHandle no_team = message::no_slot;
 
 class Teams {
 public:
-    //   both outlive this
-    //   checked  not nullptr: members compare each call before they make it, and note their threads here; outlives this
+    //   gma, hashed, allocator  outlive this
+    //   is_checking  members compare each call before they make it
     Teams(gma::Gma& gma,
           data::Hashed& hashed,
           data::Allocator& allocator,
           const message::ChannelSettings& settings,
-          CallingThreads* checked,
+          bool is_checking,
           std::uint64_t handles_made);
 
     ~Teams() { end_requests(); }
@@ -205,9 +205,8 @@ private:
     template <typename Body>
     bool run_in(Team& team, const Body& body) {
         try {
-            if (tools_.checked != nullptr) [[unlikely]] {
-                tools_.checked->note();
-                if (team.call() != CollectiveCall::sync && !synchronize(team)) return false;
+            if (tools_.is_checking && team.call() != CollectiveCall::sync) [[unlikely]] {
+                if (!synchronize(team)) return false;
             }
             return body(team);
         } catch (const std::bad_alloc&) {

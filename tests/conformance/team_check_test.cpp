@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_CHECK: members that call what all ranks of the job meet in, while others wait for them in a collective call on a team.
+// ACP_CHECK: members that call what all ranks of the job meet in, while others wait for them in a collective call on a team; and what is no
+// mistake.
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <thread>
 
 #include "conformance/team_fixture.hpp"
 
@@ -34,6 +38,76 @@ TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_is_named_with_its_call) {
     check_meeting(world_, "acp_reset", [this] { return acp_reset(rank_); });
     world_ = acp_world_team();
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+}
+
+// Longer than one that waits takes to be sure.
+void let_the_others_wait() {
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
+}
+
+// A second thread of rank 0 makes its first collective call late, or one of the others makes acp_sync.
+TEST_F(TeamTest, a_thread_that_makes_its_first_collective_call_late_breaks_no_team) {
+    const acp_team_t team = acp_split_team(world_, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    for (const bool is_late_on_team : {true, false}) {
+        const auto on_team = [&] { EXPECT_EQ(acp_sync_team(team), 0) << acp_error_message(); };
+        const auto of_all = [&] { EXPECT_EQ(acp_sync(), 0) << acp_error_message(); };
+        // Rank 0 and the others make both calls in the other order.
+        if ((rank_ == 0) == is_late_on_team) {
+            std::thread late([&] {
+                let_the_others_wait();
+                if (is_late_on_team) {
+                    on_team();
+                } else {
+                    of_all();
+                }
+            });
+            if (is_late_on_team) {
+                of_all();
+            } else {
+                on_team();
+            }
+            late.join();
+        } else if (is_late_on_team) {
+            on_team();
+            of_all();
+        } else {
+            of_all();
+            on_team();
+        }
+    }
+    free_team(team);
+}
+
+// It goes on by itself, and may meet the call later.
+TEST_F(TeamTest, a_call_with_a_timeout_is_told_of_no_call_of_all_ranks) {
+    const acp_team_t team = acp_split_team(world_, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    if (rank_ != 0) {
+        constexpr int longer_ms = 3'000;
+        EXPECT_EQ(acp_sync_team_timeout(team, longer_ms), ACP_ERR_TIMEOUT) << acp_error_message();
+    }
+    EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+    EXPECT_EQ(acp_sync_team(team), 0) << acp_error_message();
+    free_team(team);
+}
+
+TEST_F(TeamTest, a_call_that_does_not_block_is_called_by_its_own_name) {
+    const acp_team_t team = acp_split_team(world_, 0, 0);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    std::uint64_t word = 0;
+    if (rank_ == 0) {
+        const acp_team_request_t request = acp_nbsync_team(team);
+        ASSERT_NE(request, ACP_TEAM_REQUEST_NULL) << acp_error_message();
+        EXPECT_EQ(acp_wait_team(request), -1);
+    } else {
+        EXPECT_EQ(acp_broadcast_team(team, &word, sizeof word, 0), -1);
+    }
+    EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+    EXPECT_NE(std::string(acp_error_message()).find("acp_nbsync_team"), std::string::npos)
+        << acp_error_message();
+    free_team(team);
+    EXPECT_EQ(acp_sync(), 0) << acp_error_message();
 }
 
 }  // namespace

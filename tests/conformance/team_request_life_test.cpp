@@ -122,13 +122,13 @@ TEST_F(TeamRequestLifeTest, requests_fail_when_members_make_different_calls) {
             : acp_nballreduce_team(team, numbers.data(), numbers.data(), 2, ACP_INT64, ACP_SUM);
     const acp_team_request_t second = acp_nbsync_team(team);
     for (const acp_team_request_t request : {first, second}) {
-        expect_refused(acp_wait_team(request), ACP_ERR_MISMATCH, "acp_allreduce_team of 8 bytes");
-        EXPECT_NE(std::string(acp_error_message()).find("acp_allreduce_team of 16 bytes"),
+        expect_refused(acp_wait_team(request), ACP_ERR_MISMATCH, "acp_nballreduce_team of 8 bytes");
+        EXPECT_NE(std::string(acp_error_message()).find("acp_nballreduce_team of 16 bytes"),
                   std::string::npos)
             << acp_error_message();
     }
     const acp_team_request_t later = acp_nbsync_team(team);
-    expect_refused(acp_wait_team(later), ACP_ERR_MISMATCH, "acp_allreduce_team");
+    expect_refused(acp_wait_team(later), ACP_ERR_MISMATCH, "acp_nballreduce_team");
     sync_ranks();
     free_team(team);
 }

@@ -3,7 +3,6 @@
 #include "team/meeting_mark.hpp"
 
 #include <gtest/gtest.h>
-#include <thread>
 
 namespace acp::team {
 namespace {
@@ -29,15 +28,6 @@ TEST(ShownMeetingTest, another_thread_may_make_calls_on_teams_beside_it_but_not_
         EXPECT_TRUE(none.next(call, true).ends_teams());
     }
     EXPECT_FALSE(none.next(AwaitedCall::register_all, false).ends_teams());
-}
-
-TEST(CallingThreadsTest, a_second_thread_is_noticed) {
-    CallingThreads threads;
-    threads.note();
-    threads.note();
-    EXPECT_FALSE(threads.are_several());
-    std::thread([&] { threads.note(); }).join();
-    EXPECT_TRUE(threads.are_several());
 }
 
 }  // namespace

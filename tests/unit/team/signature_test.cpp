@@ -32,6 +32,18 @@ TEST(Signature, keeps_what_it_was_made_of) {
     EXPECT_EQ(signature.combination(), (Combination{ACP_DOUBLE, ACP_MIN}));
 }
 
+TEST(Signature, of_a_call_that_does_not_block_is_that_of_the_blocking_one_but_for_its_name) {
+    const Signature sync(CollectiveCall::sync, 0);
+    EXPECT_EQ(sync, sync.non_blocking());
+    EXPECT_EQ(sync.non_blocking().call(), CollectiveCall::sync);
+    EXPECT_FALSE(sync.is_non_blocking());
+    EXPECT_EQ(describe(sync.non_blocking()), "acp_nbsync_team");
+    const Signature reduce(CollectiveCall::reduce, 80, 70'000, {ACP_DOUBLE, ACP_MIN});
+    EXPECT_EQ(reduce.non_blocking().root(), 70'000U);
+    EXPECT_EQ(reduce.non_blocking().combination(), reduce.combination());
+    EXPECT_NE(reduce.non_blocking(), sync.non_blocking());
+}
+
 TEST(Signature, says_what_the_program_has_called) {
     EXPECT_EQ(describe({CollectiveCall::reduce, 80, 2, {ACP_INT64, ACP_SUM}}),
               "acp_reduce_team of 80 bytes (int64, sum) to member 2");
