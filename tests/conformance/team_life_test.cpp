@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conformance/team_fixture.hpp"
+#include "support/clock.hpp"
 #include "support/refuse_memory.hpp"
 
 namespace acp::test {
@@ -98,6 +99,35 @@ TEST_F(TeamTest, members_are_told_when_one_has_no_memory_left) {
     ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
     world_ = acp_world_team();
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
+}
+
+// The last member makes another call at a random moment. Member 1 may just be copying out of the buffer that member 0 has lent it, which that
+// one takes back then: it is told of the other call, and not that member 0 is gone.
+TEST_F(TeamTest, who_copies_out_of_a_buffer_that_is_taken_back_is_told_why) {
+    constexpr std::size_t bytes = 2 << 20;
+    constexpr std::uint64_t late_ns = 3'000'000;
+    const auto procs = static_cast<std::size_t>(procs_);
+    const acp_ga_t memory = acp_malloc(bytes * (procs + 1), rank_);
+    ASSERT_NE(memory, ACP_GA_NULL) << acp_error_message();
+    char* const all = static_cast<char*>(acp_query_address(memory));
+    Random random = common_random();
+    for (int round = 0; round < 12 && procs_ > 2; ++round) {
+        const acp_team_t team = acp_split_team(world_, 0, 0);
+        ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+        const bool is_other = rank_ == procs_ - 1;
+        const std::int64_t until = now_ns() + static_cast<std::int64_t>(random.below(late_ns));
+        while (is_other && now_ns() < until) {
+        }
+        const std::size_t wanted = is_other ? bytes - 8 : bytes;
+        // Who is done when the others find out is told by the next call.
+        if (acp_scatter_team(team, all, wanted, all + bytes * procs, 0) == 0) {
+            EXPECT_EQ(acp_sync_team(team), -1);
+        }
+        EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
+        free_team(team);
+        sync_ranks();
+    }
+    EXPECT_EQ(acp_free(memory), 0);
 }
 
 TEST_F(TeamTest, acp_reset_ends_broken_teams_and_barriers_that_are_late) {

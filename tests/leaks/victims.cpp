@@ -16,6 +16,7 @@
 #include <acp.h>
 
 #include "leaks/own_container.hpp"
+#include "leaks/swapped_pairs.hpp"
 #include "support/clock.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -37,6 +38,11 @@ struct Containers {
     std::array<acp_deque_t, 2> deques;
 };
 
+// Each rank's block is on one of them, which it has put into the place of others when it is killed.
+constexpr int home_of_block(int rank, int last) {
+    return rank % 2 == 0 ? 0 : last;
+}
+
 constexpr std::size_t ranks_max = 64;
 
 // At the start of each rank's starter memory. Writers: the rank its process, the other host the step, the ranks of a host's node what
@@ -44,6 +50,8 @@ constexpr std::size_t ranks_max = 64;
 struct Start {
     Containers containers;
     std::array<Own, ranks_max> owned;  // of a host
+    acp_ga_t block;                    // the rank's, of home_of_block()
+    SwappedPairs pairs;                // the rank's
     std::uint64_t process;
     volatile std::uint64_t may_work;
     volatile std::uint64_t step;  // of the other host
@@ -185,6 +193,13 @@ public:
             make_containers();
             for (int rank = 1; rank <= last_; ++rank) {
                 put(rank, 0, &start_.containers, sizeof(Containers));
+                const acp_ga_t block = acp_malloc(100, home_of_block(rank, last_));
+                must(block != ACP_GA_NULL, "acp_malloc");
+                put(rank, offsetof(Start, block), &block, sizeof block);
+                if (rank == last_) continue;
+                SwappedPairs& pairs = pairs_.emplace_back();
+                pairs.make(rank % 2 == 0 ? 0 : last_, rank % 3 == 0 ? 0 : last_);
+                put(rank, offsetof(Start, pairs), &pairs, sizeof pairs);
             }
         }
         must(acp_sync() == 0, "acp_sync");
@@ -242,11 +257,25 @@ private:
         OwnContainer own(acp_query_starter_ga(host) + offsetof(Start, owned) +
                              static_cast<std::uint64_t>(rank_) * sizeof(Own),
                          seed + 1);
+        acp_ga_t block = start_.block;
         for (Random random(seed + 2); true;) {
-            if (random.below(2) == 0) {
-                own.operate();
-            } else {
-                work.operate();
+            switch (random.below(7)) {
+                case 0:
+                    block = acp_realloc(block, std::size_t{1} << random.below(17));
+                    must(block != ACP_GA_NULL, "acp_realloc");
+                    break;
+                case 1:
+                    start_.pairs.swap_vectors();
+                    break;
+                case 2:
+                    start_.pairs.swap_deques();
+                    break;
+                case 3:
+                case 4:
+                    own.operate();
+                    break;
+                default:
+                    work.operate();
             }
         }
     }
@@ -322,6 +351,7 @@ private:
             return 0;
         }
         await(start_.step, 1);
+        for (const SwappedPairs& pairs : pairs_) pairs.look_and_destroy();
         destroy_containers();
         for (const int host : hosts()) (void)blocks_of(host);
         tell(last_, 2);
@@ -330,7 +360,10 @@ private:
         std::string where;
         for (std::size_t i = 0; i < 2; ++i) {
             must(acp_heap_check(hosts()[i]) == 0, "acp_heap_check");
-            const std::uint64_t now = blocks_of(hosts()[i]);
+            std::uint64_t now = blocks_of(hosts()[i]);
+            for (int rank = 1; rank <= last_; ++rank) {
+                if (home_of_block(rank, last_) == hosts()[i]) --now;
+            }
             left += now - before_[i];
             where += " " + std::to_string(now - before_[i]);
         }
@@ -364,6 +397,7 @@ private:
     int last_;
     Start& start_;
     std::vector<std::uint64_t> before_;
+    std::vector<SwappedPairs> pairs_;  // of all ranks that are killed; rank 0
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -149,6 +150,33 @@ TEST(SequenceExchange, that_is_refused_its_last_step_restores_both) {
     EXPECT_EQ(SequenceAlgorithms(strings).exchange(one, other).code(), Code::memory);
     EXPECT_EQ(strings.content[one_at], "first");
     EXPECT_EQ(strings.content[other_at], "the second");
+}
+
+// The second content is read behind the first change.
+TEST(SequenceExchange, that_has_no_memory_for_a_content_changes_nothing) {
+    struct NoMemory : Strings {
+        GlobalAddress refused_at = 0;
+
+        Result<std::uint64_t> read(const SequenceName& name,
+                                   std::uint64_t index,
+                                   char* target,
+                                   std::uint64_t bytes) {
+            if (name.address == refused_at) throw std::bad_alloc();
+            return Strings::read(name, index, target, bytes);
+        }
+    };
+
+    for (const GlobalAddress refused_at : {one_at, other_at}) {
+        NoMemory strings;
+        strings.refused_at = refused_at;
+        if (refused_at == one_at) {
+            EXPECT_THROW((void)SequenceAlgorithms(strings).exchange(one, other), std::bad_alloc);
+        } else {
+            EXPECT_EQ(SequenceAlgorithms(strings).exchange(one, other).code(), Code::memory);
+        }
+        EXPECT_EQ(strings.content[one_at], "first");
+        EXPECT_EQ(strings.content[other_at], "the second");
+    }
 }
 
 TEST(SequenceExchange, keeps_what_others_push_meanwhile_where_they_pushed_it) {

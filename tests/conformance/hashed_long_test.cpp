@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys and values that fit into no message: moved between ranks, and met by a walk whose entries are erased or replaced meanwhile, so that
+// other ones have their memory when they are read.
+#include <map>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+class HashedLongTest : public HashedTest {};
+
+// A count of such a key is changed on its own node alone.
+TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ranks) {
+    const std::string both = "both " + std::string(1'000, 'k');
+    const std::string other = "other " + std::string(3'000, 'k');
+    const std::string brief = "brief";
+    const auto count_of = [](acp_multiset_t set, const std::string& key) {
+        return acp_retrieve_multiset(set, key.data(), key.size());
+    };
+    for (int home = 0; home < procs_; ++home) {
+        const int next = (home + 1) % procs_;
+        for (int caller = 0; caller < procs_; ++caller) {
+            const auto make_at = [&](int rank) {
+                return [rank] { return acp_create_multiset(1, &rank, 1, rank); };
+            };
+            const auto with_both = [&](const auto& use) {
+                with_shared<acp_multiset_t>(
+                    make_at(home), acp_destroy_multiset, [&](acp_multiset_t from) {
+                        with_shared<acp_multiset_t>(make_at(next), acp_destroy_multiset,
+                                                    [&](acp_multiset_t into) { use(into, from); });
+                    });
+            };
+            with_both([&](acp_multiset_t into, acp_multiset_t from) {
+                if (rank_ == home) {
+                    EXPECT_EQ(acp_add_multiset(from, both.data(), both.size(), 3), 3U);
+                    EXPECT_EQ(acp_add_multiset(from, other.data(), other.size(), 5), 5U);
+                    EXPECT_EQ(acp_add_multiset(from, brief.data(), brief.size(), 2), 2U);
+                }
+                if (rank_ == next) {
+                    EXPECT_EQ(acp_add_multiset(into, both.data(), both.size(), 4), 4U);
+                }
+                sync_ranks();
+                if (rank_ == caller) {
+                    EXPECT_EQ(acp_merge_multiset(into, from), 0) << acp_error_message();
+                }
+                sync_ranks();
+                EXPECT_EQ(count_of(into, both), 4U) << "it had that key";
+                EXPECT_EQ(count_of(into, other), 5U) << acp_error_message();
+                EXPECT_EQ(count_of(into, brief), 2U);
+                EXPECT_EQ(acp_size_multiset(from), 3U);
+                sync_ranks();
+                if (rank_ == caller) {
+                    EXPECT_EQ(acp_move_multiset(into, from), 0) << acp_error_message();
+                }
+                sync_ranks();
+                EXPECT_EQ(count_of(into, both), 3U);
+                EXPECT_EQ(count_of(into, other), 5U);
+                EXPECT_EQ(count_of(into, brief), 2U);
+                EXPECT_EQ(acp_size_multiset(into), 3U);
+                EXPECT_EQ(acp_size_multiset(from), 0U);
+                EXPECT_EQ(count_of(from, other), 0U);
+            });
+        }
+    }
+}
+
+// A walk over two entries that it reads one by one. While it is at the first one, the other one is changed, and what comes then gets its
+// memory.
+class ChangedWalk {
+public:
+    static constexpr std::size_t long_bytes = 20'000;
+
+    ChangedWalk(int rank, bool is_replaced)
+        : rank_(rank), is_replaced_(is_replaced), map_(acp_create_map(1, &rank, 1, rank)) {
+        for (const char* key : {"one", "two"}) insert(key, long_bytes);
+    }
+
+    ~ChangedWalk() {
+        for (const acp_ga_t block : held_) EXPECT_EQ(acp_free(block), 0);
+        EXPECT_EQ(acp_destroy_map(map_), 0) << acp_error_message();
+    }
+
+    ChangedWalk(const ChangedWalk&) = delete;
+    ChangedWalk& operator=(const ChangedWalk&) = delete;
+
+    void run() {
+        EXPECT_GE(acp_for_each_local_map(map_, visit, this), 1) << acp_error_message();
+        EXPECT_EQ(visits_[first_], 1);
+        // One that was there all the time is met once; one that was erased is not, and one that has come may be.
+        EXPECT_EQ(visits_[other_], is_replaced_ ? 1 : 0);
+        EXPECT_LE(visits_["new"], 1);
+    }
+
+private:
+    static int visit(const void* key,
+                     std::size_t key_size,
+                     const void* value,
+                     std::size_t value_size,
+                     void* walk) {
+        static_cast<ChangedWalk*>(walk)->note({static_cast<const char*>(key), key_size},
+                                              {static_cast<const char*>(value), value_size});
+        return 0;
+    }
+
+    void note(const std::string& key, const std::string& value) {
+        EXPECT_EQ(value, std::string(bytes_[key], key.front()))
+            << key << " with " << value.size() << " bytes";
+        ++visits_[key];
+        if (first_.empty()) {
+            first_ = key;
+            other_ = key == "one" ? "two" : "one";
+            change();
+        }
+    }
+
+    void change() {
+        const acp_ga_t record = record_of(other_);
+        if (is_replaced_) {
+            insert(other_, 10);
+        } else {
+            EXPECT_EQ(acp_remove_map(map_, other_.data(), other_.size()), 1);
+        }
+        free_only(record);
+        const std::string heir = is_replaced_ ? other_ : "new";
+        insert(heir, is_replaced_ ? long_bytes + 100 : long_bytes);
+        EXPECT_EQ(record_of(heir), record) << "it has other memory, and nothing is tested";
+    }
+
+    // Takes all free blocks of a size up to one, which the next such allocation gets.
+    void free_only(acp_ga_t record) {
+        acp_heap_stat_t stat{};
+        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);  // what was erased is free now
+        for (acp_ga_t block = 0; block != record; held_.push_back(block)) {
+            block = acp_malloc(long_bytes + 100, rank_);
+            ASSERT_NE(block, ACP_GA_NULL) << acp_error_message();
+        }
+        held_.pop_back();
+        EXPECT_EQ(acp_free(record), 0);
+    }
+
+    void insert(const std::string& key, std::size_t bytes) {
+        const std::string value(bytes, key.front());
+        EXPECT_GE(acp_insert_or_assign_map(map_, key.data(), key.size(), value.data(), bytes), 0)
+            << acp_error_message();
+        bytes_[key] = bytes;
+    }
+
+    [[nodiscard]] acp_ga_t record_of(const std::string& key) const {
+        return acp_find_map(map_, key.data(), key.size()).it.elem;
+    }
+
+    int rank_;
+    bool is_replaced_;
+    acp_map_t map_;
+    std::map<std::string, std::size_t> bytes_;
+    std::map<std::string, int> visits_;
+    std::string first_;
+    std::string other_;
+    std::vector<acp_ga_t> held_;
+};
+
+TEST_F(HashedLongTest, an_entry_whose_memory_is_anothers_when_it_is_read_is_met_again) {
+    for (int turn = 0; turn < procs_; ++turn) {
+        if (turn == rank_) {
+            ChangedWalk(rank_, false).run();
+            ChangedWalk(rank_, true).run();
+        }
+        sync_ranks();
+    }
+}
+
+}  // namespace
+}  // namespace acp::test
