@@ -138,9 +138,7 @@ int merge(const char* call, const Handle& into, const Handle& from, Scope scope)
 template <typename Handle>
 int assign(const char* call, const Handle& into, const Handle& from, Scope scope) noexcept {
     return change_all(call, into, [&](data::HashedWalk& walk, const ContainerName& name) {
-        if (into.ga == from.ga) return base::Status();
-        auto status = walk.clear(name, scope);
-        return status.is_ok() ? walk.merge(name, name_of(from), scope) : std::move(status);
+        return walk.assign(name, name_of(from), scope);
     });
 }
 

@@ -61,7 +61,10 @@ Status HashedExchange::prepare(const ContainerName& name,
 
 // Where somebody else has settled one of them meanwhile, once more.
 Status HashedExchange::run(const ContainerName& one, const ContainerName& other) {
-    if (one.directory == other.directory) return {};
+    if (one.directory == other.directory) {
+        auto status = hashed_.begin_use(one);
+        return status.is_ok() ? hashed_.begin_use(other) : std::move(status);
+    }
     Directories& directories = hashed_.directories();
     DirectoryReach reach(hashed_.tables().gma());
     for (;;) {

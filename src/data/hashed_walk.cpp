@@ -395,17 +395,31 @@ Status HashedWalk::put_copy(const ContainerName& into,
     return put.is_ok() ? Status() : std::move(put).failure();
 }
 
+// Whether both are there, before one is changed.
+Status HashedWalk::look_for(const ContainerName& into, const ContainerName& from) {
+    auto status = hashed_.begin_use(into);
+    return status.is_ok() ? hashed_.begin_use(from) : std::move(status);
+}
+
 Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
-    if (into.directory == from.directory) return {};
+    if (into.directory == from.directory) return look_for(into, from);
     return visit_tables(from, scope,
                         [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
                             return put_copy(into, entry, PutMode::insert);
                         });
 }
 
+Status HashedWalk::assign(const ContainerName& into, const ContainerName& from, Scope scope) {
+    auto status = look_for(into, from);
+    if (!status.is_ok() || into.directory == from.directory) return status;
+    status = clear(into, scope);
+    return status.is_ok() ? merge(into, from, scope) : std::move(status);
+}
+
 Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
-    if (into.directory == from.directory) return {};
-    if (auto status = clear(into, scope); !status.is_ok()) return status;
+    auto status = look_for(into, from);
+    if (!status.is_ok() || into.directory == from.directory) return status;
+    if (status = clear(into, scope); !status.is_ok()) return status;
     return visit_tables(from, scope,
                         [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
                             const auto erase = [&] {

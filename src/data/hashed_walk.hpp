@@ -66,14 +66,18 @@ public:
     using Visit = std::function<bool(Bytes key, Bytes value)>;
     base::Result<std::uint64_t> visit_local(const ContainerName& name, const Visit& visit);
 
-    // Puts the entries of `from` into `into`. Nothing happens where both are one.
+    // Puts the entries of `from` into `into`. Where both are one, nothing changes here and in the next two calls.
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
+
+    // Empties `into`, and puts the entries of `from` there.
+    base::Status assign(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Empties `into`, and moves the entries of `from` there one by one: each is erased from `from` where it is as it was when it was put
     // into `into`. One that others insert or replace meanwhile is moved, or stays; a change in place of an 8-byte value may be lost.
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
+    base::Status look_for(const ContainerName& into, const ContainerName& from);
     base::Result<EntryPlace> next_in(const ContainerName& name,
                                      const TablePlace& place,
                                      const EntryPlace& after);

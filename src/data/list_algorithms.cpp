@@ -54,6 +54,12 @@ void merge_sort(std::vector<Lists::Met>& all, const ListAlgorithms::Compare& com
 
 }  // namespace
 
+// Whether there is such a list.
+Status ListAlgorithms::look_for(GlobalAddress list) {
+    auto size = lists_.size(list);
+    return size.is_ok() ? Status() : std::move(size).failure();
+}
+
 Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
                                                       const ListPlace& end,
                                                       std::uint32_t room_bytes) {
@@ -63,8 +69,9 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
     }
     std::vector<Lists::Met> met;
     if (first.element == end.element) {
-        auto known = lists_.size(first.list);  // that there is such a list
-        return known.is_ok() ? Result(std::move(met)) : std::move(known).failure();
+        auto status = look_for(first.list);
+        return status.is_ok() ? Result(std::move(met))
+                              : Result<std::vector<Lists::Met>>(std::move(status));
     }
     if (first.is_end()) {
         return Status(Code::argument, "the range begins at the end of the list " +
@@ -238,7 +245,7 @@ Status ListAlgorithms::append(GlobalAddress to, const Places& elements) {
 }
 
 Status ListAlgorithms::merge(GlobalAddress to, GlobalAddress from, const Compare& compare) {
-    if (to == from) return {};
+    if (to == from) return look_for(to);
     auto first = all(to);
     if (!first.is_ok()) return std::move(first).failure();
     auto second = all(from);
@@ -271,7 +278,7 @@ Status ListAlgorithms::splice(const ListPlace& before,
 }
 
 Status ListAlgorithms::exchange(GlobalAddress one, GlobalAddress other) {
-    if (one == other) return {};
+    if (one == other) return look_for(one);
     auto first = all(one);
     if (!first.is_ok()) return std::move(first).failure();
     auto second = all(other);

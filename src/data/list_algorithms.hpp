@@ -48,7 +48,8 @@ public:
     base::Status reverse(GlobalAddress list);
     base::Status sort(GlobalAddress list, const Compare& compare);
 
-    // Moves the elements of a sorted list into another one; of equal ones those of `to` come first.
+    // Moves the elements of a sorted list into another one; of equal ones those of `to` come first. Where both are one, nothing changes
+    // here and in exchange().
     base::Status merge(GlobalAddress to, GlobalAddress from, const Compare& compare);
 
     // Errors: argument (`before` is in the range)
@@ -63,6 +64,7 @@ public:
     base::Result<std::uint64_t> distance(const ListPlace& first, const ListPlace& end);
 
 private:
+    base::Status look_for(GlobalAddress list);
     using Places = std::vector<ListPlace>;
 
     // Elements with their bytes.

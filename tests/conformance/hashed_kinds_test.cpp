@@ -282,6 +282,40 @@ TEST_F(HashedTest, an_iterator_of_another_container_is_refused_by_each_kind) {
     }
 }
 
+TEST_F(HashedTest, a_container_that_is_given_twice_stays_as_it_is) {
+    const int last[] = {procs_ - 1};
+    const acp_multimap_t map = acp_create_multimap(1, last, 1, procs_ - 1);
+    ASSERT_NE(acp_insert_multimap(map, "k", 1, "v", 1).elem, ACP_GA_NULL) << acp_error_message();
+    const auto calls = {acp_merge_multimap,       acp_merge_local_multimap, acp_move_multimap,
+                        acp_move_local_multimap,  acp_assign_multimap,      acp_swap_multimap,
+                        acp_assign_local_multimap};
+    for (const auto& call : calls) {
+        EXPECT_EQ(call(map, map), 0) << acp_error_message();
+        EXPECT_EQ(acp_count_multimap(map, "k", 1), 1);
+        EXPECT_EQ(acp_size_multimap(map), 1U);
+    }
+    sync_ranks();
+    EXPECT_EQ(acp_destroy_multimap(map), 0) << acp_error_message();
+    sync_ranks();
+    for (const auto& call : calls) {
+        EXPECT_EQ(call(map, map), -1);
+        expect_refused(ACP_ERR_STALE, {"multimap"});
+    }
+}
+
+TEST_F(HashedTest, nothing_is_taken_out_where_what_is_to_come_is_not_there) {
+    const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
+    const acp_map_t gone = acp_create_map(1, &rank_, 1, rank_);
+    ASSERT_EQ(insert(map, "k", "v"), 1) << acp_error_message();
+    ASSERT_EQ(acp_destroy_map(gone), 0) << acp_error_message();
+    for (const auto& call : {acp_assign_map, acp_move_map, acp_merge_map, acp_swap_map}) {
+        EXPECT_EQ(call(map, gone), -1);
+        expect_refused(ACP_ERR_STALE, {"map"});
+        EXPECT_EQ(acp_size_map(map), 1U);
+    }
+    EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+}
+
 TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
     if (rank_ != 0) return;
     const acp_map_t one = acp_create_map(0, nullptr, 2, 0);
