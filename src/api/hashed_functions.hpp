@@ -180,12 +180,8 @@ Found find_long(const char* call, const Handle& handle, std::span<const std::byt
             data::EntryPlace place;
             auto found = hashed.find(name, key, {}, &place);
             if (!found.is_ok()) return std::move(found).failure();
-            if (found.value().effect == table::Effect::done) {
-                return Found{iterator_at(handle, place, Scope::all), 1};
-            }
-            auto end = data::HashedWalk(hashed).end(name, Scope::all);
-            if (!end.is_ok()) return std::move(end).failure();
-            return Found{iterator_at(handle, end.value(), Scope::all), 0};
+            const bool is_there = found.value().effect == table::Effect::done;
+            return Found{iterator_at(handle, place, Scope::all), is_there ? 1 : 0};
         });
 }
 

@@ -116,12 +116,14 @@ Result<EntryResult> Hashed::find(const ContainerName& name,
         room = std::as_writable_bytes(std::span(&count, 1));
     return at_table(name, key, [&](const TablePlace& place) {
         auto found = tables_.find(place, key, room);
+        if (entry != nullptr) *entry = {place.tables, {}, 0, 0, 0};
         if (!found.is_ok() || found.value().effect != Effect::done) return found;
         if (is_counted) {
             std::memcpy(&count, room.data(), sizeof count);
             if (count == table::ended_count) found.value().effect = Effect::absent;
         }
-        if (entry != nullptr) *entry = place_of(name, place, key, found.value());
+        if (entry != nullptr && found.value().effect == Effect::done)
+            *entry = place_of(name, place, key, found.value());
         return found;
     });
 }

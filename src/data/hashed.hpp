@@ -70,7 +70,7 @@ public:
     base::Status destroy(const ContainerName& name);
 
     // TableCalls::find, put, change and erase on the table of a key.
-    //   entry  nullptr, or becomes the place of the entry of the key, if there is one
+    //   entry  nullptr, or becomes the place of the entry of the key, if there is one; of find() the place behind all if there is none
     // A count that was ended is no entry.
     base::Result<EntryResult> find(const ContainerName& name,
                                    Bytes key,

@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/directory_reach.hpp"
 
 namespace acp::data {
 
@@ -108,10 +109,20 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope
     return sum;
 }
 
+// Whether a table is the container's: by a copy of its directory from before an exchange it is not. Errors: stale, peer.
+Status HashedWalk::look_for(const TablePlace& place) {
+    gma::Gma& gma = hashed_.tables().gma();
+    if (place.heap == nullptr) return DirectoryReach(gma).look_for({place.table}, place.id);
+    local::Hazards::Lease lease(gma.hazards());
+    const TableCalls::Here here(*place.heap, gma.hazards().index_of(lease.line()), place);
+    return here.table() != 0 ? Status() : TableCalls::no_table(place);
+}
+
 Result<EntryPlace> HashedWalk::end(const ContainerName& name, Scope scope) {
     if (scope == Scope::all) {
-        return hashed_.at_table(name, 0, [](const TablePlace& place) -> Result<EntryPlace> {
-            return end_at(place.tables);
+        return hashed_.at_table(name, 0, [&](const TablePlace& place) -> Result<EntryPlace> {
+            auto status = look_for(place);
+            return status.is_ok() ? Result(end_at(place.tables)) : std::move(status);
         });
     }
     auto places = tables(name, scope);

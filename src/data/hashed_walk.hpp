@@ -57,6 +57,7 @@ public:
 
     // Where a walk over `scope` begins: before all entries.
     base::Result<EntryPlace> beginning(const ContainerName& name, Scope scope);
+    // The place behind all. Of `all` that takes a look at a table, one round trip where that is of another node.
     base::Result<EntryPlace> end(const ContainerName& name, Scope scope);
 
     base::Status clear(const ContainerName& name, Scope scope);
@@ -77,6 +78,7 @@ public:
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
+    base::Status look_for(const TablePlace& place);
     base::Status look_for(const ContainerName& into, const ContainerName& from);
     base::Result<EntryPlace> next_in(const ContainerName& name,
                                      const TablePlace& place,

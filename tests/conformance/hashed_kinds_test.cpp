@@ -316,6 +316,31 @@ TEST_F(HashedTest, nothing_is_taken_out_where_what_is_to_come_is_not_there) {
     EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
 }
 
+// Each rank but the one that swaps knows the container from before.
+TEST_F(HashedTest, the_end_is_that_of_the_ranks_a_container_has_now) {
+    const int first[] = {0};
+    with_shared<acp_map_t>([&] { return acp_create_map(1, first, 1, 0); }, acp_destroy_map,
+                           [&](acp_map_t one) {
+                               with_map(1, [&](acp_map_t all) {
+                                   EXPECT_EQ(acp_end_map(one).rank, 1);
+                                   EXPECT_EQ(acp_end_map(all).rank, procs_);
+                                   EXPECT_EQ(acp_find_map(one, "no", 2).success, 0);
+                                   sync_ranks();
+                                   if (rank_ == procs_ - 1) {
+                                       EXPECT_EQ(acp_swap_map(one, all), 0) << acp_error_message();
+                                   }
+                                   sync_ranks();
+                                   EXPECT_EQ(acp_end_map(one).rank, procs_) << acp_error_message();
+                                   EXPECT_EQ(acp_end_map(all).rank, 1) << acp_error_message();
+                                   EXPECT_EQ(acp_find_map(one, "no", 2).it.rank, procs_);
+                                   EXPECT_EQ(acp_find_map(all, "no", 2).it.rank, 1);
+                                   acp_map_it_t it = acp_begin_map(one);
+                                   EXPECT_EQ(it.rank, acp_end_map(one).rank)
+                                       << "an empty map begins at its end";
+                               });
+                           });
+}
+
 TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
     if (rank_ != 0) return;
     const acp_map_t one = acp_create_map(0, nullptr, 2, 0);
