@@ -2,10 +2,8 @@
 // <acp/compat3_list.h>: gets the bytes of an element to where the caller is, and calls the function of today.
 #define ACP_COMPAT3_KEEPS_NAMES
 
-#include <vector>
-
+#include "api/compat3.hpp"
 #include "api/list_calls.hpp"
-#include "data/ask.hpp"
 
 #include <acp/access.h>
 #include <acp/compat3_list.h>
@@ -13,23 +11,7 @@
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
-
-// Calls use(bytes) with the bytes of an element, unless they cannot be read.
-template <typename Result, typename Use>
-Result with_bytes(const char* call,
-                  const acp_element_t& element,
-                  Result failed,
-                  const Use& use) noexcept {
-    std::vector<std::byte> bytes;
-    const bool is_read = api::run<api::Gravity::misuse_ends>(call, false, [&]() -> base::Status {
-        bytes.resize(element.size);
-        if (element.size == 0) return {};
-        auto status = data::get(*api::library().gma, bytes.data(), element.ga, bytes.size());
-        if (status.is_ok()) return status;
-        return std::move(status).within(call);
-    });
-    return is_read ? use(bytes) : failed;
-}
+using api::with_bytes;
 
 }  // namespace
 

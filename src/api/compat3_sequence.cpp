@@ -3,16 +3,10 @@
 // <acp/deque.h> call.
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "api/boundary.hpp"
-#include "api/library.hpp"
+#include "api/compat3.hpp"
 #include "api/sequence_calls.hpp"
-#include "base/format.hpp"
-#include "data/ask.hpp"
-#include "gma/commands.hpp"
 
 // Here the names are those of acp.h.
 #define ACP_COMPAT3_KEEPS_NAMES
@@ -21,24 +15,6 @@
 namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
-using api::Gravity;
-using api::library;
-
-// The bytes at a global address. false: they cannot be had, and the failure is kept.
-bool fetch_for_sequence(const char* call,
-                        acp_ga_t ga,
-                        std::size_t size,
-                        std::vector<char>& bytes) noexcept {
-    return api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
-        bytes.resize(size);
-        if (size == 0) return {};
-        auto status = data::get(*library().gma, bytes.data(), ga, size);
-        if (status.is_ok()) return status;
-        return std::move(status).within(std::string(call) + "(" + base::in_bytes(size) + " at " +
-                                        base::hex(ga) + ")" +
-                                        gma::by_rank(library().member->rank()));
-    });
-}
 
 bool is_range(acp_vector_it_t start, acp_vector_it_t end) noexcept {
     return start.vector.ga == end.vector.ga && start.index >= 0 && start.index < end.index;
@@ -53,33 +29,33 @@ bool is_range(acp_deque_it_t start, acp_deque_it_t end) noexcept {
 extern "C" {
 
 void acp3_push_back_vector(acp_vector_t vector, acp_ga_t ga, size_t size) {
-    std::vector<char> bytes;
-    if (!fetch_for_sequence("acp_push_back_vector", ga, size, bytes)) return;
+    std::vector<std::byte> bytes;
+    if (!api::fetch_bytes("acp_push_back_vector", ga, size, bytes)) return;
     (void)acp_push_back_vector(vector, bytes.data(), size);
 }
 
 acp_vector_it_t acp3_insert_vector(acp_vector_it_t it, acp_ga_t ga, size_t size) {
-    std::vector<char> bytes;
-    if (fetch_for_sequence("acp_insert_vector", ga, size, bytes))
+    std::vector<std::byte> bytes;
+    if (api::fetch_bytes("acp_insert_vector", ga, size, bytes))
         (void)acp_insert_vector(it, bytes.data(), size);
     return it;
 }
 
 void acp3_push_back_deque(acp_deque_t deque, acp_ga_t ga, size_t size) {
-    std::vector<char> bytes;
-    if (!fetch_for_sequence("acp_push_back_deque", ga, size, bytes)) return;
+    std::vector<std::byte> bytes;
+    if (!api::fetch_bytes("acp_push_back_deque", ga, size, bytes)) return;
     (void)acp_push_back_deque(deque, bytes.data(), size);
 }
 
 void acp3_push_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size) {
-    std::vector<char> bytes;
-    if (!fetch_for_sequence("acp_push_front_deque", ga, size, bytes)) return;
+    std::vector<std::byte> bytes;
+    if (!api::fetch_bytes("acp_push_front_deque", ga, size, bytes)) return;
     (void)acp_push_front_deque(deque, bytes.data(), size);
 }
 
 acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, acp_ga_t ga, size_t size) {
-    std::vector<char> bytes;
-    if (fetch_for_sequence("acp_insert_deque", ga, size, bytes))
+    std::vector<std::byte> bytes;
+    if (api::fetch_bytes("acp_insert_deque", ga, size, bytes))
         (void)acp_insert_deque(it, bytes.data(), size);
     return it;
 }

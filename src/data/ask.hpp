@@ -3,8 +3,10 @@
 // thread; each call blocks. Tests: tests/conformance/heap_test.cpp, hashed_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -55,14 +57,15 @@ public:
     // Those that wait() waits for.
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
-    // Waits until all are over. The first failure that is of neither code.
-    base::Status wait(base::Code unheeded = base::Code::ok, base::Code nor = base::Code::ok) {
+    // Waits until all are over. The first failure that is of none of these codes.
+    base::Status wait(std::initializer_list<base::Code> unheeded = {}) {
         base::Status first;
         for (const gma::Handle handle : handles_) {
             if (handle == gma::handle_null) continue;
             auto status = gma_.wait_for_one(handle);
-            if (first.is_ok() && status.code() != unheeded && status.code() != nor)
-                first = std::move(status);
+            const bool is_heeded =
+                std::find(unheeded.begin(), unheeded.end(), status.code()) == unheeded.end();
+            if (first.is_ok() && is_heeded) first = std::move(status);
         }
         handles_.clear();
         return first;

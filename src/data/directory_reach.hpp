@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "base/status.hpp"
@@ -51,17 +52,17 @@ public:
     base::Status give(const std::vector<GlobalAddress>& tables,
                       std::uint64_t from,
                       std::uint64_t to) {
-        return give_heeding(tables, {from, to}, base::Code::stale, base::Code::peer);
+        return give_heeding(tables, {from, to}, {base::Code::stale, base::Code::peer});
     }
 
     // Uses all tables that can be reached, those that are there. Errors: stale.
     base::Status use(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
-        return give_heeding(tables, {id, id}, base::Code::peer, base::Code::ok);
+        return give_heeding(tables, {id, id}, {base::Code::peer});
     }
 
     // Whether all tables are there and can be reached. Errors: stale, peer.
     base::Status look_for(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
-        return give_heeding(tables, {id, id}, base::Code::ok, base::Code::ok);
+        return give_heeding(tables, {id, id}, {});
     }
 
     base::Result<bool> change_state(GlobalAddress directory, std::uint64_t from, std::uint64_t to) {
@@ -80,8 +81,7 @@ private:
     // All at once; a table of another node takes one round trip.
     base::Status give_heeding(const std::vector<GlobalAddress>& tables,
                               const Identities& identities,
-                              base::Code unheeded,
-                              base::Code nor) {
+                              std::initializer_list<base::Code> unheeded) {
         Asks asks(gma_);
         for (const GlobalAddress table : tables) {
             if (table == 0) continue;
@@ -92,7 +92,7 @@ private:
                       {},
                       nullptr});
         }
-        return asks.wait(unheeded, nor);
+        return asks.wait(unheeded);
     }
 
     gma::Gma& gma_;

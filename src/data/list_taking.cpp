@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/list_message.hpp"
+#include "data/operation_message.hpp"
 
 namespace acp::data {
 
@@ -59,9 +59,9 @@ Status ListTaking::take_there(const allocator::ListTake& request,
                               std::uint32_t home,
                               ListTaken& taken,
                               std::span<std::byte> room) {
-    ListBuffer result;
+    OperationRoom result;
     auto told = asks_.ask(request.list, home, allocator::list_take_number,
-                          ListMessage().add(request).bytes(), result);
+                          OperationMessage().add(request).bytes(), result);
     if (!told.is_ok()) return std::move(told).failure();
     taken = value_in<ListTaken>(result);
     const std::size_t bytes =
@@ -104,7 +104,7 @@ bool ListTaking::put_back(std::uint32_t home,
     ListPlaced placed;
     for (int i = 0; i < 2; ++i, request.before = {}) {
         const auto told = asks_.ask(list, home, allocator::list_insert_number,
-                                    ListMessage().add(request).add(payload).bytes(),
+                                    OperationMessage().add(request).add(payload).bytes(),
                                     std::as_writable_bytes(std::span(&placed, 1)));
         if (!told.is_ok()) return false;
         if (placed.effect != ListEffect::stale) break;

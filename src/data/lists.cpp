@@ -11,7 +11,7 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/kind_at.hpp"
-#include "data/list_message.hpp"
+#include "data/operation_message.hpp"
 
 namespace acp::data {
 
@@ -36,10 +36,10 @@ std::span<std::byte> room_at(void* to, std::uint64_t bytes) noexcept {
 
 Result<GlobalAddress> Lists::make(std::uint32_t process) {
     if (auto heap = allocator_.heap_of(process); !heap.is_ok()) return std::move(heap).failure();
-    ListBuffer result;
+    OperationRoom result;
     const std::uint64_t maker = space_.process();
-    auto told = asks_.ask(0, process, allocator::list_make_number, ListMessage().add(maker).bytes(),
-                          result);
+    auto told = asks_.ask(0, process, allocator::list_make_number,
+                          OperationMessage().add(maker).bytes(), result);
     if (!told.is_ok()) return std::move(told).failure();
     const auto address = value_in<GlobalAddress>(result);
     if (address == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));
@@ -55,7 +55,7 @@ Status Lists::destroy(GlobalAddress list) {
         if (cleared.value() == 0) break;
     }
     auto told = asks_.ask(list, home.value(), allocator::list_destroy_number,
-                          ListMessage().add(list).bytes(), {});
+                          OperationMessage().add(list).bytes(), {});
     return told.is_ok() ? Status() : std::move(told).failure();
 }
 
@@ -83,7 +83,7 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
 Result<ListPlaced> Lists::put_there(std::uint32_t home,
                                     ListInsert request,
                                     const Element& element) {
-    ListMessage message;
+    OperationMessage message;
     allocator::LentBlock block;
     if (request.is_apart == 0) {
         message.add(request).add(
@@ -202,9 +202,9 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     if (!from.is_ok()) return std::move(from).failure();
     const allocator::ListMove request{before.list, to.value(), element.list, from.value()};
     ListPlaced moved;
-    auto told =
-        asks_.ask(0, home.value(), allocator::list_move_number, ListMessage().add(request).bytes(),
-                  std::as_writable_bytes(std::span(&moved, 1)));
+    auto told = asks_.ask(0, home.value(), allocator::list_move_number,
+                          OperationMessage().add(request).bytes(),
+                          std::as_writable_bytes(std::span(&moved, 1)));
     if (!told.is_ok()) {
         auto failure = std::move(told).failure();
         if (failure.code() != Code::stale) return failure;
@@ -258,9 +258,9 @@ Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
     if (!at.is_ok()) return std::move(at).failure();
     const allocator::ListRange request{from.list, at.value(), is_backward ? 1U : 0U,
                                        most,      room_bytes, 0};
-    ListBuffer result;
+    OperationRoom result;
     auto told = asks_.ask(from.list, home.value(), allocator::list_range_number,
-                          ListMessage().add(request).bytes(), result);
+                          OperationMessage().add(request).bytes(), result);
     if (!told.is_ok()) return std::move(told).failure();
     const auto head = value_in<allocator::ListRangeHead>(result);
     if (head.count == 0 && head.effect != ListEffect::done)
@@ -328,9 +328,9 @@ Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint
             allocator::read_element(lists, list, position, static_cast<std::byte*>(to), room_bytes);
     } else {
         const allocator::ListReading request{at.list, element.value(), room_bytes};
-        ListBuffer result;
+        OperationRoom result;
         auto told = asks_.ask(at.list, home.value(), allocator::list_read_number,
-                              ListMessage().add(request).bytes(), result);
+                              OperationMessage().add(request).bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
         read = value_in<allocator::ListRead>(result);
         const std::size_t bytes = told.value() - sizeof read;
@@ -364,9 +364,9 @@ Result<std::uint64_t> Lists::size(GlobalAddress list) {
     auto home = names_.home_of(list);
     if (!home.is_ok()) return std::move(home).failure();
     std::uint64_t count = 0;
-    auto told =
-        asks_.ask(list, home.value(), allocator::list_size_number, ListMessage().add(list).bytes(),
-                  std::as_writable_bytes(std::span(&count, 1)));
+    auto told = asks_.ask(list, home.value(), allocator::list_size_number,
+                          OperationMessage().add(list).bytes(),
+                          std::as_writable_bytes(std::span(&count, 1)));
     if (!told.is_ok()) return std::move(told).failure();
     return count;
 }
@@ -375,7 +375,7 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
     auto home = names_.home_of(to);
     if (!home.is_ok()) return std::move(home).failure();
     for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
-        ListMessage message;
+        OperationMessage message;
         message.add(to);
         const std::size_t count =
             std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
@@ -415,7 +415,7 @@ Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
     auto home = names_.home_of(list);
     if (!home.is_ok()) return std::move(home).failure();
     for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
-        ListMessage message;
+        OperationMessage message;
         message.add(list);
         const std::size_t count =
             std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
@@ -424,7 +424,7 @@ Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
             if (!at.is_ok()) return std::move(at).failure();
             message.add(at.value());
         }
-        ListBuffer result;
+        OperationRoom result;
         auto told =
             asks_.ask(list, home.value(), allocator::list_erase_number, message.bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
@@ -441,9 +441,9 @@ Result<std::uint64_t> Lists::clear(GlobalAddress list, std::uint64_t most) {
     while (cleared < most) {
         const allocator::ListClear request{
             list, std::min<std::uint64_t>(allocator::list_members_max, most - cleared)};
-        ListBuffer result;
+        OperationRoom result;
         auto told = asks_.ask(list, home.value(), allocator::list_clear_number,
-                              ListMessage().add(request).bytes(), result);
+                              OperationMessage().add(request).bytes(), result);
         if (!told.is_ok()) return std::move(told).failure();
         const auto erased = value_in<ListErased>(result).erased;
         auto status = free_left(std::span<const std::byte>(result).first(told.value()));

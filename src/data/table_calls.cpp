@@ -26,34 +26,6 @@ using Record = table::EntryRecord<std::atomic>;
 
 namespace {
 
-// The arguments of an operation, put together.
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written as far as read
-class Message {
-public:
-    template <typename Words>
-    Message& add(const Words& words) noexcept {
-        return add(std::as_bytes(std::span(&words, 1)));
-    }
-
-    // What does not fit is left out: is_whole() tells.
-    Message& add(Bytes bytes) noexcept {
-        is_whole_ = is_whole_ && bytes.size() <= room_.size() - used_;
-        if (!is_whole_ || bytes.empty()) return *this;
-        std::memcpy(room_.data() + used_, bytes.data(), bytes.size());
-        used_ += bytes.size();
-        return *this;
-    }
-
-    [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-
-    [[nodiscard]] Bytes bytes() const noexcept { return Bytes(room_).first(used_); }
-
-private:
-    std::array<std::byte, message_bytes> room_;  // NOLINT: written as far as read
-    std::size_t used_ = 0;
-    bool is_whole_ = true;
-};
-
 EntryRequest request_of(const TablePlace& place,
                         std::size_t key_bytes,
                         std::size_t value_bytes) noexcept {
@@ -100,7 +72,7 @@ Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
                                               std::uint32_t operation,
                                               Bytes arguments,
                                               Room room) {
-    std::array<std::byte, message_bytes> told;  // NOLINT: written as far as read
+    OperationRoom told;  // NOLINT: written as far as read
     std::uint32_t told_bytes = 0;
     auto status =
         ask(gma_, {process_of(place.table), operation, arguments, Room(told), &told_bytes});
@@ -133,7 +105,7 @@ Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room ro
         return run_here(place, [&](Here& here) { return find_in(here, place, key, room); });
     }
     for (;;) {
-        Message message;
+        OperationMessage message;
         message.add(request_of(place, key.size(), room.size())).add(key);
         if (!message.is_whole()) return find_by_long_key(place, key, room);
         auto found = ask_for_value(place, allocator::entry_find_number, message.bytes(), room);
@@ -191,7 +163,7 @@ Status TableCalls::ask_whole(std::uint32_t process,
                              std::uint32_t operation,
                              Bytes arguments,
                              EntryResult& result) {
-    std::array<std::byte, message_bytes> told;  // NOLINT: written as far as read
+    OperationRoom told;  // NOLINT: written as far as read
     auto status = ask(gma_, {process, operation, arguments, Room(told), nullptr});
     if (status.is_ok()) std::memcpy(&result, told.data(), sizeof result);
     return status;
@@ -220,7 +192,7 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
     words.put.mode = put.mode;
     words.put.expected_bytes = static_cast<std::uint32_t>(put.expected.size());
     words.block = block.value();
-    Message message;
+    OperationMessage message;
     message.add(request_of(place, put.key.size(), put.value.size())).add(words).add(put.expected);
     EntryResult result;
     Status status;
@@ -241,7 +213,7 @@ Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& pu
     allocator::PutWords words;
     words.mode = put.mode;
     words.expected_bytes = static_cast<std::uint32_t>(put.expected.size());
-    Message message;
+    OperationMessage message;
     message.add(request_of(place, put.key.size(), put.value.size()))
         .add(words)
         .add(put.key)
@@ -273,7 +245,7 @@ Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
         if (result.is_ok() && result.value().effect == Effect::no_room) return no_room(place, 0);
         return result;
     }
-    Message message;
+    OperationMessage message;
     message.add(request_of(place, key.size(), 0)).add(key);
     while (!message.is_whole()) {
         auto found = find_by_long_key(place, key, {});
@@ -307,7 +279,7 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
         if (place.heap != nullptr) {
             return run_here(place, [&](Here& here) { return change_in(here, place, key, words); });
         }
-        Message message;
+        OperationMessage message;
         message.add(request_of(place, key.size(), 0)).add(words).add(key);
         if (!message.is_whole()) {
             return Status(Code::limit,
@@ -349,7 +321,7 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
             return found;
         });
     }
-    Message message;
+    OperationMessage message;
     message.add(request_of(place, key.size(), 0)).add(after).add(key);
     if (!message.is_whole()) {
         return Status(Code::limit,

@@ -17,6 +17,7 @@
 #include "base/status.hpp"
 #include "data/allocator.hpp"
 #include "data/directory.hpp"
+#include "data/operation_message.hpp"
 #include "gma/gma.hpp"
 
 #include "allocator/entry_operations.hpp"
@@ -30,9 +31,6 @@ using allocator::ChangeWords;
 using allocator::EntryResult;
 using table::Effect;
 using table::PutMode;
-
-// The bytes of the arguments, and of the result, of one operation.
-inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
 
 // Whether a key or a value has 4 GiB or more, and what that is told as: argument.
 [[nodiscard]] inline bool is_too_long(Bytes bytes) noexcept {
