@@ -225,16 +225,18 @@ private:
     // Moves a bucket of the old array, or waits for nobody who does. false: there is no memory for its buckets.
     bool move(Head<Atomic>& head, const Root& root, std::uint64_t index) {
         auto& first = array_of(head, root.from).bucket(index);
+        prefetch_targets(head, root, index);
         freeze(first);
         auto& to = array_of(head, root.to);
-        for (std::uint64_t half = 0; half < 2; ++half) {
-            const std::uint64_t target = index + half * head.buckets(root.from);
-            Filler filler{*this, to.bucket(target)};
-            for_each_in_chain(first, [&](std::uint64_t word) {
-                if ((word & slot::occupied) != 0 && half_of(head, root, index, word) == half) {
-                    filler.add(word & ~slot::frozen);
-                }
-            });
+        const Halves halves(head, root, index);
+        std::array<Filler, 2> fillers{
+            Filler{*this, to.bucket(index), halves.are_in_slots()},
+            Filler{*this, to.bucket(index + head.buckets(root.from)), halves.are_in_slots()}};
+        for_each_in_chain(first, [&](std::uint64_t word) {
+            if ((word & slot::occupied) != 0)
+                fillers[halves.of(ground_, word)].add(word & ~slot::frozen);
+        });
+        for (Filler& filler : fillers) {
             if (!filler.finish()) return is_moved(first);
         }
         std::uint64_t word = first.link.load(std::memory_order_acquire);
@@ -245,6 +247,15 @@ private:
                                                  std::memory_order_acquire)) {
         }
         return true;
+    }
+
+    // Has the processor fetch the buckets to which the entries of one go.
+    void prefetch_targets(const Head<Atomic>& head,
+                          const Root& root,
+                          std::uint64_t index) const noexcept {
+        auto& to = array_of(head, root.to);
+        __builtin_prefetch(&to.bucket(index), 1);
+        __builtin_prefetch(&to.bucket(index + head.buckets(root.from)), 1);
     }
 
     // Afterwards nothing changes in the chain. An insertion that was not decided is not one.
@@ -278,27 +289,46 @@ private:
         }
     }
 
-    // In which of the two buckets an entry will be: 0, of the same index, or 1. A slot often tells; a record that is replaced or
-    // erased by now was moved before.
-    [[nodiscard]] std::uint64_t half_of(const Head<Atomic>& head,
-                                        const Root& root,
-                                        std::uint64_t index,
-                                        std::uint64_t word) const noexcept {
-        if (head.slots_mask != 0 || head.slots == 1) {
+    // In which of the two buckets of the next array an entry of a bucket will be: 0, of the same index, or 1.
+    class Halves {
+    public:
+        Halves(const Head<Atomic>& head, const Root& root, std::uint64_t index) noexcept
+            : head_(head), to_(root.to), index_(index) {
+            if (head.slots_mask == 0 && head.slots != 1) return;
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(head.slots)) + root.from;
-            if (bit >= slot::fragment_at && bit < slot::fragment_at + slot::fragment_bits) {
-                return slot::fragment_in(word) >> (bit - slot::fragment_at) & 1;
-            }
+            if (bit < slot::fragment_at || bit >= slot::fragment_at + slot::fragment_bits) return;
+            bit_ = bit - slot::fragment_at;
+            are_in_slots_ = true;
         }
-        const std::uint64_t first =
-            ground_.record(slot::record_in(word)).claim.load(std::memory_order_relaxed);
-        return head.index_of(claim::hash_in(first), root.to) == index ? 0 : 1;
-    }
+
+        // Whether the slots alone tell it. Then everybody who moves the bucket finds the same, however late.
+        [[nodiscard]] bool are_in_slots() const noexcept { return are_in_slots_; }
+
+        [[nodiscard]] std::uint64_t of(const Ground<Atomic>& ground,
+                                       std::uint64_t word) const noexcept {
+            if (are_in_slots_) [[likely]]
+                return slot::fragment_in(word) >> bit_ & 1;
+            // a record that is replaced or erased by now was moved before
+            const std::uint64_t first =
+                ground.record(slot::record_in(word)).claim.load(std::memory_order_relaxed);
+            return head_.index_of(claim::hash_in(first), to_) == index_ ? 0 : 1;
+        }
+
+    private:
+        const Head<Atomic>& head_;
+        std::uint32_t to_;
+        std::uint64_t index_;
+        std::uint32_t bit_ = 0;
+        bool are_in_slots_ = false;
+    };
 
     // Fills the new chain of one half, as everybody does who moves the bucket: words that are not zero stay as they are.
     class Filler {
     public:
-        Filler(Growth& growth, Bucket<Atomic>& first) noexcept : growth_(growth), last_(&first) {}
+        //   may_leave  slots of the first bucket for which there is no entry stay as they are: whoever comes late has the same entries, and
+        //              so writes none of these slots
+        Filler(Growth& growth, Bucket<Atomic>& first, bool may_leave) noexcept
+            : growth_(growth), last_(&first), may_leave_(may_leave) {}
 
         void add(std::uint64_t word) {
             if (count_ == words_.size()) flush();
@@ -317,19 +347,20 @@ private:
 
     private:
         void flush() {
+            const std::uint32_t count = count_;
             for (std::uint32_t i = count_; i < words_.size(); ++i) words_[i] = slot::emptied;
             count_ = 0;
             if (!is_well_) return;
             if (is_first_) {
                 is_first_ = false;
-                fill_first();
+                fill_first(may_leave_ ? count : Bucket<Atomic>::slots_max);
             } else {
                 append();
             }
         }
 
-        void fill_first() {
-            for (std::uint32_t i = 0; i < words_.size(); ++i) {
+        void fill_first(std::uint32_t count) {
+            for (std::uint32_t i = 0; i < count; ++i) {
                 std::uint64_t zero = 0;
                 last_->slots[i].compare_exchange_strong(zero, words_[i], std::memory_order_seq_cst,
                                                         std::memory_order_relaxed);
@@ -360,6 +391,7 @@ private:
         Bucket<Atomic>* last_;
         std::array<std::uint64_t, Bucket<Atomic>::slots_max> words_{};
         std::uint32_t count_ = 0;
+        bool may_leave_;
         bool is_first_ = true;
         bool is_well_ = true;
     };

@@ -61,6 +61,8 @@ MUTANTS = {
     "moved chains are not closed": ("growth.hpp",
         "            last_->link.compare_exchange_strong(zero, link::made, std::memory_order_seq_cst,\n"
         "                                                std::memory_order_relaxed);\n", "            static_cast<void>(zero);\n"),
+    "another bit of slots tells the half": ("growth.hpp", "slot::fragment_in(word) >> bit_ & 1;", "slot::fragment_in(word) >> (bit_ + 1) & 1;"),
+    "slots are left whatever tells the half": ("growth.hpp", "fill_first(may_leave_ ? count : Bucket<Atomic>::slots_max);", "fill_first(count);"),
     "moved before it is filled": ("growth.hpp", "        freeze(first);\n",
         "        freeze(first);\n        first.link.fetch_or(link::moved, std::memory_order_seq_cst);\n"),
     "given out is taken for moved": ("growth.hpp", "            if (is_moved(from.bucket(index))) continue;\n",

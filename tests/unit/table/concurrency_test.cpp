@@ -328,18 +328,25 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
     constexpr std::uint32_t users = 3;
     constexpr std::uint32_t there = Bucket<sched::Atomic>::slots_max - 1;
     constexpr std::uint32_t inserted_by_each = 3;
-    static constexpr std::uint64_t other_fragments_only = hash_mask & ~std::uint64_t{0xffff};
-    sched::for_each_seed(3000, [](std::uint64_t seed) {
+    const auto run = [](std::uint64_t seed, std::uint64_t slots, std::uint64_t mask) {
         SharedHeap shared;
         const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
         std::deque<Actor<sched::Atomic>> actors;
         for (std::uint32_t i = 0; i < users; ++i) {
-            actors.emplace_back(shared, participants.data(), i, 1, other_fragments_only);
+            actors.emplace_back(shared, participants.data(), i, 1, mask);
         }
-        const BlockNumber table = actors[0].table().make({1, true});
+        const BlockNumber table = actors[0].table().make({slots, true});
         actors[0].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[0].insert(table, which));
+        // With more slots it grows by a number of entries that are not there.
+        auto& head =
+            *reinterpret_cast<Head<sched::Atomic>*>(shared.blocks.data() + offset_of(table));
+        if (slots != 1) {
+            head.counted[1].entries.store(
+                counter::insertion * Growth<sched::Atomic>::entries_per_bucket * slots,
+                std::memory_order_relaxed);
+        }
         sched::Options options;
         options.seed = seed;
         const auto body = [&](std::uint32_t user) {
@@ -354,9 +361,18 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
         for (std::uint32_t which = 0; which < there + users * inserted_by_each; ++which) {
             EXPECT_TRUE(actors[0].has(table, key_number(which)))
                 << "seed " << seed << ", key " << which;
+            EXPECT_TRUE(actors[0].erase(table, which)) << "seed " << seed << ", key " << which;
+            EXPECT_FALSE(actors[0].has(table, key_number(which)))
+                << "seed " << seed << ", key " << which << ", twice";
         }
         actors[0].table().destroy(table, 0);
-    });
+    };
+    constexpr std::uint64_t other_fragments_only = hash_mask & ~std::uint64_t{0xffff};
+    sched::for_each_seed(3000, [&](std::uint64_t seed) { run(seed, 1, other_fragments_only); });
+    // Slots tell in which of two buckets an entry will be.
+    constexpr std::uint64_t slots = std::uint64_t{1} << slot::fragment_at;
+    sched::for_each_seed(1000,
+                         [&](std::uint64_t seed) { run(seed, slots, hash_mask & ~(slots - 1)); });
 }
 
 TEST(Concurrency, threads_of_a_growing_table_agree) {
