@@ -86,13 +86,13 @@ public:
             find_all(tables->finder(), table, tell);
             return;
         }
+        if (kind_ == BatchKind::insert || kind_ == BatchKind::assign)
+            return put_all(tables, table, tell);
         const table::Finder<> finder = tables->finder();
         run_in_groups(
             finder, table,
             [&](std::uint32_t i, const Spots& spots) {
-                // An insertion reads a record only where there is an entry of the key already, as a rule.
-                if (kind_ != BatchKind::insert)
-                    finder.prefetch_record(spots[i], ones_.it[i].key.hash);
+                finder.prefetch_record(spots[i], ones_.it[i].key.hash);
             },
             [&](std::uint32_t i, const Spots& /*spots*/) {
                 return run_one(tables, table, i, tell);
@@ -160,6 +160,33 @@ private:
             });
     }
 
+    // Apart, so that it takes no registers from finds.
+    template <typename Tell>
+    [[gnu::noinline]] void put_all(NodeTables& tables,
+                                   table::BlockNumber table,
+                                   const Tell& tell) const {
+        const bool is_insertion = kind_ == BatchKind::insert;
+        const auto mode = is_insertion ? table::PutMode::insert : table::PutMode::assign;
+        const table::Finder<> finder = tables->finder();
+        auto puts = tables->put_batch(table);
+        run_in_groups(
+            finder, table,
+            [&](std::uint32_t i, const Spots& spots) {
+                // An insertion reads a record only where there is an entry of the key already, as a rule.
+                if (!is_insertion) finder.prefetch_record(spots[i], ones_.it[i].key.hash);
+            },
+            [&](std::uint32_t i, const Spots& /*spots*/) {
+                const One& one = ones_.it[i];
+                const table::PutEffect put = tables.with_room([&] {
+                    return puts.put({one.key, one.value, mode, {}, 0});
+                });
+                EntryResult told;
+                told.effect = put.effect;
+                told.record = put.record;
+                return tell(i, told, nullptr);
+            });
+    }
+
     template <typename Tell>
     bool run_one(NodeTables& tables,
                  table::BlockNumber table,
@@ -169,14 +196,6 @@ private:
         EntryResult told;
         if (kind_ == BatchKind::erase) {
             told.effect = tables.with_room([&] { return tables->erase(table, one.key); });
-        } else if (kind_ == BatchKind::insert || kind_ == BatchKind::assign) {
-            const auto mode =
-                kind_ == BatchKind::insert ? table::PutMode::insert : table::PutMode::assign;
-            const table::PutEffect put = tables.with_room([&] {
-                return tables->put(table, {one.key, one.value, mode, {}, 0});
-            });
-            told.effect = put.effect;
-            told.record = put.record;
         } else {
             told = change_entry(tables, table, one.key,
                                 {kind_ == BatchKind::add_to_count ? ChangeKind::add_to_count

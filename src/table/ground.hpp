@@ -135,9 +135,15 @@ private:
 template <template <class> class Atomic>
 class Changing {
 public:
-    Changing(const Ground<Atomic>& ground, BlockNumber table) noexcept : ground_(ground) {
-        ground.shown().table.store(table, std::memory_order_relaxed);
-        ground.shown().table_id.store(ground.head(table).id, std::memory_order_relaxed);
+    Changing(const Ground<Atomic>& ground, BlockNumber table) noexcept
+        : ground_(ground), table_(table) {
+        show();
+    }
+
+    // Once more, where this thread may have recovered others meanwhile.
+    void show() const noexcept {
+        ground_.shown().table.store(table_, std::memory_order_relaxed);
+        ground_.shown().table_id.store(ground_.head(table_).id, std::memory_order_relaxed);
     }
 
     ~Changing() {
@@ -151,6 +157,7 @@ public:
 
 private:
     const Ground<Atomic>& ground_;
+    BlockNumber table_;
 };
 
 }  // namespace acp::table

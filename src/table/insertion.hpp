@@ -67,6 +67,14 @@ public:
     // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
     // of 8 bytes only)
     PutEffect put(Head<Atomic>& head, const PutRequest& request) {
+        CountedAtOnce tally{*this, head};
+        return put(head, request, tally);
+    }
+
+    // The same.
+    //   tally  note_insertion(): it has inserted an entry, which is to be counted now or later; count(): all are to be counted
+    template <typename Tally>
+    PutEffect put(Head<Atomic>& head, const PutRequest& request, Tally& tally) {
         Making making{head, request};
         if (request.prepared != 0) take_prepared(making);
         // One object, made where the caller wants it: what is copied just after it was stored in parts makes the processor wait.
@@ -84,14 +92,40 @@ public:
                 if (entry.is_late) continue;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
-            is_decided =
-                is_met ? put_to_existing(making, entry, effect) : insert_at(making, spot, effect);
+            is_decided = is_met ? put_to_existing(making, entry, effect)
+                                : insert_at(making, spot, effect, tally);
         }
         return effect;
     }
 
+    // Which insertion after so many looks next whether there is something to do; 1: the first.
+    [[nodiscard]] static constexpr std::uint64_t until_look(std::uint64_t insertions) noexcept {
+        constexpr std::uint64_t look_every = 64;
+        return (~insertions + 1) % look_every + 1;
+    }
+
+    // Begins to grow where it is due, and goes on with freeing a long array.
+    void look(Head<Atomic>& head) {
+        growth_.begin_if_due(head);
+        if (reclaimer_.has_begun()) (void)reclaimer_.scan();
+    }
+
 private:
     using Entry = typename Search<Atomic>::Entry;
+
+    // A single insertion is counted at once.
+    struct CountedAtOnce {
+        void note_insertion() {
+            if (until_look(head.count_insertions(insertion.ground_.own(), 1)) == 1)
+                insertion.look(head);
+            insertion.growth_.help(head);
+        }
+
+        void count() const noexcept {}
+
+        Insertion& insertion;
+        Head<Atomic>& head;
+    };
 
     // A call under way.
     struct Making {
@@ -103,11 +137,16 @@ private:
     };
 
     // There is no entry of the key, or there may be several. false: look again.
-    [[nodiscard]] bool insert_at(Making& making, const Spot<Atomic>& spot, PutEffect& effect) {
+    template <typename Tally>
+    [[nodiscard]] bool insert_at(Making& making,
+                                 const Spot<Atomic>& spot,
+                                 PutEffect& effect,
+                                 Tally& tally) {
         if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, 0);
         const Vacancy vacancy = find_vacancy(spot);
         if (vacancy.is_late) return false;
         if (vacancy.slot == nullptr) {
+            tally.count();
             if (make_room(making, vacancy)) return false;
             end(making, Effect::no_room, effect);
             return true;
@@ -117,7 +156,7 @@ private:
                                      : has_inserted(making, spot, vacancy);
         if (!is_inserted) return false;
         let_go();
-        note_insertion(making.head);
+        tally.note_insertion();
         return tell(effect, Effect::done, making.made);
     }
 
@@ -378,16 +417,6 @@ private:
         const std::uint32_t turns = (ground_.own() + 1) << std::min<std::uint32_t>(attempts, 8);
         for (std::uint32_t i = 0; i < turns; ++i)
             std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-
-    void note_insertion(Head<Atomic>& head) {
-        constexpr std::uint64_t look_every = 64;
-        const std::uint64_t before = head.count_insertion(ground_.own());
-        if (before % look_every == 0) {
-            growth_.begin_if_due(head);
-            if (reclaimer_.has_begun()) (void)reclaimer_.scan();
-        }
-        growth_.help(head);
     }
 
     const Ground<Atomic>& ground_;

@@ -258,8 +258,8 @@ struct Head {
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
     // Both return what the participant's counter was. release: the change that is counted; partner: EntryCount
-    std::uint64_t count_insertion(std::uint32_t participant) noexcept {
-        return counted[participant % counters].entries.fetch_add(counter::insertion,
+    std::uint64_t count_insertions(std::uint32_t participant, std::uint64_t number) noexcept {
+        return counted[participant % counters].entries.fetch_add(counter::insertion * number,
                                                                  std::memory_order_release);
     }
 

@@ -31,6 +31,7 @@
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/insertion.hpp"
+#include "table/put_batch.hpp"
 #include "table/reclaimer.hpp"
 #include "table/search.hpp"
 #include "table/walk.hpp"
@@ -175,6 +176,11 @@ public:
     PutEffect put(BlockNumber table, const PutRequest& request) {
         const Changing<Atomic> changing(ground_, table);
         return Insertion<Atomic>(ground_).put(ground_.head(table), request);
+    }
+
+    // Puts on several keys; no other call is made of this object meanwhile, but after no_room.
+    [[nodiscard]] PutBatch<Atomic> put_batch(BlockNumber table) const {
+        return PutBatch<Atomic>(ground_, table);
     }
 
     // done, present, no_room

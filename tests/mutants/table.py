@@ -6,12 +6,21 @@ import sys
 from plants import Plants
 
 TESTS = [f"tests/unit/table/{name}_test.cpp"
-         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "kill", "concurrency")]
+         for name in ("table", "counting", "entry_count", "walk", "walk_interrupt", "concurrency_changes", "kill_changes", "put_batch", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
     "what the dead have not counted is not looked for": ("recovery.hpp", "        make_count_unknown();\n",
         "        static_cast<void>(&Recovery::make_count_unknown);\n"),
+    "a batch is counted when it names no array": ("put_batch.hpp",
+        "        const std::uint64_t before = head_.count_insertions(ground_.own(), uncounted_);\n",
+        "        growth_.forget_arrays();\n        const std::uint64_t before = head_.count_insertions(ground_.own(), uncounted_);\n"),
+    "the end of a batch is not counted": ("put_batch.hpp", "    ~PutBatch() { counting_.count(); }\n", "    ~PutBatch() = default;\n"),
+    "a batch is not counted before it helps": ("put_batch.hpp", "if (uncounted_ == count_at_ || is_growing) count();",
+        "if (uncounted_ == count_at_) count();"),
+    "a batch without room is not counted": ("put_batch.hpp", "            counting_.count();\n        return effect;", "            static_cast<void>(head_);\n        return effect;"),
+    "a batch is not counted before a chain gets longer": ("insertion.hpp", "            tally.count();\n", ""),
+    "a batch does not look whether the table is to grow": ("put_batch.hpp", "        if (is_look_due) insertion_.look(head_);\n", "        static_cast<void>(is_look_due);\n"),
     "a walk's number is stored whoever changes the table": ("entry_count.hpp", "        if (!is_any_changing() && counters_of(head) == before) {\n", "        if (walked != 0) {\n"),
     "no look for who changes the table": ("entry_count.hpp", "if (!is_any_changing() && counters", "if (counters"),
     "no look whether others have counted": ("entry_count.hpp", "!is_any_changing() && counters_of(head) == before)", "!is_any_changing())"),
@@ -96,7 +105,7 @@ MUTANTS = {
         "                                               std::memory_order_relaxed);", "            static_cast<void>(word);"),
     "chains of old arrays are not freed": ("reclaimer.hpp", "is_array && !free_chains(ground_.array(block));",
         "is_array && &Reclaimer::free_chains == nullptr;"),
-    "a long array is begun and left": ("insertion.hpp", "            if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
+    "a long array is begun and left": ("insertion.hpp", "        if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
     # Counts.
     "an ended count is counted on": ("counting.hpp", "            while (count != ended_count) {", "            while (true) {"),
     "an ended count stays": ("counting.hpp", """\
