@@ -153,6 +153,14 @@ void NodeProblem::finish() {
         if (rate != common_rate_) common_rate_ = 0;
     }
     is_plain_ = common_rate_ > 0 && !is_used_twice_ && node_.link_loss == 0;
+    std::uint64_t used = 0;
+    for (const std::uint64_t links : masks_) used |= links;
+    const double rate = link_rates_[static_cast<std::size_t>(std::countr_zero(used))];
+    are_links_alike_ = is_plain_;
+    for (; used != 0; used &= used - 1) {
+        if (link_rates_[static_cast<std::size_t>(std::countr_zero(used))] != rate)
+            are_links_alike_ = false;
+    }
 }
 
 NodeProblem NodeProblem::with_messages(std::vector<ProblemMessage> messages) const {

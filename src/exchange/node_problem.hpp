@@ -24,6 +24,9 @@ inline constexpr std::size_t route_classes_max = 1U << 12;
 
 using ClassIndex = std::uint16_t;
 
+// Of so many flows NodeProblem::sharing_key is known.
+inline constexpr unsigned keyed_flows_max = 4;
+
 // One message of every node of a torus, to the node at that distance from it.
 struct OffsetMessage {
     std::array<std::int32_t, torus_dimensions_max> offset{};
@@ -85,6 +88,14 @@ public:
     // Max-min fair rates of flows that run at once.   flows  classes; 1 .. engines_max of them   rates  set, one per flow
     void share(const ClassIndex* flows, unsigned count, double* rates) const noexcept;
 
+    // A number that says how few flows share: where it is the same, share() gives the same.   count  1 .. keyed_flows_max   Never 0.
+    [[nodiscard]] std::uint64_t sharing_key(const ClassIndex* flows, unsigned count) const noexcept {
+        if (are_links_alike_) return sets_that_share(flows, count);
+        std::uint64_t key = 0;
+        for (unsigned i = 0; i < count; ++i) key = key << class_bits | (flows[i] + 1U);
+        return key;
+    }
+
     // The least time in which one message of a class can be sent, alone.
     [[nodiscard]] double alone_us(const ProblemMessage& message) const noexcept {
         return message.bytes / classes_[message.route_class].rate_max;
@@ -119,6 +130,25 @@ private:
                      std::uint64_t shared,
                      double* rates) const noexcept;
 
+    // Where all links are alike it matters alone how many flows there are, and which sets of them have a link that nobody else uses: bit
+    // number s for the set s of flows, which is bits too.
+    [[nodiscard]] std::uint64_t sets_that_share(const ClassIndex* flows,
+                                                unsigned count) const noexcept {
+        std::array<std::uint64_t, keyed_flows_max> links{};
+        for (unsigned i = 0; i < count; ++i) links[i] = masks_[flows[i]];
+        // By the first two flows and by the last two: of both, of one of them, of none.
+        const std::array<std::uint64_t, 4> first = {~(links[0] | links[1]), links[0] & ~links[1],
+                                                    links[1] & ~links[0], links[0] & links[1]};
+        const std::array<std::uint64_t, 4> last = {~(links[2] | links[3]), links[2] & ~links[3],
+                                                   links[3] & ~links[2], links[2] & links[3]};
+        std::uint64_t key = std::uint64_t{1} << (16 + count);
+        for (const unsigned set : {3U, 5U, 6U, 7U, 9U, 10U, 11U, 12U, 13U, 14U, 15U})
+            key |= std::uint64_t{(first[set % 4] & last[set / 4]) != 0} << set;
+        return key;
+    }
+
+    static constexpr unsigned class_bits = 16;
+
     NodeRates node_;  // injection_rate: the lesser of injection and reception
     std::vector<double> link_rates_;
     std::vector<RouteClass> classes_;
@@ -129,6 +159,7 @@ private:
     double common_rate_ = 0;            // of all classes; 0: they differ
     bool is_used_twice_ = false;        // some route uses some link more than once
     bool is_plain_ = false;  // all have common_rate_, no link is used twice or loses anything
+    bool are_links_alike_ = false;  // and all that are used have the same rate
 };
 
 }  // namespace acp::exchange

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remembers how flows share the links and engines of a problem (NodeProblem::share): a planner asks for the same few flows again and again. Gives
-// exactly what the problem would. Knows no plan. One thread per object, which keeps its memory for the next problem.
+// Remembers how flows share the links and engines of a problem (NodeProblem::share): a planner asks for the same few flows again and again, and most
+// others share in one of the same few ways. Gives exactly what the problem would. Knows no plan. One thread per object, which keeps its memory for the next problem.
 // Tests: tests/unit/exchange/rate_memo_test.cpp.
 #pragma once
 
@@ -31,9 +31,6 @@ inline void find_shares(const NodeProblem& problem,
 
 class RateMemo {
 public:
-    // Sets of more flows are not remembered.
-    static constexpr unsigned remembered_flows_max = 4;
-
     RateMemo() = default;
 
     explicit RateMemo(const NodeProblem& problem) { begin(problem); }
@@ -41,7 +38,7 @@ public:
     // Forgets all, and answers for this problem, whose address it keeps until the next call.
     void begin(const NodeProblem& problem) {
         problem_ = &problem;
-        sets_.assign(entries, nothing);
+        keys_.assign(entries, nothing);
         shares_.resize(entries);
     }
 
@@ -50,16 +47,15 @@ public:
     // What each flow has, as NodeProblem::share says.   count  1 .. engines_max
     // Returns an array with one for each flow, valid until the next call.
     const FlowShare* share(const ClassIndex* flows, unsigned count) noexcept {
-        if (count > remembered_flows_max) [[unlikely]] {
+        if (count > keyed_flows_max) [[unlikely]] {
             find_shares(*problem_, flows, count, unremembered_.data());
             return unremembered_.data();
         }
-        std::uint64_t set = 0;
-        for (unsigned i = 0; i < count; ++i) set = set << flow_bits | (flows[i] + 1U);
-        const std::size_t entry = set * spreading >> (64 - entries_log2);
-        if (sets_[entry] != set) {
+        const std::uint64_t key = problem_->sharing_key(flows, count);
+        const std::size_t entry = key * spreading >> (64 - entries_log2);
+        if (keys_[entry] != key) {
             find_shares(*problem_, flows, count, shares_[entry].data());
-            sets_[entry] = set;
+            keys_[entry] = key;
         }
         return shares_[entry].data();
     }
@@ -67,14 +63,13 @@ public:
 private:
     static constexpr unsigned entries_log2 = 11;
     static constexpr std::size_t entries = std::size_t{1} << entries_log2;
-    static constexpr unsigned flow_bits = 16;
-    static constexpr std::uint64_t nothing = 0;  // the set of no flows, of which nobody asks
+    static constexpr std::uint64_t nothing = 0;  // the key of no flows
     static constexpr std::uint64_t spreading =
         0x9E37'79B9'7F4A'7C15;  // 2^64 over the golden ratio (Knuth, 6.4)
 
     const NodeProblem* problem_ = nullptr;
-    std::vector<std::uint64_t> sets_;  // of flows in their order, by entry
-    std::vector<std::array<FlowShare, remembered_flows_max>> shares_;  // of these
+    std::vector<std::uint64_t> keys_;  // of NodeProblem, by entry
+    std::vector<std::array<FlowShare, keyed_flows_max>> shares_;  // of these
     std::array<FlowShare, engines_max> unremembered_{};
 };
 
