@@ -3,6 +3,7 @@
 #include "exchange/annealing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -23,24 +24,29 @@ double Annealing::improve(RateMemo& rates, const AnnealingOptions& options, Engi
     const NodeProblem& problem = rates.problem();
     random_ = base::Random(options.seed);
     now_ = queues;
+    trial_ = queues;
+    changed_ = 0;
     const double first = transfer_us(rates, now_, ends_);
     double best = exchange_us(problem, first, now_.pieces());
     double current = measure(problem, first, ends_, now_.pieces());
     for (unsigned i = 0; i < options.evaluations && best > options.good_enough; ++i) {
         const double rest = 1 - static_cast<double>(i) / options.evaluations;
         const double temperature = heat * best * rest * rest + 1e-6;
-        trial_ = now_;
-        if (!change(problem.engines(), options.may_split)) continue;
+        if (!change(problem.engines(), options.may_split)) {
+            copy_changed(now_, trial_);
+            continue;
+        }
         EngineEnds ends{};
         const double transfer = transfer_us(rates, trial_, ends);
         const std::size_t pieces = trial_.pieces();
         const double value = measure(problem, transfer, ends, pieces);
         const double worse = value - current;
-        if (worse > 6 * temperature) continue;
-        if (worse > 0 && std::exp(-worse / temperature) * 4294967296.0 <= any(std::size_t{1} << 32))
+        if (!is_taken(worse, temperature)) {
+            copy_changed(now_, trial_);
             continue;
+        }
         current = value;
-        std::swap(now_, trial_);
+        copy_changed(trial_, now_);
         ends_ = ends;
         const double exchange = exchange_us(problem, transfer, pieces);
         if (exchange >= best - 1e-6) continue;
@@ -48,6 +54,21 @@ double Annealing::improve(RateMemo& rates, const AnnealingOptions& options, Engi
         queues = now_;
     }
     return best;
+}
+
+// What is worse with a chance.
+bool Annealing::is_taken(double worse, double temperature) noexcept {
+    if (worse <= 0) return true;
+    if (worse > 6 * temperature) return false;
+    return std::exp(-worse / temperature) * 4294967296.0 > any(std::size_t{1} << 32);
+}
+
+// Makes both the same again after change().
+void Annealing::copy_changed(const EngineQueues& from, EngineQueues& to) {
+    for (; changed_ != 0; changed_ &= changed_ - 1) {
+        const auto engine = static_cast<unsigned>(std::countr_zero(changed_));
+        to.of[engine] = from.of[engine];
+    }
 }
 
 double Annealing::measure(const NodeProblem& problem,
@@ -88,12 +109,12 @@ bool Annealing::swap_pieces(unsigned engine, unsigned other, std::size_t place) 
     if (trial_.of[other].empty()) return false;
     const std::size_t other_place = any(trial_.of[other].size());
     if (engine == other && place == other_place) return false;
-    std::swap(trial_.of[engine][place], trial_.of[other][other_place]);
+    std::swap(changed(engine)[place], changed(other)[other_place]);
     return true;
 }
 
 bool Annealing::split(unsigned engine, unsigned other, std::size_t place) {
-    QueuedPiece& piece = trial_.of[engine][place];
+    QueuedPiece& piece = changed(engine)[place];
     if (piece.bytes < split_bytes_min) return false;
     QueuedPiece part = piece;
     part.bytes = std::floor(piece.bytes * (0.1 + 0.01 * any(80)) / shift_step) * shift_step;
@@ -103,7 +124,7 @@ bool Annealing::split(unsigned engine, unsigned other, std::size_t place) {
 }
 
 bool Annealing::shift(unsigned engine, std::size_t place) {
-    QueuedPiece& piece = trial_.of[engine][place];
+    QueuedPiece& piece = changed(engine)[place];
     std::array<std::pair<unsigned, std::size_t>, mates_max>
         mates;  // NOLINT: the first `count` are set
     std::size_t count = 0;
@@ -115,7 +136,7 @@ bool Annealing::shift(unsigned engine, std::size_t place) {
     }
     if (count == 0) return false;
     const auto [mate_engine, mate_place] = mates[any(count)];
-    QueuedPiece& mate = trial_.of[mate_engine][mate_place];
+    QueuedPiece& mate = changed(mate_engine)[mate_place];
     if (any(3) == 0) {
         mate.bytes += piece.bytes;
         remove(engine, place);
@@ -130,12 +151,12 @@ bool Annealing::shift(unsigned engine, std::size_t place) {
 }
 
 void Annealing::insert(unsigned engine, const QueuedPiece& piece) {
-    auto& queue = trial_.of[engine];
+    auto& queue = changed(engine);
     queue.insert(queue.begin() + any(queue.size() + 1), piece);
 }
 
 void Annealing::remove(unsigned engine, std::size_t place) {
-    auto& queue = trial_.of[engine];
+    auto& queue = changed(engine);
     queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(place));
 }
 

@@ -33,6 +33,14 @@ private:
         return static_cast<std::uint32_t>((random_() >> 32) * bound >> 32);
     }
 
+    // A queue of trial_, which becomes another one.
+    std::vector<QueuedPiece>& changed(unsigned engine) noexcept {
+        changed_ |= 1U << engine;
+        return trial_.of[engine];
+    }
+
+    void copy_changed(const EngineQueues& from, EngineQueues& to);
+    bool is_taken(double worse, double temperature) noexcept;
     // Changes trial_. false: the change drawn is none.
     bool change(unsigned engines, bool may_split);
     bool swap_pieces(unsigned engine, unsigned other, std::size_t place);
@@ -48,6 +56,7 @@ private:
 
     base::Random random_{1};
     EngineQueues now_, trial_;
+    unsigned changed_ = 0;  // engines whose queues differ, as bits
     EngineEnds ends_{};  // of now_
 };
 

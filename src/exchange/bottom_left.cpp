@@ -11,6 +11,8 @@ namespace acp::exchange {
 
 namespace {
 
+constexpr double moment = 1e-12;  // times that are closer are the same
+
 bool is_diagonal(const NodeProblem& problem, ClassIndex route_class) {
     return problem.classes()[route_class].dimensions > 1;
 }
@@ -38,18 +40,16 @@ void BottomLeft::pack(const NodeProblem& problem,
     for (const std::uint32_t i : order_) {
         const ProblemMessage& message = messages[i];
         const double height = message.bytes / rules.rate;
-        double best = 1e300;
-        unsigned engine = 0;
-        for (unsigned e = 0; e < problem.engines(); ++e) {
-            if (top[e] >= best) continue;
-            const double begin = lowest(problem, rules, message.route_class, top[e], height);
-            if (begin >= best - 1e-12) continue;
-            best = begin;
-            engine = e;
-        }
-        place(problem, rules.is_hop_aware, message.route_class, best, best + height);
-        begin_us_[i] = best;
-        top[engine] = best + height;
+        // An engine that is free earlier finds no later place, so the one that is free first finds the lowest, and any that is free by then has it too.
+        const auto last = top.begin() + problem.engines();
+        const double begin = lowest(problem, rules, message.route_class,
+                                    *std::min_element(top.begin(), last), height);
+        const auto engine = static_cast<unsigned>(
+            std::find_if(top.begin(), last, [&](double end) { return end <= begin + moment; }) -
+            top.begin());
+        place(problem, rules.is_hop_aware, message.route_class, begin, begin + height);
+        begin_us_[i] = begin;
+        top[engine] = begin + height;
         queues.of[engine].push_back({message.bytes, i, message.route_class});
     }
 }
