@@ -57,7 +57,7 @@ private:
     base::Random random_{1};
     EngineQueues now_, trial_;
     unsigned changed_ = 0;  // engines whose queues differ, as bits
-    EngineEnds ends_{};  // of now_
+    EngineEnds ends_{};     // of now_
 };
 
 }  // namespace acp::exchange

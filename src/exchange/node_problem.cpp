@@ -135,6 +135,7 @@ Status NodeProblem::add(const NetworkModel& torus, std::span<const OffsetMessage
 // What share() looks at, from what the problem is.
 void NodeProblem::finish() {
     masks_.clear();
+    spread_masks_.clear();
     rates_max_.clear();
     is_used_twice_ = false;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -146,6 +147,10 @@ void NodeProblem::finish() {
             is_used_twice_ = is_used_twice_ || count > 1;
         }
         masks_.push_back(one.links);
+        std::uint64_t spread = 0;
+        for (std::uint64_t left = one.links; left != 0; left &= left - 1)
+            spread |= std::uint64_t{1} << (keyed_flows_max * std::countr_zero(left));
+        spread_masks_.push_back(spread);
         rates_max_.push_back(one.rate_max);
     }
     common_rate_ = rates_max_.front();

@@ -89,7 +89,8 @@ public:
     void share(const ClassIndex* flows, unsigned count, double* rates) const noexcept;
 
     // A number that says how few flows share: where it is the same, share() gives the same.   count  1 .. keyed_flows_max   Never 0.
-    [[nodiscard]] std::uint64_t sharing_key(const ClassIndex* flows, unsigned count) const noexcept {
+    [[nodiscard]] std::uint64_t sharing_key(const ClassIndex* flows,
+                                            unsigned count) const noexcept {
         if (are_links_alike_) return sets_that_share(flows, count);
         std::uint64_t key = 0;
         for (unsigned i = 0; i < count; ++i) key = key << class_bits | (flows[i] + 1U);
@@ -130,34 +131,34 @@ private:
                      std::uint64_t shared,
                      double* rates) const noexcept;
 
-    // Where all links are alike it matters alone how many flows there are, and which sets of them have a link that nobody else uses: bit
-    // number s for the set s of flows, which is bits too.
+    static constexpr unsigned class_bits = 16;
+    static constexpr std::uint64_t sets_of_several = 0b1111'1110'1110'1000;
+    static_assert(2 * torus_dimensions_max * keyed_flows_max <= 64);
+
+    // Where all links are alike it matters alone how many flows there are, and for which sets of several of them there is a link that these
+    // use and no others: bit number s for the set s of flows, which is bits too.
     [[nodiscard]] std::uint64_t sets_that_share(const ClassIndex* flows,
                                                 unsigned count) const noexcept {
-        std::array<std::uint64_t, keyed_flows_max> links{};
-        for (unsigned i = 0; i < count; ++i) links[i] = masks_[flows[i]];
-        // By the first two flows and by the last two: of both, of one of them, of none.
-        const std::array<std::uint64_t, 4> first = {~(links[0] | links[1]), links[0] & ~links[1],
-                                                    links[1] & ~links[0], links[0] & links[1]};
-        const std::array<std::uint64_t, 4> last = {~(links[2] | links[3]), links[2] & ~links[3],
-                                                   links[3] & ~links[2], links[2] & links[3]};
-        std::uint64_t key = std::uint64_t{1} << (16 + count);
-        for (const unsigned set : {3U, 5U, 6U, 7U, 9U, 10U, 11U, 12U, 13U, 14U, 15U})
-            key |= std::uint64_t{(first[set % 4] & last[set / 4]) != 0} << set;
-        return key;
+        std::uint64_t users = 0;  // for each link the set of flows that use it
+        for (unsigned i = 0; i < count; ++i) users |= spread_masks_[flows[i]] << i;
+        std::uint64_t sets = 0;
+        for (std::size_t link = 0; link < link_rates_.size(); ++link) {
+            sets |= std::uint64_t{1} << (users & 15);
+            users >>= keyed_flows_max;
+        }
+        return (sets & sets_of_several) | std::uint64_t{1} << (16 + count);
     }
-
-    static constexpr unsigned class_bits = 16;
 
     NodeRates node_;  // injection_rate: the lesser of injection and reception
     std::vector<double> link_rates_;
     std::vector<RouteClass> classes_;
     std::vector<ProblemMessage> messages_;
-    std::vector<std::uint8_t> uses_;    // by class and link
-    std::vector<std::uint64_t> masks_;  // RouteClass::links, close together
-    std::vector<double> rates_max_;     // RouteClass::rate_max
-    double common_rate_ = 0;            // of all classes; 0: they differ
-    bool is_used_twice_ = false;        // some route uses some link more than once
+    std::vector<std::uint8_t> uses_;           // by class and link
+    std::vector<std::uint64_t> masks_;         // RouteClass::links, close together
+    std::vector<std::uint64_t> spread_masks_;  // the same with keyed_flows_max bits for each link
+    std::vector<double> rates_max_;            // RouteClass::rate_max
+    double common_rate_ = 0;                   // of all classes; 0: they differ
+    bool is_used_twice_ = false;               // some route uses some link more than once
     bool is_plain_ = false;  // all have common_rate_, no link is used twice or loses anything
     bool are_links_alike_ = false;  // and all that are used have the same rate
 };

@@ -68,7 +68,7 @@ private:
         0x9E37'79B9'7F4A'7C15;  // 2^64 over the golden ratio (Knuth, 6.4)
 
     const NodeProblem* problem_ = nullptr;
-    std::vector<std::uint64_t> keys_;  // of NodeProblem, by entry
+    std::vector<std::uint64_t> keys_;                             // of NodeProblem, by entry
     std::vector<std::array<FlowShare, keyed_flows_max>> shares_;  // of these
     std::array<FlowShare, engines_max> unremembered_{};
 };

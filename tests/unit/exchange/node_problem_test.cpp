@@ -3,6 +3,8 @@
 #include "exchange/node_problem.hpp"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <vector>
 
 #include "base/random.hpp"
 #include "exchange/max_min.hpp"
@@ -109,6 +111,52 @@ TEST(NodeProblem, shares_as_max_min_fairness_does) {
         for (unsigned i = 0; i < count; ++i)
             ASSERT_NEAR(rates[i], expected[i], 1e-3) << "round " << round;
     }
+}
+
+// What was shared by each key that came up, by random sets of flows.
+std::map<std::uint64_t, std::vector<double>> shares_by_key(const NodeProblem& problem) {
+    base::Random random(5);
+    std::map<std::uint64_t, std::vector<double>> shares;
+    for (int i = 0; i < 50'000; ++i) {
+        std::vector<ClassIndex> flows(1 + random.below(keyed_flows_max));
+        for (ClassIndex& flow : flows)
+            flow = static_cast<ClassIndex>(random.below(problem.classes().size()));
+        const auto count = static_cast<unsigned>(flows.size());
+        std::vector<double> rates(count);
+        problem.share(flows.data(), count, rates.data());
+        const std::uint64_t key = problem.sharing_key(flows.data(), count);
+        EXPECT_NE(key, 0U);
+        EXPECT_EQ(shares.try_emplace(key, rates).first->second, rates) << "key " << key;
+    }
+    return shares;
+}
+
+std::vector<OffsetMessage> to_all_neighbours() {
+    std::vector<OffsetMessage> messages;
+    for (int way = 0; way < 27; ++way) {
+        const OffsetMessage message{{way % 3 - 1, way / 3 % 3 - 1, way / 9 - 1}, 100};
+        if (message.offset != OffsetMessage{}.offset) messages.push_back(message);
+    }
+    return messages;
+}
+
+TEST(NodeProblem, flows_with_the_same_key_share_alike_and_there_are_few_keys) {
+    const NodeProblem problem = problem_of({8, 8, 8}, to_all_neighbours());
+    ASSERT_EQ(problem.classes().size(), 26U);
+    EXPECT_LT(shares_by_key(problem).size(), 500U);
+}
+
+TEST(NodeProblem,
+     flows_with_the_same_key_share_alike_where_links_differ_or_lose_or_are_used_twice) {
+    auto torus = make_torus({8, 8, 8}, tofu_link_rate, {}).value();
+    torus.links[2].rate = 4500;  // more than an engine, so all flows have one rate alone
+    (void)shares_by_key(NodeProblem::symmetric(torus, to_all_neighbours()).value());
+    NodeRates node;
+    node.link_loss = 0.02;
+    (void)shares_by_key(problem_of({8, 8, 8}, to_all_neighbours(), node));
+    std::vector<OffsetMessage> messages = to_all_neighbours();
+    messages.push_back({{2, 0, 0}, 100});
+    (void)shares_by_key(problem_of({8, 8, 8}, messages));
 }
 
 }  // namespace
