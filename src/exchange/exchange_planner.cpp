@@ -19,17 +19,21 @@ constexpr std::array<GreedyWeights, 3> greedy_weights = {{
     {2, 1, 0.02F, 0},
     {16, 1, 0, 0},
 }};
-constexpr unsigned fast_weights = 2;     // so many of them
-constexpr unsigned squeaky_rounds = 12;  // with the first weights and late classes favoured
-constexpr double squeaky_gap = 0.015;    // over the best plan: it is worth these rounds
+constexpr unsigned fast_weights = 2;         // so many of them
+constexpr unsigned squeaky_rounds = 12;      // with the first weights and late classes favoured
+constexpr std::size_t squeaky_pieces = 400;  // scheduled by all of these rounds for one plan
+constexpr double squeaky_gap = 0.015;        // over the best plan: it is worth these rounds
 constexpr float squeaky_step = 0.3F;
 constexpr double stop_gap = 0.002;   // over the bound: good enough
 constexpr double halves_gap = 0.02;  // over the bound: worth to cut what is large, and to anneal
 constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
-// Pieces that annealing simulates, each in some tens of nanoseconds.
-constexpr std::size_t standard_events = 15'000;
-constexpr std::size_t deep_events = 12'000;
+// Pieces that annealing simulates, each in some tens of nanoseconds. With the effort `standard` fewer of many messages, whose greedy
+// schedules took longer.
+constexpr std::size_t standard_events = 18'000;
+constexpr std::size_t events_per_message = 200;
+constexpr std::size_t standard_events_max = 15'000;
+constexpr std::size_t deep_events = 20'000;
 constexpr std::size_t longest_events = 8'000;
 constexpr std::size_t longest_max = 3;  // messages that are cut for that
 
@@ -39,6 +43,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     problem_ = &problem;
     rates_.begin(problem);
     rounds_ = 0;
+    squeaky_left_ = squeaky_pieces;
     best_us_ = 1e300;
     transfer_bound_us_ = load_bound_us(problem);
     bound_us_ = split_bound_us(problem, transfer_bound_us_);
@@ -60,7 +65,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     if (effort == PlanEffort::fast) return best_us_;
     if (!is_good_enough()) attempt_all(effort);
     if (best_us_ > bound_us_ + 1e-9) guard();
-    if (best_us_ > bound_us_ * (1 + halves_gap)) improve(evaluations_of(standard_events));
+    if (best_us_ > bound_us_ * (1 + halves_gap)) improve(standard_evaluations());
     if (effort != PlanEffort::deep) return best_us_;
     improve(evaluations_of(deep_events));
     for (std::size_t count = 1; count <= std::min(longest_max, whole_.size()); ++count) {
@@ -120,6 +125,11 @@ unsigned ExchangePlanner::evaluations_of(std::size_t pieces) const {
         std::min(evaluations_max, pieces / std::max<std::size_t>(best_.pieces(), 1)));
 }
 
+unsigned ExchangePlanner::standard_evaluations() const {
+    const std::size_t taken = std::min(standard_events, whole_.size() * events_per_message);
+    return evaluations_of(std::min(standard_events - taken, standard_events_max));
+}
+
 ExchangePlan ExchangePlanner::made(bool has_all_bounds) const {
     return plan_of(*problem_, best_,
                    has_all_bounds ? all_bounds(*problem_) : quick_bounds(*problem_));
@@ -145,7 +155,11 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
     const unsigned first = is_fast ? 0 : fast_weights;
     for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
-        if (round >= weights) greedy_.favour_late_classes(squeaky_step);
+        if (round >= weights) {
+            if (squeaky_left_ < pieces.size()) break;
+            squeaky_left_ -= pieces.size();
+            greedy_.favour_late_classes(squeaky_step);
+        }
         const double transfer =
             greedy_.run(greedy_weights[round < weights ? round : 0], true, trial_);
         const double exchange = exchange_us(*problem_, transfer, trial_.pieces());

@@ -70,6 +70,7 @@ private:
     void longest_first(unsigned engines, bool has_stairs);
 
     [[nodiscard]] unsigned evaluations_of(std::size_t pieces) const;
+    [[nodiscard]] unsigned standard_evaluations() const;
 
     [[nodiscard]] bool is_good_enough() const { return best_us_ <= good_enough_us_; }
 
@@ -87,7 +88,8 @@ private:
     double bound_us_ = 0;
     double good_enough_us_ = 0;  // so close to the bound that the search ends
     double transfer_bound_us_ = 0;
-    std::uint64_t rounds_ = 0;  // calls of improve() for this problem; the seed of annealing
+    std::size_t squeaky_left_ = 0;  // pieces that rounds with late classes favoured may schedule
+    std::uint64_t rounds_ = 0;      // calls of improve() for this problem; the seed of annealing
 };
 
 }  // namespace acp::exchange

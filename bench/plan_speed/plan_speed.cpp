@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long the exchange planner takes: for the 14 messages of paper 003, for a three-dimensional halo of 26 messages and for the same in
 // four pieces each (104). The yardstick is one simulation of RoundRobin's plan for the same messages, in the same run: medians
-// and ratios. One thread.
+// and ratios. Then for the thousand random patterns of planner_quality_test.cpp, each planned three times: of the shortest times the median, that
+// which 99 of 100 are within, and the longest. One thread.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,8 @@
 #include "exchange/network_presets.hpp"
 #include "exchange/paper_patterns.hpp"
 #include "exchange/round_robin.hpp"
+
+#include "random_problem.hpp"
 
 namespace {
 
@@ -44,6 +47,14 @@ NodeProblem cube_halo(std::uint64_t parts) {
         .value();
 }
 
+constexpr struct {
+    const char* name;
+    PlanEffort effort;
+    int times;
+} efforts[] = {{"fast", PlanEffort::fast, 1001},
+               {"standard", PlanEffort::standard, 101},
+               {"deep", PlanEffort::deep, 21}};
+
 void measure(const char* name, const NodeProblem& problem) {
     EngineQueues queues;
     const double yardstick = median_us(2001, [&] {
@@ -52,21 +63,38 @@ void measure(const char* name, const NodeProblem& problem) {
     });
     std::printf("%-14s one simulation %6.2f us", name, yardstick);
     ExchangePlanner planner;
-
-    const struct {
-        const char* name;
-        PlanEffort effort;
-        int times;
-    } efforts[] = {{"fast", PlanEffort::fast, 1001},
-                   {"standard", PlanEffort::standard, 101},
-                   {"deep", PlanEffort::deep, 21}};
-
     for (const auto& one : efforts) {
         const double took = median_us(one.times, [&] { planner.plan(problem, one.effort); });
         std::printf(" | %s %8.2f us, %6.1f x, gap %.2f %%", one.name, took, took / yardstick,
                     100 * planner.made().gap());
     }
     std::printf("\n");
+}
+
+void measure_random() {
+    constexpr std::size_t counts[] = {6, 10, 14, 20, 26, 30, 50, 64};
+    constexpr std::size_t rounds = 125;
+    acp::base::Random random(7);
+    std::vector<NodeProblem> problems;
+    for (std::size_t round = 0; round < rounds; ++round) {
+        for (const std::size_t count : counts)
+            problems.push_back(random_problem(random, 2 + round % 2, count));
+    }
+    ExchangePlanner planner;
+    for (const auto& one : efforts) {
+        std::vector<double> shortest;
+        for (const NodeProblem& problem : problems) {
+            double least = 1e300;
+            for (int i = 0; i < 3; ++i)
+                least = std::min(least, median_us(1, [&] { planner.plan(problem, one.effort); }));
+            shortest.push_back(least);
+        }
+        std::sort(shortest.begin(), shortest.end());
+        std::printf(
+            "%zu random patterns of 6 .. 64 messages | %-8s %8.2f us, p99 %8.2f, max %8.2f\n",
+            shortest.size(), one.name, shortest[shortest.size() / 2],
+            shortest[shortest.size() * 99 / 100], shortest.back());
+    }
 }
 
 }  // namespace
@@ -78,5 +106,6 @@ int main() {
     }
     measure("cube 26", cube_halo(1));
     measure("cube 104", cube_halo(4));
+    measure_random();
     return 0;
 }
