@@ -58,12 +58,18 @@ private:
         return offset;
     }
 
-    // Each receiver has lines of its own, and so has each message that fills one (Rounds::take).
+    // Each receiver has lines of its own, and so has each message that fills one (Rounds::take). Where some message is read in place, the round
+    // lasts until the receiver has it: then the short ones gain nothing by a copy.
     void place_near(const LaidReceiver& receiver) {
         layout_.outbox_bytes = rounded_up(layout_.outbox_bytes, sync::line_bytes);
+        std::uint64_t shared_bytes = 0;
+        for (const std::uint32_t i : receiver.messages) {
+            if (layout_.messages[i].is_shared) shared_bytes += layout_.messages[i].bytes;
+        }
         for (const std::uint32_t i : receiver.messages) {
             LaidMessage& message = layout_.messages[i];
-            message.is_in_place = message.is_shared && message.bytes >= in_place_bytes_min;
+            message.is_in_place =
+                message.is_shared && message.bytes != 0 && shared_bytes >= in_place_bytes_min;
             if (message.is_in_place) continue;
             const bool is_in_lines = message.bytes >= sync::line_bytes;
             const std::uint64_t unit = is_in_lines ? sync::line_bytes : word_bytes;

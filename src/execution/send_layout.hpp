@@ -12,8 +12,8 @@
 
 namespace acp::execution {
 
-// On a node messages of so many bytes and more are read where the program has them, if all have that memory mapped; to other nodes they are sent
-// from there.
+// Messages that lie in memory that all of the node have mapped, and are so long, are sent to other nodes from there; on a node they are read there,
+// if all to one receiver together are so long.
 inline constexpr std::uint64_t in_place_bytes_min = 2048;
 
 [[nodiscard]] constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) noexcept {

@@ -79,13 +79,15 @@ void expect_sound(const SendLayout& layout) {
     }
 }
 
-TEST(SendLayoutTest, on_a_node_long_shared_messages_stay_where_they_are) {
-    const SendLayout layout = laid({message(1, 100, true, true), message(1, 2048, true, true),
-                                    message(1, 2048, true, false), message(2, 0, true, false)});
-    ASSERT_EQ(layout.receivers.size(), 2U);
-    EXPECT_FALSE(layout.messages[0].is_in_place);
-    EXPECT_TRUE(layout.messages[1].is_in_place);
-    EXPECT_FALSE(layout.messages[2].is_in_place);
+TEST(SendLayoutTest, on_a_node_shared_messages_of_many_bytes_to_one_receiver_stay_where_they_are) {
+    const SendLayout layout =
+        laid({message(1, 100, true, true), message(1, 1948, true, true),
+              message(1, 2048, true, false), message(1, 0, true, true), message(2, 100, true, true),
+              message(2, 1947, true, true), message(3, 2048, true, false)});
+    ASSERT_EQ(layout.receivers.size(), 3U);
+    std::vector<bool> in_place;
+    for (const LaidMessage& one : layout.messages) in_place.push_back(one.is_in_place);
+    EXPECT_EQ(in_place, (std::vector<bool>{true, true, false, false, false, false, false}));
     EXPECT_TRUE(layout.parcels.empty());
     expect_sound(layout);
 }
