@@ -52,10 +52,14 @@ public:
             return unremembered_.data();
         }
         const std::uint64_t key = problem_->sharing_key(flows, count);
-        const std::size_t entry = key * spreading >> (64 - entries_log2);
-        if (keys_[entry] != key) {
-            find_shares(*problem_, flows, count, shares_[entry].data());
-            keys_[entry] = key;
+        std::size_t entry = key * spreading >> (64 - entries_log2);
+        if (keys_[entry] != key) [[unlikely]] {
+            // Of keys that meet in one entry the first stays, and the others take turns beside it.
+            if (keys_[entry] != nothing) entry ^= 1;
+            if (keys_[entry] != key) {
+                find_shares(*problem_, flows, count, shares_[entry].data());
+                keys_[entry] = key;
+            }
         }
         return shares_[entry].data();
     }
