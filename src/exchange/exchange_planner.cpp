@@ -30,7 +30,7 @@ constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
 // Pieces that annealing simulates, each in some tens of nanoseconds. With the effort `standard` fewer of many messages, whose greedy
 // schedules took longer.
-constexpr std::size_t standard_events = 18'000;
+constexpr std::size_t standard_events = 17'000;
 constexpr std::size_t events_per_message = 200;
 constexpr std::size_t standard_events_max = 15'000;
 constexpr std::size_t deep_events = 20'000;
