@@ -96,19 +96,22 @@ inline constexpr bool is_debug_build = true;
 class NamedMeeting {
 public:
     explicit NamedMeeting(node::AwaitedCall call) noexcept
-        : barrier_call_(library().member->barrier(), call) {
-        if (!is_checking_collectives()) return;
-        const node::Member& member = *library().member;
-        mark_.emplace(member.segment(), member.slot_index(), call, !os::is_last_thread());
-    }
+        : barrier_call_(library().member->barrier(), call),
+          mark_(shown_word(), call, is_checking_collectives() && !os::is_last_thread()) {}
 
     NamedMeeting(const NamedMeeting&) = delete;
     NamedMeeting& operator=(const NamedMeeting&) = delete;
     ~NamedMeeting() = default;
 
 private:
+    [[nodiscard]] static std::atomic<std::uint64_t>* shown_word() noexcept {
+        if (!is_checking_collectives()) return nullptr;
+        const node::Member& member = *library().member;
+        return team::meeting_word(member.segment(), member.slot_index());
+    }
+
     node::BarrierCall barrier_call_;
-    std::optional<team::MeetingMark> mark_;
+    team::MeetingMark mark_;
 };
 
 // Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread

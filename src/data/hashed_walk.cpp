@@ -440,9 +440,8 @@ Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Sc
                             };
                             if (from.kind == ContainerKind::multiset)
                                 return move_count(into, from, entry, erase);
-                            auto status = put_copy(into, entry, PutMode::assign);
-                            if (!status.is_ok()) return status;
-                            return erase();
+                            auto put = put_copy(into, entry, PutMode::assign);
+                            return put.is_ok() ? erase() : std::move(put);
                         });
 }
 

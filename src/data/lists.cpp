@@ -209,8 +209,8 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
         auto failure = std::move(told).failure();
         if (failure.code() != Code::stale) return failure;
         for (const GlobalAddress list : {before.list, element.list}) {
-            auto other = refuse_other_kind(gma_, allocator_, list, "list");
-            if (!other.is_ok()) return other;
+            auto refusal = refuse_other_kind(gma_, allocator_, list, "list");
+            if (!refusal.is_ok()) return refusal;
         }
         return Status(Code::stale, "no list is at global address " + base::hex(before.list) +
                                        ", or none at " + base::hex(element.list) +

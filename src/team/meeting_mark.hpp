@@ -62,12 +62,11 @@ private:
 // Shows a call as long as it lives.
 class MeetingMark {
 public:
-    //   segment  outlives this
-    MeetingMark(const node::Segment& segment,
-                std::uint32_t slot,
+    //   word  of this process; outlives this; nullptr: shows nothing
+    MeetingMark(std::atomic<std::uint64_t>* word,
                 node::AwaitedCall call,
                 bool has_other_threads) noexcept
-        : word_(meeting_word(segment, slot)) {
+        : word_(word) {
         show(call, has_other_threads);
     }
 
