@@ -77,7 +77,7 @@ struct Scene : TableScene<Scene> {
     // Nobody changes the table now.
     void expect_counted(const std::string& when) {
         std::uint64_t there = 0;
-        for (std::uint32_t key = 0; key < keys; ++key) there += has(key) ? 1 : 0;
+        for (std::uint32_t key = 0; key < keys; ++key) there += has(key) ? 1U : 0U;
         EXPECT_EQ(own.table.entries(table), there) << when;
         EXPECT_EQ(own.table.entries(table), there) << when << ", again";
         EXPECT_EQ(head().correction.load(std::memory_order_acquire) & correction::unknown, 0U)
