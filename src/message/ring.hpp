@@ -301,8 +301,6 @@ public:
         if (!wraps && is_one_line(bytes)) [[likely]] {
             // Records of one line have a branch of their own: the CPU predicts it, and loads the next line before it has this line's header.
             ++line_;
-            // In a burst the next lines are in the sender's cache; else they are in this one already, and the prefetch costs nothing.
-            __builtin_prefetch(path_.room(shape_.header_offset(line_ + prefetch_lines)));
         } else {
             line_ += shape_.lines_of(line_, bytes, wraps);
         }
@@ -365,9 +363,6 @@ public:
     }
 
 private:
-    // Far enough ahead that the line has arrived from the other core's cache by the time it is read.
-    static constexpr std::uint64_t prefetch_lines = 12;
-
     // Whether a word is the header of a record that starts at this line and can lie there.
     [[nodiscard]] bool fits(std::uint64_t word) const noexcept {
         if (!key_.fits_header(word, line_)) return false;
