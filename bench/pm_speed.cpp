@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long a PM message takes, half a round trip, beside two bare copies through memory that both ranks have mapped, in the same empty loop, or,
 // between nodes, beside a put with a signal; and beside the scheme of paper 001 (acp_open_pm_scheme). Batches of all alternate, so that a noisy machine
-// disturbs all alike. How many messages of 8 bytes all other ranks together bring to rank 0 in a second, by both schemes. And how long it takes to lock
-// memory that is locked already, and memory that is not.
+// disturbs all alike. How many messages of 8 bytes all other ranks together bring to rank 0 in a second, by both schemes, and, on one node, through bare
+// lines with a flag each, as many for each rank as a ring of PM has. And how long it takes to lock memory that is locked already, and memory that is not.
 //   acprun -n 2 [--nodes 2] pm_speed; acprun -n 9 pm_speed
 #include <algorithm>
 #include <array>
@@ -90,6 +90,42 @@ struct Bare {
     }
 };
 
+// A line of what the bare burst sends, and the lines of one sender, in memory of rank 0.
+struct alignas(64) BareLine {
+    std::atomic<std::uint64_t> flag;  // 0: it may be written
+    std::uint64_t payload;
+};
+
+struct BareLane {
+    static constexpr std::uint64_t lines_count = 512;
+
+    alignas(64) std::atomic<std::uint64_t> credit;  // how many the receiver has taken
+    BareLine lines[lines_count];
+
+    // sent  before this one
+    void send(std::uint64_t sent) {
+        // acquire: the lines may be written; partner: receive()
+        for (int looks = 1; sent - credit.load(std::memory_order_acquire) >= lines_count; ++looks)
+            if (looks % looks_before_yield == 0) sched_yield();
+        BareLine& line = lines[sent % lines_count];
+        std::memcpy(&line.payload, content.data(), sizeof line.payload);
+        line.flag.store(1, std::memory_order_release);  // partner: receive()
+    }
+
+    // taken  before this one. Whether there was one.
+    bool receive(std::uint64_t taken) {
+        BareLine& line = lines[taken % lines_count];
+        if (line.flag.load(std::memory_order_acquire) == 0) return false;
+        std::memcpy(content.data(), &line.payload, sizeof line.payload);
+        line.flag.store(0, std::memory_order_relaxed);
+        if ((taken + 1) % (lines_count / 4) == 0)
+            credit.store(taken + 1, std::memory_order_release);  // partner: send()
+        return true;
+    }
+
+    static constexpr int looks_before_yield = 64;
+};
+
 // By a put with a signal to the slot at the start of the other one's starter memory.
 struct Put {
     BareSlot* own;
@@ -174,23 +210,63 @@ void compare_all(int rank) {
     }
 }
 
-void burst(acp_pm_t by, const char* name, int rank, int ranks) {
-    const auto each = (is_one_node() ? burst_messages : burst_messages_far) /
-                      static_cast<std::uint64_t>(ranks - 1);
+// Of messages from each other rank to rank 0.
+template <typename Send, typename Receive>
+void burst(const char* name, std::uint64_t each, const Send& send_one, const Receive& receive_all) {
     must(acp_sync() == 0);
-    if (rank != 0) {
-        for (std::uint64_t i = 0; i < each; ++i) send(by, 0, 8);
-        while (acp_test_sent_pm(by) == 0) {
-        }
+    if (acp_rank() != 0) {
+        for (std::uint64_t i = 0; i < each; ++i) send_one(i);
     } else {
+        const std::uint64_t all = each * static_cast<std::uint64_t>(acp_procs() - 1);
         const auto begin = Clock::now();
-        const std::uint64_t all = each * static_cast<std::uint64_t>(ranks - 1);
-        for (std::uint64_t i = 0; i < all; ++i) receive(by);
-        std::printf("burst of 8 B from %d ranks, %s: %.1f million a second\n", ranks - 1, name,
-                    static_cast<double>(all) / ns_since(begin) * 1e3);
+        receive_all(all);
+        std::printf("burst of 8 B from %d ranks, %s: %.1f million a second\n", acp_procs() - 1,
+                    name, static_cast<double>(all) / ns_since(begin) * 1e3);
         std::fflush(stdout);
     }
     must(acp_sync() == 0);
+}
+
+void burst_by(acp_pm_t by, const char* name, std::uint64_t each) {
+    burst(
+        name, each,
+        [&](std::uint64_t sent) {
+            send(by, 0, 8);
+            if (sent + 1 < each) return;
+            while (acp_test_sent_pm(by) == 0) {
+            }
+        },
+        [&](std::uint64_t all) {
+            for (std::uint64_t i = 0; i < all; ++i) receive(by);
+        });
+}
+
+// By a lane in memory of rank 0 for each other rank. All ranks are of one node.
+void burst_bare(std::uint64_t each) {
+    const auto senders = static_cast<std::size_t>(acp_procs() - 1);
+    auto* const told = static_cast<acp_ga_t*>(acp_query_address(acp_query_starter_ga(0)));
+    if (acp_rank() == 0) {
+        *told = acp_aligned_alloc(alignof(BareLane), senders * sizeof(BareLane), 0);
+        must(*told != ACP_GA_NULL);
+        std::memset(acp_query_address(*told), 0, senders * sizeof(BareLane));
+    }
+    must(acp_sync() == 0);
+    auto* const lanes = static_cast<BareLane*>(acp_query_address(*told));
+    burst(
+        "bare lines", each, [&](std::uint64_t sent) { lanes[acp_rank() - 1].send(sent); },
+        [&](std::uint64_t all) {
+            constexpr int in_a_row = 16;
+            std::vector<std::uint64_t> taken(senders);
+            int failed = 0;
+            for (std::size_t lane = 0; all > 0; lane = (lane + 1) % senders) {
+                const std::uint64_t before = all;
+                for (int i = 0; i < in_a_row && lanes[lane].receive(taken[lane]); ++i, --all)
+                    ++taken[lane];
+                failed = all == before ? failed + 1 : 0;
+                if (failed > BareLane::looks_before_yield) sched_yield();
+            }
+        });
+    if (acp_rank() == 0) must(acp_free(*told) == 0);
 }
 
 // Of memory that is locked already, and of pages that are not.
@@ -227,8 +303,11 @@ int main(int argc, char** argv) {
     must(acp_sync() == 0);
     if (acp_procs() == 2) compare_all(rank);
     for (int i = 0; i < 3 && acp_procs() > 1; ++i) {
-        burst(pm, "one pool", rank, acp_procs());
-        burst(per_peer, "the paper's scheme", rank, acp_procs());
+        const std::uint64_t each = (is_one_node() ? burst_messages : burst_messages_far) /
+                                   static_cast<std::uint64_t>(acp_procs() - 1);
+        burst_by(pm, "one pool", each);
+        if (is_one_node()) burst_bare(each);
+        burst_by(per_peer, "the paper's scheme", each);
     }
     if (rank == 0) lock_memory();
     must(acp_close_pm(pm) == 0 && acp_close_pm(per_peer) == 0);
