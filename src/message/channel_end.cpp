@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "local/shared_memory.hpp"
-#include "message/far_path.hpp"
+#include "message/far_receiver_path.hpp"
+#include "message/far_sender_path.hpp"
 #include "message/mapped_path.hpp"
 #include "message/receiving.hpp"
 #include "message/sending.hpp"
@@ -61,6 +62,10 @@ void grant_all(char* credits, std::uint64_t key) noexcept {
     const std::uint64_t credit = RingKey(static_cast<std::uint32_t>(key)).credit(0);
     for (const std::uint64_t offset : {std::uint64_t{0}, line_bytes})
         std::memcpy(credits + offset, &credit, sizeof credit);
+}
+
+RingKey key_of(const Introduction& receiver) noexcept {
+    return RingKey(static_cast<std::uint32_t>(receiver.key));
 }
 
 std::uint64_t block_bytes(Side side, RingShape shape) noexcept {
@@ -159,36 +164,29 @@ bool ChannelEnd::has_met() noexcept {
 
 Status ChannelEnd::open(const Introduction& partner) {
     try {
-        const local::Space& space = tools_->gma.space();
         const Introduction& receiver = side_ == Side::receiver ? introduction_ : partner;
-        const Introduction& sender = side_ == Side::sender ? introduction_ : partner;
-        const RingShape shape(receiver.record_bytes);
-        if (space.is_on_node(this->partner())) {
-            sync::Bell<>& bell =
-                space.segment().slot(space.slot_of(this->partner())).door.waiter_bell;
+        if (is_near()) {
             const auto fence = tools_->gma.hazards().has_membarrier()
                                    ? MappedPath<>::Fence::by_sleeper
                                    : MappedPath<>::Fence::by_each;
-            make_work(MappedPath<>(pointer_to(receiver.ring), bell, fence), partner,
-                      shape.payload_bytes_max());
+            const MappedPath<> path(pointer_to(receiver.ring), bell(), fence);
+            if (side_ == Side::sender) {
+                near_sender_ = &make_sending(path, partner, header_bytes_max);
+            } else {
+                near_receiver_ = &make_receiving(path, partner);
+            }
         } else if (side_ == Side::sender) {
-            grant_all(pointer_to(sender.ring), receiver.key);
-            make_work(FarPath(tools_->gma, {.home = pointer_to(sender.ring),
-                                            .home_begin = credits_begin(shape),
-                                            .process = name_.receiver,
-                                            .there = receiver.ring,
-                                            .unsent_begin = shape.journal_offset(0),
-                                            .unsent_end = credits_begin(shape)}),
-                      partner, std::min(shape.payload_bytes_max(), FarPath::payload_bytes_max));
+            char* const credits = pointer_to(introduction_.ring);
+            grant_all(credits, partner.key);
+            const FarSenderPath path(tools_->gma, {credits, RingShape(partner.record_bytes),
+                                                   name_.receiver, partner.ring});
+            (void)make_sending(path, partner, FarSenderPath::payload_bytes_max);
         } else {
-            make_work(FarPath(tools_->gma, {.home = pointer_to(receiver.ring),
-                                            .home_begin = 0,
-                                            .process = name_.sender,
-                                            .there = sender.ring - credits_begin(shape),
-                                            .unsent_begin = credits_begin(shape),
-                                            .unsent_end = credits_begin(shape) + 1,
-                                            .is_overwriting = true}),
-                      partner, 0);
+            auto credits = std::make_shared<FarCredits>(tools_->gma);
+            credits->begin(
+                {name_.sender, partner.ring, credits_begin(RingShape(introduction_.record_bytes))});
+            (void)make_receiving(
+                FarReceiverPath(pointer_to(introduction_.ring), std::move(credits)), partner);
         }
     } catch (const std::bad_alloc&) {
         return Status::bare(Code::memory);
@@ -199,43 +197,57 @@ Status ChannelEnd::open(const Introduction& partner) {
 }
 
 template <typename Path>
-void ChannelEnd::make_work(const Path& path,
-                           const Introduction& partner,
-                           std::uint64_t record_bytes_max) {
-    const Introduction& receiver = side_ == Side::receiver ? introduction_ : partner;
-    const RingShape shape(receiver.record_bytes);
-    const RingKey key(static_cast<std::uint32_t>(receiver.key));
-    const local::Space& space = tools_->gma.space();
-    const bool is_near = space.is_on_node(this->partner());
-    const std::uint32_t bell_slot = is_near ? space.slot_of(this->partner()) : space.slot();
-    sync::Bell<>& bell = space.segment().slot(bell_slot).door.waiter_bell;
-    if (side_ == Side::receiver) {
-        const SenderPlaces sender{
-            partner.letter + (offsetof(OwnBlock, taken) - offsetof(OwnBlock, letter)),
-            is_near ? local::heap_memory(space.segment(), bell_slot) : local::SharedRange{},
-            is_near ? bell_slot : 0};
-        auto work = std::make_unique<Receiving<Path>>(tools_->gma, path, shape, key, sender, bell);
-        if constexpr (std::is_same_v<Path, MappedPath<>>) near_receiver_ = &work->ring();
-        work_ = std::move(work);
-        return;
+RingReceiver<Path>& ChannelEnd::make_receiving(const Path& path, const Introduction& sender) {
+    SenderPlaces places;
+    places.taken = sender.letter + (offsetof(OwnBlock, taken) - offsetof(OwnBlock, letter));
+    if (is_near()) {
+        places.slot = tools_->gma.space().slot_of(partner());
+        places.heap = local::heap_memory(tools_->gma.space().segment(), places.slot);
     }
+    auto work =
+        std::make_unique<Receiving<Path>>(tools_->gma, path, RingShape(introduction_.record_bytes),
+                                          key_of(introduction_), places, bell());
+    RingReceiver<Path>& ring = work->ring();
+    work_ = std::move(work);
+    return ring;
+}
+
+template <typename Path>
+RingSender<Path>& ChannelEnd::make_sending(const Path& path,
+                                           const Introduction& receiver,
+                                           std::uint64_t record_bytes_max) {
+    const node::Segment& segment = tools_->gma.space().segment();
+    const RingShape shape(receiver.record_bytes);
     SendingRule rule;
-    rule.record_bytes_max = record_bytes_max;
-    if (is_near) {
+    rule.record_bytes_max = std::min(shape.payload_bytes_max(), record_bytes_max);
+    if (is_near()) {
         pipe_.begin(tools_->allocator, name_.sender, blocks_of(name_.sender));
         rule.pipe = &pipe_;
         rule.lend_bytes = pipe_slots * std::min(2 * shape.record_bytes(), slot_bytes_max);
-        rule.slot_bytes =
-            std::min(slot_rings(space.segment()) * shape.record_bytes(), slot_bytes_max);
+        rule.slot_bytes = std::min(slot_rings(segment) * shape.record_bytes(), slot_bytes_max);
         rule.lending = reinterpret_cast<LendingWords<>*>(pointer_to(block_) + block_head_bytes);
-        rule.node = local::node_memory(space.segment());
+        rule.node = local::node_memory(segment);
     } else {
         rule.offer_bytes = tools_->settings.eager_bytes;
     }
-    std::atomic<std::uint64_t>& taken = is_near ? rule.lending->taken : own().taken;
-    auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key, rule, taken, bell);
-    if constexpr (std::is_same_v<Path, MappedPath<>>) near_sender_ = &work->ring();
+    std::atomic<std::uint64_t>& taken = is_near() ? rule.lending->taken : own().taken;
+    auto work = std::make_unique<Sending<Path>>(tools_->gma, path, shape, key_of(receiver), rule,
+                                                taken, bell());
+    RingSender<Path>& ring = work->ring();
     work_ = std::move(work);
+    return ring;
+}
+
+bool ChannelEnd::is_near() const noexcept {
+    return tools_->gma.space().is_on_node(partner());
+}
+
+// That of a partner on this node; else the own one, which nobody is to be woken on.
+sync::Bell<>& ChannelEnd::bell() const noexcept {
+    const local::Space& space = tools_->gma.space();
+    return space.segment()
+        .slot(is_near() ? space.slot_of(partner()) : space.slot())
+        .door.waiter_bell;
 }
 
 bool ChannelEnd::is_partner_gone() const noexcept {

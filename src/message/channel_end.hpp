@@ -132,7 +132,13 @@ private:
     bool has_met() noexcept;
     base::Status open(const Introduction& partner);
     template <typename Path>
-    void make_work(const Path& path, const Introduction& partner, std::uint64_t record_bytes_max);
+    RingReceiver<Path>& make_receiving(const Path& path, const Introduction& sender);
+    template <typename Path>
+    RingSender<Path>& make_sending(const Path& path,
+                                   const Introduction& receiver,
+                                   std::uint64_t record_bytes_max);
+    [[nodiscard]] bool is_near() const noexcept;
+    [[nodiscard]] sync::Bell<>& bell() const noexcept;
     [[nodiscard]] bool is_partner_gone() const noexcept;
     [[nodiscard]] std::string fate_of_partner() const;
     bool fail_all() noexcept;

@@ -7,22 +7,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "message/far_credits.hpp"
 #include "sync/bell.hpp"
 #include "sync/lease.hpp"
 
 namespace acp::pm {
-
-// Brings words of a ring to the credit cell of a sender on another node. Of two words for one offset the later one stays.
-class WordCarrier {
-public:
-    WordCarrier() = default;
-    WordCarrier(const WordCarrier&) = delete;
-    WordCarrier& operator=(const WordCarrier&) = delete;
-    virtual ~WordCarrier() = default;
-
-    //   offset  in the ring
-    virtual void carry(std::uint64_t offset, std::uint64_t word) noexcept = 0;
-};
 
 template <template <class> class Atomic = std::atomic>
 class InletPath {
@@ -37,23 +26,23 @@ public:
     // A sender of this node, and what it sleeps on.
     void set_near(PeerBell& bell) noexcept {
         bell_ = &bell;
-        carrier_ = nullptr;
+        credits_ = nullptr;
     }
 
-    // One of another node.   carrier  outlives its use here
-    void set_far(WordCarrier& carrier) noexcept {
+    // One of another node.   credits  outlive their use here
+    void set_far(message::FarCredits& credits) noexcept {
         bell_ = nullptr;
-        carrier_ = &carrier;
+        credits_ = &credits;
     }
 
     void set_unknown() noexcept {
         bell_ = nullptr;
-        carrier_ = nullptr;
+        credits_ = nullptr;
     }
 
-    [[nodiscard]] bool is_far() const noexcept { return carrier_ != nullptr; }
+    [[nodiscard]] bool is_far() const noexcept { return credits_ != nullptr; }
 
-    // What cannot go to another node now waits in the carrier.
+    // What cannot go to another node now waits in FarCredits.
     [[nodiscard]] static bool may_send() noexcept { return true; }
 
     [[nodiscard]] Word& word(std::uint64_t offset) const noexcept {
@@ -63,13 +52,13 @@ public:
     [[nodiscard]] char* room(std::uint64_t offset) const noexcept { return memory_ + offset; }
 
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {
-        if (carrier_ != nullptr) return carrier_->carry(offset, value);
+        if (credits_ != nullptr) return credits_->carry(offset, value);
         // release: partner is the sender's acquiring load; the zeros come first
         word(offset).store(value, std::memory_order_release);
     }
 
     [[nodiscard]] bool publish(std::uint64_t offset, std::uint64_t value) const noexcept {
-        if (is_fence_by_each_ && carrier_ == nullptr) {
+        if (is_fence_by_each_ && credits_ == nullptr) {
             word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()
         } else {
             store(offset, value);
@@ -82,7 +71,7 @@ public:
 private:
     char* memory_;
     PeerBell* bell_ = nullptr;
-    WordCarrier* carrier_ = nullptr;
+    message::FarCredits* credits_ = nullptr;
     bool is_fence_by_each_;
 };
 

@@ -39,14 +39,14 @@ bool NodeHost::connect(InletPath<>& path, const Hello& hello, std::uint32_t inde
         path.set_near(bell_of(hello.process));
         return true;
     }
-    auto& carrier = carriers_[index];
+    auto& credits = credits_[index];
     try {
-        if (carrier == nullptr) carrier = std::make_unique<CreditCarrier>(gma_);
+        if (credits == nullptr) credits = std::make_unique<message::FarCredits>(gma_);
     } catch (const std::bad_alloc&) {
         return false;
     }
-    carrier->begin(hello.process, hello.cell);
-    path.set_far(*carrier);
+    credits->begin({hello.process, hello.cell, credits_in_ring});
+    path.set_far(*credits);
     return true;
 }
 
@@ -110,19 +110,19 @@ sync::Bell<>& NodeHost::bell_of(std::uint32_t process) const noexcept {
 }
 
 bool NodeHost::is_carrying() const noexcept {
-    return std::any_of(carriers_.begin(), carriers_.end(), [](const auto& carrier) {
-        return carrier != nullptr && carrier->has_waiting();
+    return std::any_of(credits_.begin(), credits_.end(), [](const auto& credits) {
+        return credits != nullptr && credits->has_waiting();
     });
 }
 
 void NodeHost::carry_on() noexcept {
-    for (const auto& carrier : carriers_)
-        if (carrier != nullptr) carrier->carry_on();
+    for (const auto& credits : credits_)
+        if (credits != nullptr) credits->carry_on();
 }
 
 void NodeHost::settle() noexcept {
-    for (const auto& carrier : carriers_)
-        if (carrier != nullptr) carrier->settle();
+    for (const auto& credits : credits_)
+        if (credits != nullptr) credits->settle();
 }
 
 }  // namespace acp::pm

@@ -10,8 +10,8 @@
 
 #include "data/allocator.hpp"
 #include "gma/gma.hpp"
+#include "message/far_credits.hpp"
 
-#include "pm/credit_carrier.hpp"
 #include "pm/inlet_path.hpp"
 #include "pm/pool_layout.hpp"
 
@@ -89,8 +89,8 @@ private:
     const local::Space& space_;
     std::uint32_t context_;
     sync::WriteLease<>::Fence fence_;
-    std::array<std::unique_ptr<CreditCarrier>, leases>
-        carriers_;  // made when a sender on another node is met
+    std::array<std::unique_ptr<message::FarCredits>, leases>
+        credits_;  // made when a sender on another node is met
 };
 
 }  // namespace acp::pm
