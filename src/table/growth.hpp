@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "table/ground.hpp"
+#include "table/position.hpp"
 #include "table/reclaimer.hpp"
 
 namespace acp::table {
@@ -114,7 +115,8 @@ public:
     void begin_if_due(Head<Atomic>& head) {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
-        if (head.may_grow == 0 || root.is_growing() || root.from + 1 >= Head<Atomic>::levels_max)
+        if (head.may_grow == 0 || root.is_growing() || root.from + 1 >= Head<Atomic>::levels_max ||
+            head.buckets(root.from) >= Head<Atomic>::buckets_max)
             return;
         const std::uint64_t entries = entries_in(head);
         const std::uint64_t limit = entries_per_bucket * head.buckets(root.from);
@@ -295,7 +297,8 @@ private:
         Halves(const Head<Atomic>& head, const Root& root, std::uint64_t index) noexcept
             : head_(head), to_(root.to), index_(index) {
             if (head.slots_mask == 0 && head.slots != 1) return;
-            const auto bit = static_cast<std::uint32_t>(std::countr_zero(head.slots)) + root.from;
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(head.slots)) +
+                             split_last_bits + root.from;
             if (bit < slot::fragment_at || bit >= slot::fragment_at + slot::fragment_bits) return;
             bit_ = bit - slot::fragment_at;
             are_in_slots_ = true;

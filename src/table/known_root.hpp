@@ -10,6 +10,7 @@
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
+#include "table/position.hpp"
 
 namespace acp::table {
 
@@ -24,7 +25,7 @@ public:
         // acquire: the array of this root
         const std::uint64_t root = head.root.load(std::memory_order_acquire);
         if (~root == inverse_) [[likely]]
-            return {root, buckets_ + (hash & mask_)};
+            return {root, buckets_ + index_of(hash)};
         return spot_anew(ground, head, hash);
     }
 
@@ -38,17 +39,23 @@ private:
                                                         std::uint64_t hash) noexcept {
         const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground, head, hash);
         const Root root = Root::unpacked(spot.root);
-        const std::uint64_t buckets = head.buckets(root.from);
-        if (root.is_growing() || !std::has_single_bit(buckets)) return spot;
-        mask_ = buckets - 1;
-        buckets_ = spot.first - (hash & mask_);
+        if (root.is_growing() || !std::has_single_bit(head.slots)) return spot;
+        slots_mask_ = head.slots - 1;
+        splits_mask_ = head.splits_mask(root.from);
+        buckets_ = spot.first - index_of(hash);
         inverse_ = ~spot.root;
         return spot;
     }
 
+    // As Head::index_of().
+    [[nodiscard]] std::uint64_t index_of(std::uint64_t hash) const noexcept {
+        return (hash & slots_mask_) | (hash >> split_last_bits & splits_mask_);
+    }
+
     std::uint64_t inverse_ = 0;  // of the root: so 0 is none's, and all zero knows nothing
     Bucket<Atomic>* buckets_ = nullptr;
-    std::uint64_t mask_ = 0;  // how many they are, a power of two, less 1
+    std::uint64_t slots_mask_ = 0;   // how many there were at first, a power of two, less 1
+    std::uint64_t splits_mask_ = 0;  // of the level
 };
 
 }  // namespace acp::table

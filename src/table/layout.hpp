@@ -13,6 +13,7 @@
 
 #include "heap/offset.hpp"
 
+#include "table/position.hpp"
 #include "table/words.hpp"
 
 namespace acp::table {
@@ -230,6 +231,9 @@ struct Head {
         return sizeof(Head) + BucketArray<Atomic>::bytes(slots);
     }
 
+    // The most buckets of an array: so the bits that split last, of which index_of() knows nothing, never split.
+    static constexpr std::uint64_t buckets_max = std::uint64_t{1} << (hash_bits - split_last_bits);
+
     [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
         return slots << level;
     }
@@ -268,10 +272,15 @@ struct Head {
                                                                  std::memory_order_release);
     }
 
+    // The bits of an index in the array of a level that growth has added. Only where `slots` is a power of two.
+    [[nodiscard]] std::uint64_t splits_mask(std::uint32_t level) const noexcept {
+        return (slots << level) - slots;
+    }
+
     [[nodiscard]] std::uint64_t index_of(std::uint64_t hash, std::uint32_t level) const noexcept {
         if (slots_mask != 0 || slots == 1) [[likely]]
-            return hash & ((slots << level) - 1);
-        return (hash & hash_mask) % (slots << level);
+            return (hash & slots_mask) | (hash >> split_last_bits & splits_mask(level));
+        return Positions(slots).bucket_of(hash & hash_mask, level);
     }
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An order of all entries of a table that its growth does not change. The position of a hash has the index in the first array on top,
-// and below it, in reverse, the bits by which growth splits buckets: the lowest of them, which splits first, counts most. So the
-// entries of one bucket, of whatever level, are neighbours, and a bucket that is split is two halves of what it was. The position
-// of a hash is the hash again when it is turned back.
+// Where an entry of a table is by the bits of its hash, and an order of all entries that growth does not change. The hash divided by the number
+// of buckets of the first array leaves the index there; the quotient's bits split buckets when the table grows. Its lowest bits say, in a
+// container of several tables, which table it is, and are alike in all of this one: hence they split last.
+//
+// The position of a hash has the index in the first array on top, and below it, in reverse, the bits that split: the one that splits first counts
+// most. So the entries of one bucket, of whatever level, are neighbours, and a bucket that is split is two halves of what it was. The position of
+// a hash is the hash again when it is turned back.
 // Source: the cursor of Redis's SCAN, for tables of a power of two. Tests: tests/unit/table/walk_test.cpp.
 #pragma once
 
@@ -23,6 +26,9 @@ namespace acp::table {
     return __builtin_bswap64(word);
 }
 
+// Bits that split buckets after all others: as many as name one of 4096 tables.
+inline constexpr std::uint32_t split_last_bits = 12;
+
 // Of a table whose first array has `slots` buckets, 1 .. 2^32.
 class Positions {
 public:
@@ -33,13 +39,22 @@ public:
 
     //   hash  has hash_bits
     [[nodiscard]] constexpr std::uint64_t of(std::uint64_t hash) const noexcept {
-        const std::uint64_t splits = splits_of(hash);
-        return on_top(hash - splits * slots_) | reversed_bits(splits) >> top_bits_;
+        return on_top(hash - quotient(hash) * slots_) | reversed_bits(splits_of(hash)) >> top_bits_;
     }
 
-    // The bits of a hash by which growth splits buckets. With the index in the first array they are the position.
+    // The bits of a hash by which growth splits buckets, the one that splits first being the lowest. With the index in the first array they are
+    // the position.
     [[nodiscard]] constexpr std::uint64_t splits_of(std::uint64_t hash) const noexcept {
-        return is_power_ ? hash >> top_bits_ : hash / slots_;
+        const std::uint64_t quotient = this->quotient(hash);
+        return quotient >> split_last_bits | (quotient & split_last)
+                                                 << (quotient_bits() - split_last_bits);
+    }
+
+    // The bucket of a hash in the array of a level.
+    [[nodiscard]] constexpr std::uint64_t bucket_of(std::uint64_t hash,
+                                                    std::uint32_t level) const noexcept {
+        const std::uint64_t splits = splits_of(hash) & ((std::uint64_t{1} << level) - 1);
+        return hash - quotient(hash) * slots_ + slots_ * splits;
     }
 
     [[nodiscard]] constexpr std::uint64_t splits_at(std::uint64_t position) const noexcept {
@@ -54,7 +69,12 @@ public:
     }
 
     [[nodiscard]] constexpr std::uint64_t hash_at(std::uint64_t position) const noexcept {
-        return top_of(position) + slots_ * splits_at(position);
+        const std::uint64_t splits = splits_at(position);
+        const std::uint64_t quotient =
+            (splits & ((std::uint64_t{1} << (quotient_bits() - split_last_bits)) - 1))
+                << split_last_bits |
+            splits >> (quotient_bits() - split_last_bits);
+        return top_of(position) + slots_ * quotient;
     }
 
     // The bucket of the array of a level that has what is at a position.
@@ -79,6 +99,17 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t split_last = (std::uint64_t{1} << split_last_bits) - 1;
+
+    [[nodiscard]] constexpr std::uint64_t quotient(std::uint64_t hash) const noexcept {
+        return is_power_ ? hash >> top_bits_ : hash / slots_;
+    }
+
+    // The most that a quotient has.
+    [[nodiscard]] constexpr std::uint32_t quotient_bits() const noexcept {
+        return hash_bits - (is_power_ ? top_bits_ : top_bits_ - 1);
+    }
+
     [[nodiscard]] constexpr std::uint64_t on_top(std::uint64_t index) const noexcept {
         return top_bits_ == 0 ? 0 : index << (64 - top_bits_);
     }

@@ -43,7 +43,7 @@ inline constexpr std::uint64_t emptied =
 
 inline constexpr std::uint32_t number_shift = 4;
 inline constexpr std::uint32_t fragment_shift = 40;
-inline constexpr std::uint32_t fragment_at = 12;  // the lowest bit of the hash that a slot holds
+inline constexpr std::uint32_t fragment_at = 24;  // the lowest bit of the hash that a slot holds
 inline constexpr std::uint32_t fragment_bits = 24;
 
 [[nodiscard]] constexpr std::uint64_t fragment_of(std::uint64_t hash) noexcept {

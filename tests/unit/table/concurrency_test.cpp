@@ -370,7 +370,7 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
     constexpr std::uint64_t other_fragments_only = hash_mask & ~std::uint64_t{0xffff};
     sched::for_each_seed(3000, [&](std::uint64_t seed) { run(seed, 1, other_fragments_only); });
     // Slots tell in which of two buckets an entry will be.
-    constexpr std::uint64_t slots = std::uint64_t{1} << slot::fragment_at;
+    constexpr std::uint64_t slots = std::uint64_t{1} << (slot::fragment_at - split_last_bits);
     sched::for_each_seed(1000,
                          [&](std::uint64_t seed) { run(seed, slots, hash_mask & ~(slots - 1)); });
 }

@@ -20,7 +20,7 @@ std::string value_number(std::uint32_t number) {
 }
 
 // The buckets of a table where the bit by which it splits first is one that slots hold.
-constexpr std::uint64_t slots_that_tell = std::uint64_t{1} << slot::fragment_at;
+constexpr std::uint64_t slots_that_tell = std::uint64_t{1} << (slot::fragment_at - split_last_bits);
 
 struct Shape {
     std::uint32_t retire_batch;

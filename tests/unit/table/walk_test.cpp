@@ -23,14 +23,32 @@ TEST(Positions, turn_back_into_hashes_and_keep_buckets_together) {
             ASSERT_EQ(positions.hash_at(position), hash) << slots;
             ASSERT_FALSE(positions.is_beyond(position));
             for (std::uint32_t level = 0; level < 10; ++level) {
-                ASSERT_EQ(positions.bucket_at(position, level), hash % (slots << level))
+                ASSERT_EQ(positions.bucket_at(position, level), positions.bucket_of(hash, level))
                     << slots << " slots, level " << level;
+                ASSERT_EQ(positions.bucket_of(hash, level) % slots, hash % slots);
                 const std::uint64_t end = positions.end_of_bucket(position, level);
                 if (end == 0) continue;
                 ASSERT_LT(position, end);
                 ASSERT_NE(positions.bucket_at(end, level), positions.bucket_at(position, level));
             }
         }
+    }
+}
+
+TEST(Positions, of_one_table_of_many_fill_all_its_buckets) {
+    constexpr std::uint64_t tables = 8;
+    constexpr std::uint32_t level = 5;
+    for (const std::uint64_t slots : {1ULL, 3ULL, 16ULL, 100ULL, 1ULL << 20}) {
+        const Positions positions(slots);
+        test::Random random(7);
+        std::set<std::uint64_t> buckets;
+        for (int i = 0; i < 1'000; ++i) {
+            const std::uint64_t quotient = (random.next() & hash_mask) / slots;
+            // of the sixth table, and of the first array's last bucket
+            const std::uint64_t hash = (quotient / tables * tables + 5) * slots + slots - 1;
+            if (hash <= hash_mask) buckets.insert(positions.bucket_of(hash, level));
+        }
+        EXPECT_EQ(buckets.size(), std::size_t{1} << level) << slots << " slots";
     }
 }
 
