@@ -89,7 +89,7 @@ void Duties::look_for_the_dead() {
 }
 
 // A process that left in order is nobody's loss unless somebody waits for it to meet, but what was asked of it ends all
-// the same. One that left a broken job is everybody's: others may wait for its messages.
+// the same. One that left a broken job is everybody's: others may wait for its messages. Who left in order before that may be why it broke.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;
@@ -103,6 +103,7 @@ void Duties::look_at(std::uint32_t slot) {
     if (has_left_in_order) {
         finished_.push_back(slot);
     } else {
+        if (wait_status == node::departed_status) tell_of_finished();
         core_.router().note_death(segment_.shape().first_process + slot, wait_status);
     }
 }

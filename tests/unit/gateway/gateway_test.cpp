@@ -267,6 +267,20 @@ TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
     EXPECT_FALSE(node::is_lost(job.segment(0), 3));
 }
 
+// A rank that has made fewer collective calls leaves, and so does one that has found that out.
+TEST(GatewayDeaths, other_nodes_are_told_first_of_whom_the_others_could_not_meet) {
+    JobOptions options;
+    options.counts = {2, 2};
+    Job job(options);
+    ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
+    for (const std::uint32_t slot : {0U, 1U}) {
+        job.segment(1).slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
+        node::mark_dead(job.segment(1), slot, slot == 0 ? 0U : node::departed_status);
+    }
+    job.poll_until([&] { return node::is_lost(job.segment(0), 3); });
+    EXPECT_TRUE(node::has_first_finished(job.segment(0))) << node::first_fate(job.segment(0));
+}
+
 TEST_P(GatewayTest, it_counts_what_it_does_where_others_can_read_it) {
     const std::uint32_t last = job_.procs() - 1;
     ASSERT_EQ(job_.copy(0, job_.memory(last, false).address, job_.memory(0, false).address, 8000),
