@@ -148,9 +148,10 @@ void NodeProblem::finish() {
         }
         masks_.push_back(one.links);
         std::uint64_t spread = 0;
-        for (std::uint64_t left = one.links; left != 0; left &= left - 1)
+        for (std::uint64_t left = one.links; left != 0; left &= left - 1) {
             spread |= std::uint64_t{1}
                       << keyed_flows_max * static_cast<unsigned>(std::countr_zero(left));
+        }
         spread_masks_.push_back(spread);
         rates_max_.push_back(one.rate_max);
     }
