@@ -16,9 +16,10 @@
  *
  * Start and wait are no barriers: each member waits for those alone that send it something, and for those that still read what it sends. A
  * member may be one round ahead of its receivers where the bytes go through memory of ACP's: everything between nodes, and on a node
- * messages from private memory and short ones. A message of 2048 bytes or more in memory of acp_malloc or in starter memory is copied once,
+ * messages from private memory and short ones. Messages in memory of acp_malloc or in starter memory, 2048 bytes or more of them to one receiver, are copied once,
  * by its receiver on the node straight to its target, and the sender's acp_wait_plan returns when the receiver has it. Other bytes are copied
- * by acp_start_plan, and go on to other nodes without any further call.
+ * by acp_start_plan, and go on to other nodes without any further call. A wait for one plan goes on with that plan alone: members that
+ * have begun several wait for them in the same order.
  *
  * From acp_start_plan until the plan's wait or test has told the end, sources are not to be changed, and targets neither read nor changed. All
  * buffers stay where they are as long as there is a plan on them.

@@ -41,7 +41,7 @@ Status check(const GridShape& grid, std::uint32_t members) {
             return {Code::argument, "dimension " + std::to_string(d) + " has " +
                                         std::to_string(axis.points) + " points and a halo of " +
                                         std::to_string(axis.halo) +
-                                        ": it has 1 or more, and as many as the halo"};
+                                        ": it has 1 or more, and at least as many as the halo"};
         }
         if (axis.points >= array_bytes_end) return too_long();
         product = std::min<std::uint64_t>(product * axis.members, std::uint64_t{members} + 1);

@@ -3,6 +3,7 @@
 // atomics, meetings, deaths of processes and nodes, refusals. One thread takes everybody's turns.
 #include "gateway/gateway.hpp"
 
+#include <array>
 #include <set>
 
 #include "node/loss.hpp"
@@ -251,16 +252,21 @@ TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
     EXPECT_NE(told.find("closed the descriptor of its own UDP socket"), std::string::npos) << told;
 }
 
+// Two processes leave by acp_finalize and end.   statuses  of each
+void leave(const node::Segment& segment, const std::array<std::uint32_t, 2>& statuses) {
+    for (std::uint32_t slot = 0; slot < statuses.size(); ++slot) {
+        segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
+        node::mark_dead(segment, slot, statuses[slot]);
+    }
+}
+
 // After a death the ranks leave one by one. One that leaves in order is told of only where somebody waits to meet it.
 TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
     JobOptions options;
     options.counts = {2, 2};
     Job job(options);
     ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
-    for (const std::uint32_t slot : {0U, 1U}) {
-        job.segment(1).slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
-        node::mark_dead(job.segment(1), slot, slot == 0 ? node::departed_status : 0U);
-    }
+    leave(job.segment(1), {node::departed_status, 0U});
     job.poll_until([&] { return node::is_lost(job.segment(0), 2); });
     EXPECT_NE(node::fate_of_process(job.segment(0), 2).find("has left the job"), std::string::npos);
     for (int polls = 0; polls < 20; ++polls) job.poll();
@@ -273,10 +279,7 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_whom_the_others_could_not_meet
     options.counts = {2, 2};
     Job job(options);
     ASSERT_EQ(job.copy(0, job.memory(2, true).address, job.memory(0, false).address, 8), Code::ok);
-    for (const std::uint32_t slot : {0U, 1U}) {
-        job.segment(1).slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
-        node::mark_dead(job.segment(1), slot, slot == 0 ? 0U : node::departed_status);
-    }
+    leave(job.segment(1), {0U, node::departed_status});
     job.poll_until([&] { return node::is_lost(job.segment(0), 3); });
     EXPECT_TRUE(node::has_first_finished(job.segment(0))) << node::first_fate(job.segment(0));
 }
