@@ -10,8 +10,8 @@
  * node, and as much again for its journal and the sender's notes (acp_environment(7)); on a node, from the first message of more than
  * 3/8 of that on, eight times as much of the sender's heap, if that has room. All of it is given back when both ends are freed.
  *
- * A request is a send, a receive or a free under way. It goes on while any thread of its process is in a call on channels (not in
- * acp_sync or acp_wait), and short messages that find room are sent before acp_nbsend_ch returns. Each request is ended by exactly one acp_wait_ch, acp_test_ch,
+ * A request is a send, a receive or a free under way. It goes on while any thread of its process waits in a call of ACP's
+ * (not in acp_wait or acp_complete; acp(7)), and short messages that find room are sent before acp_nbsend_ch returns. Each request is ended by exactly one acp_wait_ch, acp_test_ch,
  * acp_wait_ch_timeout or acp_waitall_ch that returns its end, and is gone then. Requests of one channel end in the order made.
  *
  * If one of the two ranks dies, or its node is lost, the other's requests on the channel end with ACP_ERR_PEER; the receiver still gets

@@ -18,8 +18,9 @@
  * member may be one round ahead of its receivers where the bytes go through memory of ACP's: everything between nodes, and on a node
  * messages from private memory and short ones. Messages in memory of acp_malloc or in starter memory, 2048 bytes or more of them to one receiver, are copied once,
  * by its receiver on the node straight to its target, and the sender's acp_wait_plan returns when the receiver has it. Other bytes are copied
- * by acp_start_plan, and go on to other nodes without any further call. A wait for one plan goes on with that plan alone: members that
- * have begun several wait for them in the same order.
+ * by acp_start_plan, and go on to other nodes without any further call. A started exchange goes on while any
+ * thread of its process waits in a call of ACP's (not in acp_wait or acp_complete; acp(7)): members that have begun several wait for them in
+ * any order, and for other things before.
  *
  * From acp_start_plan until the plan's wait or test has told the end, sources are not to be changed, and targets neither read nor changed. All
  * buffers stay where they are as long as there is a plan on them.
@@ -142,7 +143,7 @@ ACP_API acp_plan_t acp_load_plan(acp_pattern_t pattern, const char* path);
  * ACP_ERR_PEER. */
 ACP_API int acp_start_plan(acp_plan_t plan);
 
-/* 1: the exchange that was started has ended; 0: not yet; -1. Goes on with it. Between nodes, and for messages that are read in place, what
+/* 1: the exchange that was started has ended; 0: not yet; -1. Goes on with it, and now and then with all that the process has under way. Between nodes, and for messages that are read in place, what
  * the other members do is seen here or in acp_wait_plan. */
 ACP_API int acp_test_plan(acp_plan_t plan);
 

@@ -182,9 +182,9 @@ ACP_API int acp_scan_by_team(acp_team_t team,
  * business: acp_nbsync_team on one member meets acp_sync_team on another. Until the request has ended, buffers must stay valid and are not
  * to be changed, nor read where the call writes; so must the arrays of acp_nballtoallv_team.
  *
- * The caller's part goes on while any thread of its process is in acp_wait_team, acp_wait_team_timeout, acp_test_team, a function acp_nb..._team of
- * this team, or a blocking call on any team (not in acp_sync, acp_wait or acp_complete), and in no other moment: what other members
- * wait for stands still while all threads of a process compute. A call that is begun shows what it can without waiting, such as a root's
+ * The caller's part goes on while any thread of its process waits in a call of ACP's (not in acp_wait or acp_complete; acp(7)) or is in
+ * acp_test_team or a function acp_nb..._team of this team, and in no other moment: what other members wait for stands still while all
+ * threads of a process compute. A call that is begun shows what it can without waiting, such as a root's
  * bytes of up to 256 KiB to its node. A function of acp_nbreduce_by_team and the like runs in whichever thread that is, on a stack of
  * 256 KiB.
  *

@@ -305,14 +305,19 @@ private:
     bool is_nobody_waiting_ = false;
 };
 
-// Waits for every command, and says on standard error what failed that the program has not asked for: it hears of it here or
-// never.
-void finish_commands(Library& instance, const char* call) {
+// Waits for what the layers above gma have handed to it.
+void settle_layers(Library& instance) noexcept {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
     instance.plans->settle_sent();
     instance.teams->settle_sent();
     instance.contexts->settle_sent();
+}
+
+// Waits for every command, and says on standard error what failed that the program has not asked for: it hears of it here or
+// never.
+void finish_commands(Library& instance, const char* call) {
+    settle_layers(instance);
     const node::Unreported unreported = instance.gma->finish_all();
     if (unreported.count == 0) return;
     try {
@@ -325,10 +330,11 @@ void finish_commands(Library& instance, const char* call) {
     }
 }
 
-// After this no call on a team is under way. Not before it is sure that the epoch ends.
-void end_team_requests(Library& instance) {
+// After this nothing is under way any more. Not before it is sure that the epoch ends.
+void end_what_is_under_way(Library& instance) {
+    instance.gma->under_way().end();
     instance.teams->end_requests();
-    instance.teams->settle_sent();
+    settle_layers(instance);
 }
 
 base::Status join_node(Library& instance, bool is_again) {
@@ -389,7 +395,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         instance.link.carry_meetings(member);  // all have been told: the epoch goes on
         return in_call("acp_reset", std::move(status));
     }
-    end_team_requests(instance);
+    end_what_is_under_way(instance);
     resetting.begin_anew();
     auto status = member.synchronize();  // every row is closed
     if (status.is_ok()) {
@@ -416,7 +422,7 @@ base::Status leave(Library& instance) {
                 "before: " +
                     std::string(instance.life.reason().data())};
     }
-    end_team_requests(instance);
+    end_what_is_under_way(instance);
     finish_commands(instance, "acp_finalize");
     const NamedMeeting call(node::AwaitedCall::finalize);
     if (instance.config.is_report_on) {

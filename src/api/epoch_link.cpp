@@ -165,8 +165,7 @@ void EpochLink::carry_meetings(node::Member& member) noexcept {
 }
 
 void EpochLink::join(node::Member& member, gma::Gma& gma) noexcept {
-    if (link_ == nullptr || !link_->traits().is_polled_here) return;
-    helper_.set_gma(&gma);
+    helper_.set_gma(&gma, link_ != nullptr && link_->traits().is_polled_here);
     member.barrier().set_helper(&helper_);
 }
 

@@ -10,7 +10,7 @@
 #include "base/config.hpp"
 #include "base/status.hpp"
 #include "gma/gma.hpp"
-#include "gma/link_helper.hpp"
+#include "gma/meeting_helper.hpp"
 #include "local/hazards.hpp"
 #include "local/space.hpp"
 #include "node/member.hpp"
@@ -36,7 +36,7 @@ public:
     // Member::end_own_meetings(). Every rank calls it after the same meeting.
     void carry_meetings(node::Member& member) noexcept;
 
-    // From here until leave(), who waits in a meeting polls this gma.
+    // From here until leave(), who waits in a meeting goes on with what this gma has to do.
     void join(node::Member& member, gma::Gma& gma) noexcept;
     void leave(node::Member& member) noexcept;
 
@@ -59,7 +59,7 @@ private:
     local::Space space_;  // what an own gateway sees of this process's memory
     std::unique_ptr<remote::Link> link_;
     gateway::OwnGateway* own_ = nullptr;  // link_, where it is one
-    gma::LinkHelper helper_;
+    gma::MeetingHelper helper_;
     std::optional<node::OwnMeetings> meetings_;  // of an own gateway
 };
 

@@ -97,13 +97,20 @@ class NamedMeeting {
 public:
     explicit NamedMeeting(node::AwaitedCall call) noexcept
         : barrier_call_(library().member->barrier(), call),
-          mark_(shown_word(), call, is_checking_collectives() && !os::is_last_thread()) {}
+          mark_(shown_word(), call, may_go_on()) {}
 
     NamedMeeting(const NamedMeeting&) = delete;
     NamedMeeting& operator=(const NamedMeeting&) = delete;
     ~NamedMeeting() = default;
 
 private:
+    // Whether this process may take part in calls on teams or plans before the meeting is over.
+    [[nodiscard]] static bool may_go_on() noexcept {
+        gma::Gma* const gma = library().gma.get();
+        return is_checking_collectives() &&
+               (!os::is_last_thread() || (gma != nullptr && !gma->under_way().is_empty()));
+    }
+
     [[nodiscard]] static std::atomic<std::uint64_t>* shown_word() noexcept {
         if (!is_checking_collectives()) return nullptr;
         const node::Member& member = *library().member;

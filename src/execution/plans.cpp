@@ -24,6 +24,7 @@ namespace acp::execution {
 using base::Code;
 using base::Result;
 using base::Status;
+using team::CallLock;
 using team::CollectiveCall;
 using team::Signature;
 
@@ -114,7 +115,8 @@ Plans::Plans(gma::Gma& gma,
              team::Teams& teams,
              unsigned rails,
              const HandlesMade& made) noexcept
-    : gma_(gma),
+    : gma::WorkUnderWay(gma.under_way()),
+      gma_(gma),
       allocator_(allocator),
       teams_(teams),
       telling_(gma),
@@ -230,7 +232,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
 }
 
 Status Plans::save(PlanHandle handle, const char* path) {
-    const Use use(plans_, handle);
+    const Use use(plans_, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why("plan");
     if (path == nullptr) return {Code::argument, "the path is NULL"};
     const PlanEntry& plan = use.entry();
@@ -238,20 +240,65 @@ Status Plans::save(PlanHandle handle, const char* path) {
         path, exchange::text_of(plan.order, {plan.member, plan.members, plan.sent}));
 }
 
-Result<bool> Plans::test(PlanHandle handle) {
-    const Use use(plans_, handle);
+// Counts a plan, which the caller has locked, while it is under way.
+void Plans::count(PlanEntry& plan) noexcept {
+    const bool is_under_way = plan.rounds->is_under_way();
+    if (is_under_way == std::exchange(plan.is_counted, is_under_way)) return;
+    if (is_under_way) {
+        count_begun();
+    } else {
+        count_ended();
+    }
+}
+
+Status Plans::start(PlanHandle handle) {
+    Use use(plans_, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why("plan");
-    return use.entry().rounds->test();
+    Status status = use.entry().rounds->start();
+    count(use.entry());
+    use.let_go();
+    // A thread that sleeps has not looked at this plan, for which the partners may have rung already.
+    const local::Space& space = gma_.space();
+    node::ring_bell_after_rmw(
+        space.segment().slot(space.slot_of(space.process())).door.waiter_bell);
+    return status;
+}
+
+Result<bool> Plans::test(PlanHandle handle) {
+    Use use(plans_, handle, CallLock::Use::moment);
+    if (!use.is_ok()) return use.why("plan");
+    auto ended = use.entry().rounds->test();
+    count(use.entry());
+    use.let_go();
+    if (ended.is_ok() && !ended.value()) gma_.under_way().look_in_vain();
+    return ended;
 }
 
 Status Plans::wait(PlanHandle handle) {
     const Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
-    return use.entry().rounds->wait(looks_);
+    Status status = use.entry().rounds->wait(looks_, teams_.is_checking());
+    count(use.entry());
+    return status;
+}
+
+// A thread that waits for a plan goes on with it, and no other call on one is long while it is under way.
+void Plans::go_on(bool is_thorough) noexcept {
+    plans_.for_each([this, is_thorough](PlanEntry& plan) {
+        constexpr auto moment = CallLock::Use::moment;
+        const bool is_mine = is_thorough ? plan.lock.lock(moment)
+                                         : plan.lock.try_lock(moment) == CallLock::Use::none;
+        if (!is_mine) return;
+        if (plan.is_counted) {
+            plan.rounds->go_on();
+            count(plan);
+        }
+        plan.lock.unlock();
+    });
 }
 
 Result<std::string> Plans::explain(PlanHandle handle) {
-    const Use use(plans_, handle);
+    const Use use(plans_, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why("plan");
     const Rounds& rounds = *use.entry().rounds;
     return execution::explain(rounds.routes(), use.entry().order, rounds.balance());
@@ -263,6 +310,7 @@ Status Plans::free_plan(PlanHandle handle) {
     PlanEntry& entry = use.entry();
     if (entry.rounds->is_started() && !entry.rounds->is_broken())
         return {Code::state, "it was started, and its end was not told yet"};
+    count(entry);
     Status status = release(entry);
     entry.rounds.reset();
     use.give_back(plans_);

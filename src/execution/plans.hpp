@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The patterns and plans of a process by handle. One for each epoch. Any thread, but one at a time for each pattern or plan.
+// The patterns and plans of a process by handle. Threads that wait go on with all plans that were started (gma/under_way.hpp). One for each
+// epoch. Any thread, but one at a time for each pattern or plan.
 // Tests: tests/conformance/exchange_test.cpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,7 +15,9 @@
 #include "data/allocator.hpp"
 #include "exchange/send_order.hpp"
 #include "gma/gma.hpp"
+#include "gma/under_way.hpp"
 #include "message/slots.hpp"
+#include "team/call_lock.hpp"
 #include "team/teams.hpp"
 
 #include "execution/pattern.hpp"
@@ -26,7 +28,7 @@ namespace acp::execution {
 using PatternHandle = message::SlotHandle;
 using PlanHandle = message::SlotHandle;
 
-class Plans {
+class Plans final : public gma::WorkUnderWay {
 public:
     // How many patterns and plans the epochs before have made.
     struct HandlesMade {
@@ -42,7 +44,7 @@ public:
           team::Teams& teams,
           unsigned rails,
           const HandlesMade& made) noexcept;
-    ~Plans() = default;
+    ~Plans() override = default;
     Plans(const Plans&) = delete;
     Plans& operator=(const Plans&) = delete;
 
@@ -69,10 +71,7 @@ public:
     // Errors: stale, state, system.
     base::Status save(PlanHandle handle, const char* path);
 
-    base::Status start(PlanHandle handle) {
-        const Use use(plans_, handle);
-        return use.is_ok() ? use.entry().rounds->start() : use.why("plan");
-    }
+    base::Status start(PlanHandle handle);
 
     base::Result<bool> test(PlanHandle handle);
     base::Status wait(PlanHandle handle);
@@ -80,6 +79,8 @@ public:
 
     // Errors: state (it is started), stale; after any other one it is gone.
     base::Status free_plan(PlanHandle handle);
+
+    void go_on(bool is_thorough) noexcept override;
 
     // Waits for what plans have handed to the network.
     void settle_sent() noexcept;
@@ -92,7 +93,7 @@ private:
     struct PatternEntry {
         static constexpr message::SlotKind slot_kind = message::SlotKind::pattern;
         message::SlotEntry slot;
-        std::atomic<bool> is_busy{false};
+        team::CallLock lock;
         team::TeamHandle team = team::no_team;
         std::optional<Pattern> pattern;
     };
@@ -100,24 +101,25 @@ private:
     struct PlanEntry {
         static constexpr message::SlotKind slot_kind = message::SlotKind::plan;
         message::SlotEntry slot;
-        std::atomic<bool> is_busy{false};
+        team::CallLock lock;
         team::TeamHandle team = team::no_team;
         std::uint32_t member = 0;  // of so many
         std::uint32_t members = 0;
         std::vector<exchange::SentMessage> sent;
         exchange::SendOrder order;  // of these
         std::unique_ptr<Rounds> rounds;
+        bool is_counted = false;  // as under way
     };
 
     // What a handle names, for one thread.
     template <typename Entry>
     class Use {
     public:
-        Use(const message::Slots<Entry>& slots, message::SlotHandle handle) noexcept
+        Use(const message::Slots<Entry>& slots,
+            message::SlotHandle handle,
+            team::CallLock::Use how = team::CallLock::Use::call) noexcept
             : entry_(slots.find(handle)) {
-            if (entry_ == nullptr) return;
-            // acquire: what the thread before did; partner: the store below
-            is_mine_ = !entry_->is_busy.exchange(true, std::memory_order_acquire);
+            is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
             // It may have been freed since it was found.
             if (!is_mine_ || slots.is_still(*entry_, handle)) return;
             let_go();
@@ -130,8 +132,7 @@ private:
         Use& operator=(const Use&) = delete;
 
         void let_go() noexcept {
-            if (std::exchange(is_mine_, false))
-                entry_->is_busy.store(false, std::memory_order_release);
+            if (std::exchange(is_mine_, false)) entry_->lock.unlock();
         }
 
         // What was used is freed.
@@ -161,6 +162,7 @@ private:
     Preparation prepare(const Pattern& pattern, const OrderOf& order_of);
     base::Result<PlanHandle> compile_in(const PatternEntry& entry, Preparation own);
     base::Status release(PlanEntry& plan);
+    void count(PlanEntry& plan) noexcept;
 
     gma::Gma& gma_;
     data::Allocator& allocator_;

@@ -8,11 +8,14 @@
 
 #include "data/ask.hpp"
 #include "gma/condition.hpp"
+#include "node/awaited.hpp"
+#include "node/wait.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
 #include "os/membarrier.hpp"
 #include "sync/lines.hpp"
+#include "team/meeting_watch.hpp"
 
 #include "operations/put_signal.hpp"
 
@@ -60,7 +63,7 @@ public:
             if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
         }
         const std::size_t missing = rounds_.missing_;
-        if (rounds_.go_on()) return gma::LookResult::all;
+        if (rounds_.look_whether_over()) return gma::LookResult::all;
         return rounds_.missing_ < missing ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
@@ -101,6 +104,7 @@ Status Rounds::start() {
     ++round_;
     missing_ = routes_.incoming.size();
     is_started_ = true;
+    is_over_ = false;
     is_sent_ = false;
     run([this] {
         send_if_possible();
@@ -113,14 +117,14 @@ Result<bool> Rounds::test() {
     if (!is_started_ && !is_broken()) return Status(Code::state, "it was not started");
     bool is_over = is_broken();
     run([this, &is_over] {
-        if (is_over || go_on()) {
+        if (is_over || look_whether_over()) {
             is_over = true;
             return;
         }
         // Whoever asks in vain lets others run now and then.
         if (++looks_ % looks_per_yield == 0) os::yield_cpu();
         (void)gma_.help();
-        is_over = go_on();
+        is_over = look_whether_over();
     });
     if (!is_over && !is_broken()) return false;
     Status status = end_round();
@@ -128,17 +132,36 @@ Result<bool> Rounds::test() {
     return true;
 }
 
-Status Rounds::wait(int looks) {
+Status Rounds::wait(int looks, bool is_checking) {
     if (!is_started_ && !is_broken()) return {Code::state, "it was not started"};
-    run([this, looks] {
+    run([this, looks, is_checking] {
         for (int i = 0; i < looks; ++i) {
-            if (is_broken() || go_on()) return;
+            if (is_broken() || look_whether_over()) return;
             os::relax();
         }
         RoundEnd end(*this);
-        (void)gma_.wait_until(end, -1);
+        if (is_checking) return wait_and_watch(end);
+        (void)gma_.wait_until(end, node::for_ever);
     });
     return end_round();
+}
+
+// The plan is broken when the member that is waited for has called something in which all ranks meet.
+void Rounds::wait_and_watch(RoundEnd& end) {
+    std::uint32_t awaited = team::nobody;
+    const node::AwaitedCall call = team::MeetingWatch(gma_).wait(end, [this, &awaited] {
+        awaited = process_awaited();
+        return awaited == gma_.space().process() ? team::nobody : awaited;
+    });
+    if (call == node::AwaitedCall::none) return;
+    const node::Segment& segment = gma_.space().segment();
+    const auto rank_of = [&segment](std::uint32_t process) {
+        return std::to_string(segment.rank_of(process));
+    };
+    give_up(Code::mismatch, "rank " + rank_of(gma_.space().process()) +
+                                " waits for a plan, and rank " + rank_of(awaited) +
+                                ", which has not done its part, has called " +
+                                std::string(node::name_of(call)));
 }
 
 Status Rounds::end_round() {
@@ -147,7 +170,17 @@ Status Rounds::end_round() {
     return {};
 }
 
-bool Rounds::go_on() {
+void Rounds::go_on() noexcept {
+    if (!is_under_way()) return;
+    run([this] { (void)look_whether_over(); });
+}
+
+bool Rounds::look_whether_over() {
+    is_over_ = is_over_ || step();
+    return is_over_;
+}
+
+bool Rounds::step() {
     if (!is_sent_) send_if_possible();
     if (missing_ != 0) {
         for (IncomingRoute& incoming : routes_.incoming) {

@@ -43,8 +43,19 @@ public:
     // Whether the round has ended. Errors: likewise.
     base::Result<bool> test();
 
-    // Waits for its end.   looks  before the full wait begins. Errors: likewise.
-    base::Status wait(int looks);
+    // Goes on with a round that was started, in a thread that waits for something else.
+    void go_on() noexcept;
+
+    // Whether a round was started that has not ended yet, as far as anybody has looked.
+    [[nodiscard]] bool is_under_way() const noexcept {
+        return is_started_ && !is_over_ && !is_broken();
+    }
+
+    // Waits for its end.
+    //   looks        before the full wait begins
+    //   is_checking  as of team::TeamTools: a member that is in a call of all ranks instead is told of
+    // Errors: likewise; mismatch.
+    base::Status wait(int looks, bool is_checking);
 
     [[nodiscard]] bool is_started() const noexcept { return is_started_; }
 
@@ -68,7 +79,8 @@ private:
     template <typename Body>
     void run(const Body& body) noexcept;
     // Goes on, and tells whether the round has ended, or the plan is broken.
-    bool go_on();
+    bool look_whether_over();
+    bool step();
     void send_if_possible();
     void look_at_rails(std::uint64_t now_ns);
     void send_all(std::size_t parity);
@@ -83,6 +95,7 @@ private:
     [[nodiscard]] bool are_all_consumed() const noexcept;
     void publish(RoundWord& word) const noexcept;
     void ring_partners() noexcept;
+    void wait_and_watch(RoundEnd& end);
     void forget_ended();
     void end_oldest();
     void look();
@@ -105,6 +118,7 @@ private:
     std::size_t in_place_ = 0;  // commands under way that the round lasts for
     std::uint32_t looks_ = 0;   // of test(), in vain
     bool is_started_ = false;
+    bool is_over_ = false;  // the round that was started
     bool is_sent_ = false;
     bool is_fence_by_each_;  // the kernel refuses the barrier that a sleeper would ask for
     std::deque<UnderWay> under_way_;

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "base/fence.hpp"
 #include "gma/commands_end.hpp"
 #include "os/clock.hpp"
+#include "os/membarrier.hpp"
 #include "os/signal_gate.hpp"
 #include "os/thread.hpp"
 
@@ -38,6 +40,33 @@ public:
 private:
     Attendance& attendance_;
     ServiceThread& service_;
+};
+
+// A condition of a layer above. Looks that find it not met go on with what the process has under way.
+class ConditionOfLayer final : public Condition {
+public:
+    ConditionOfLayer(Condition& condition, AllUnderWay& under_way) noexcept
+        : condition_(condition), under_way_(under_way) {}
+
+    LookResult look() override {
+        const bool is_thorough = std::exchange(is_announced_, false);
+        const LookResult seen = condition_.look();
+        if (seen == LookResult::all || under_way_.is_empty()) return seen;
+        // Orders the announcement before the looks that follow; partners: those who publish on memory of this node and then ring
+        if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
+        under_way_.go_on(is_thorough);
+        return is_thorough ? condition_.look() : seen;
+    }
+
+    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
+        is_announced_ = true;
+        condition_.announce(entry, since_ns);
+    }
+
+private:
+    Condition& condition_;
+    AllUnderWay& under_way_;
+    bool is_announced_ = false;
 };
 
 base::Status timeout_after(std::int64_t timeout_ns) {
@@ -174,7 +203,8 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
 }
 
 node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_ns) {
-    return attend(condition, Deadline(timeout_ns));
+    ConditionOfLayer looked_at(condition, under_way_);
+    return attend(looked_at, Deadline(timeout_ns));
 }
 
 void Completion::leave_for_long() noexcept {

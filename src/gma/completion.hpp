@@ -11,6 +11,7 @@
 #include "gma/deadline.hpp"
 #include "gma/progress.hpp"
 #include "gma/service_thread.hpp"
+#include "gma/under_way.hpp"
 #include "local/space.hpp"
 #include "node/awaited.hpp"
 #include "node/member.hpp"
@@ -37,7 +38,11 @@ public:
     // Whether the command of a handle, and no other, has ended, or does within so long.   timeout_ns  0: only looks, and makes no progress
     [[nodiscard]] bool has_ended(Handle handle, std::int64_t timeout_ns);
 
-    // Waits until a condition holds; the thread works meanwhile as one that waits for commands does. timeout_ns as of wait().
+    // What layers above have under way.
+    [[nodiscard]] AllUnderWay& under_way() noexcept { return under_way_; }
+
+    // Waits until a condition holds; the thread works meanwhile as one that waits for commands does, and goes on with what the process has
+    // under way. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 
     // The thread is about to sleep outside the library until the bell of its process is rung: the service thread does all work from now on.
@@ -72,6 +77,7 @@ private:
     Progress& progress_;
     ServiceThread& service_;
     ServiceSleep& service_sleep_;
+    AllUnderWay under_way_;
 };
 
 }  // namespace acp::gma

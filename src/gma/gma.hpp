@@ -69,8 +69,7 @@ public:
     // After all ranks met: checks that the paths the configuration requires exist. Errors: unsupported, config.
     base::Status check_requirements() { return routes_.check_requirements(); }
 
-    // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the
-    // copy. For layers above, whose copies and atomics on their own node then cost what a program's do.
+    // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the copy: for layers above.
     [[gnu::always_inline]] Handle copy(GlobalAddress target,
                                        GlobalAddress source,
                                        std::uint64_t bytes,
@@ -112,8 +111,7 @@ public:
         return issuer_.issue_copy(target, source, bytes, order);
     }
 
-    // The copies of a list, in no order among themselves: as copy() each, and the handle stands for all of them. It is that of
-    // a copy of nothing, which is ordered after all.
+    // The copies of a list, in no order among themselves: as copy() each. The handle, of a copy of nothing ordered after all, stands for them.
     //   call      list or block
     //   range(i)  copy i of `count`: target, source, size
     template <typename Range>
@@ -188,7 +186,9 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Completion::wait_until: for what layers above wait for that is no command.
+    // Completion::under_way, wait_until: for what layers above have begun, and wait for, that is no command.
+    [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
+
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {
         return completion_.wait_until(condition, timeout_ns);
     }

@@ -18,7 +18,7 @@ using base::Status;
 
 namespace {
 
-// Of the looks that follow: one in so many goes on with the requests of other channels too.
+// Of the looks of waiting threads one in so many goes on with all channels.
 constexpr std::uint32_t looks_per_round = 8;
 
 // That makes a request of a kind and waits for it.
@@ -60,24 +60,9 @@ public:
         return has_moved ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
-    gma::LookResult look() override {
-        // The first look after announce() is the one that must not miss anything.
-        if (std::exchange(is_announced_, false)) {
-            // Orders the announcement before the looks that follow; partner: MappedPath::publish()
-            if (!os::expedite()) base::fence(std::memory_order_seq_cst);
-            {
-                const std::scoped_lock lock(end_.mutex);
-                if (!is_done()) end_.go_on_thoroughly();
-            }
-            channels_.go_on_with_others(end_, true);
-        } else if (++looks_ % looks_per_round == 0) {
-            channels_.go_on_with_others(end_, false);
-        }
-        return look_here();
-    }
+    gma::LookResult look() override { return look_here(); }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        is_announced_ = true;
         const local::Space& space = channels_.tools_.gma.space();
         const ChannelName& name = end_.name();
         memory::Command told;
@@ -92,8 +77,6 @@ private:
     ChannelRequest& request_;
     ChannelEnd& end_;
     node::AwaitedCall call_;
-    std::uint32_t looks_ = 0;
-    bool is_announced_ = false;
 };
 
 Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) {
@@ -165,7 +148,7 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
         requests_.give_back(*request);
         throw;
     }
-    pending_.fetch_add(1, std::memory_order_relaxed);
+    count_begun();
     if (kind == RequestKind::free) end.begin_free();
     const SlotHandle handle = requests_.show(*request);
     (void)end.go_on();
@@ -213,9 +196,11 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
         if (!is_done) os::relax();
     }
     if (!is_done && timeout_ns == 0) {
-        const std::scoped_lock lock(end.mutex);
+        std::unique_lock lock(end.mutex);
         end.go_on_thoroughly();
         is_done = condition.is_done();
+        lock.unlock();
+        if (!is_done) tools_.gma.under_way().look_in_vain();
     }
     if (!is_done) {
         const node::Outcome outcome = tools_.gma.wait_until(condition, timeout_ns);
@@ -237,7 +222,7 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     }
     RequestEnd ended = std::move(request.result);
     request.result = {};
-    pending_.fetch_sub(1, std::memory_order_relaxed);
+    count_ended();
     const bool is_free = request.kind == RequestKind::free;
     requests_.give_back(request);
     if (is_free) {
@@ -254,11 +239,10 @@ void Channels::settle_sent() noexcept {
     });
 }
 
-// What others have begun goes on while any thread of the process waits.
-void Channels::go_on_with_others(const ChannelEnd& but, bool is_thorough) noexcept {
-    if (pending_.load(std::memory_order_relaxed) < 2) return;
-    ends_.for_each([&](ChannelEnd& end) {
-        if (&end == &but) return;
+void Channels::go_on(bool is_thorough) noexcept {
+    if (!is_thorough && looks_.fetch_add(1, std::memory_order_relaxed) % looks_per_round != 0)
+        return;
+    ends_.for_each([is_thorough](ChannelEnd& end) {
         std::unique_lock lock(end.mutex, std::defer_lock);
         if (is_thorough) {
             lock.lock();

@@ -18,7 +18,7 @@
 
 namespace acp::message {
 
-class Channels {
+class Channels final : public gma::WorkUnderWay {
 public:
     // The handle of a request that has ended already and of which nothing is left but the length of its message. No slot has such a handle.
     //   length  of a receive: at most that of one record; 0 of a send
@@ -44,14 +44,15 @@ public:
              data::Allocator& allocator,
              const ChannelSettings& settings,
              std::uint64_t handles_made) noexcept
-        : pairing_(gma, hashed),
+        : gma::WorkUnderWay(gma.under_way()),
+          pairing_(gma, hashed),
           tools_{gma, allocator, pairing_, settings},
           is_adoption_safe_(gma.hazards().has_membarrier()),
           ends_(handles_made),
           requests_(handles_made) {}
 
     // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
-    ~Channels() = default;
+    ~Channels() override = default;
     Channels(const Channels&) = delete;
     Channels& operator=(const Channels&) = delete;
 
@@ -87,6 +88,8 @@ public:
                                        int looks,
                                        std::uint64_t& length) noexcept;
 
+    void go_on(bool is_thorough) noexcept override;
+
     // begin() and wait(), in the call of the kind.
     base::Result<RequestEnd> run(SlotHandle channel,
                                  RequestKind kind,
@@ -121,14 +124,13 @@ private:
                                  char* buffer,
                                  std::uint64_t bytes);
     RequestEnd take(ChannelRequest& request, SlotHandle handle);
-    void go_on_with_others(const ChannelEnd& but, bool is_thorough) noexcept;
 
     Pairing pairing_;
     ChannelTools tools_;
     bool is_adoption_safe_;  // EndLock::adopt: the kernel has the barrier that it takes
     Slots<ChannelEnd> ends_;
     Slots<ChannelRequest> requests_;
-    std::atomic<std::uint32_t> pending_{0};  // requests that have not ended
+    std::atomic<std::uint32_t> looks_{0};  // of waiting threads
     EndNumbers numbers_;
 };
 

@@ -95,13 +95,19 @@ base::Status Barrier::wait(Gathers gathers) {
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
         entry.tell(call_, start_ns, nullptr);
-        if (helper_ != nullptr) helper_->rest();
-        std::uint32_t value = released.load();
-        if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
-            is_blocked()) {  // after announcing: see mark_dead
-            return os::Wake::changed;
+        for (std::int64_t left_ns = timeout_ns;;) {
+            const std::int64_t nap_ns = helper_ != nullptr ? helper_->rest() : for_ever;
+            std::uint32_t value = released.load();
+            if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
+                is_blocked()) {  // after announcing: see mark_dead
+                return os::Wake::changed;
+            }
+            if (nap_ns == for_ever || nap_ns >= left_ns)
+                return os::futex_wait(released.word(), value, left_ns);
+            const os::Wake wake = os::futex_wait(released.word(), value, nap_ns);
+            if (wake != os::Wake::timeout || ready()) return wake;
+            left_ns -= nap_ns;
         }
-        return os::futex_wait(released.word(), value, timeout_ns);
     };
     if (helper_ != nullptr) helper_->enter();
     // With own meetings the first look sends what this node brings. All others wait for that: it comes before any yield.

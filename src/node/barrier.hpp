@@ -40,8 +40,8 @@ public:
     // blocks.
     virtual bool poll() = 0;
 
-    // The caller is about to sleep: others see to what comes.
-    virtual void rest() = 0;
+    // The caller is about to sleep: others see to what comes, or it is to sleep so long at most, in ns, and to poll again.
+    virtual std::int64_t rest() = 0;
 
     // The wait is over.
     virtual void leave() = 0;

@@ -13,7 +13,7 @@ void AllCalls::add(TeamEntry& entry) {
     if (entry.is_listed) return;
     entries_.push_back(&entry);
     entry.is_listed = true;
-    teams_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
+    count_begun();
 }
 
 void AllCalls::remove(TeamEntry& entry) noexcept {
@@ -22,7 +22,7 @@ void AllCalls::remove(TeamEntry& entry) noexcept {
     entries_.erase(std::find(entries_.begin(), entries_.end(), &entry));
     entry.is_listed = false;
     ++removals_;
-    teams_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
+    count_ended();
 }
 
 void AllCalls::go_on_with(TeamEntry& entry, bool is_thorough) noexcept {
@@ -44,17 +44,17 @@ TeamEntry* AllCalls::lock_next(Pass& pass, bool is_thorough) noexcept {
         if (pass.removals != removals_) pass = {0, removals_};
         if (pass.place >= entries_.size()) return nullptr;
         TeamEntry& entry = *entries_[pass.place];
-        const TeamLock::Use found = entry.lock.try_lock(TeamLock::Use::moment);
-        if (found != TeamLock::Use::moment || !is_thorough) ++pass.place;
-        if (found == TeamLock::Use::none) return &entry;
-        if (found == TeamLock::Use::call || !is_thorough) continue;
+        const CallLock::Use found = entry.lock.try_lock(CallLock::Use::moment);
+        if (found != CallLock::Use::moment || !is_thorough) ++pass.place;
+        if (found == CallLock::Use::none) return &entry;
+        if (found == CallLock::Use::call || !is_thorough) continue;
         lock.unlock();
         os::yield_cpu();
         lock.lock();
     }
 }
 
-void AllCalls::go_on_with_all(bool is_thorough) noexcept {
+void AllCalls::go_on(bool is_thorough) noexcept {
     Pass pass;
     while (TeamEntry* const entry = lock_next(pass, is_thorough)) {
         go_on_with(*entry, is_thorough);
@@ -66,7 +66,7 @@ void AllCalls::go_on_with_all(bool is_thorough) noexcept {
 void AllCalls::announce(node::AwaitedEntry& told, std::uint64_t since_ns) {
     const std::scoped_lock lock(mutex_);
     for (TeamEntry* const entry : entries_) {
-        if (entry->lock.try_lock(TeamLock::Use::moment) != TeamLock::Use::none) continue;
+        if (entry->lock.try_lock(CallLock::Use::moment) != CallLock::Use::none) continue;
         entry->team->announce_stopped(told, since_ns);
         entry->lock.unlock();
     }

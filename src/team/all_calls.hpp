@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The teams of a process that have non-blocking calls under way. Every thread that waits in a call on a team, or for a request, moves on the
-// calls of all of them. One for each epoch. Any thread.
+// The teams of a process that have non-blocking calls under way, with which every thread that waits goes on (gma/under_way.hpp). One for each
+// epoch. Any thread.
 // Tests: tests/conformance/team_request_test.cpp.
 #pragma once
 
@@ -8,21 +8,25 @@
 #include <mutex>
 #include <vector>
 
+#include "gma/gma.hpp"
+#include "gma/under_way.hpp"
 #include "node/awaited.hpp"
 #include "team/team_entry.hpp"
 
 namespace acp::team {
 
-class AllCalls final : public CallsUnderWay {
+class AllCalls final : public gma::WorkUnderWay {
 public:
     //   gma  outlives this
-    explicit AllCalls(gma::Gma& gma) noexcept : gma_(gma) {}
+    explicit AllCalls(gma::Gma& gma) noexcept : gma::WorkUnderWay(gma.under_way()), gma_(gma) {}
 
     // A team that has calls now. Throws std::bad_alloc.
     void add(TeamEntry& entry);
 
     // A team that has none any more.
     void remove(TeamEntry& entry) noexcept;
+
+    void go_on(bool is_thorough) noexcept override;
 
     // Goes on with the calls on one team, whose lock the caller holds.
     void go_on_with(TeamEntry& entry, bool is_thorough) noexcept;
@@ -44,11 +48,10 @@ private:
         std::uint64_t removals = 0;  // when it began: places have changed since where this differs
     };
 
-    void go_on_with_all(bool is_thorough) noexcept override;
     [[nodiscard]] TeamEntry* lock_next(Pass& pass, bool is_thorough) noexcept;
 
     gma::Gma& gma_;
-    std::mutex mutex_;  // whoever holds it waits for no TeamLock
+    std::mutex mutex_;  // whoever holds it waits for no CallLock
     std::vector<TeamEntry*> entries_;
     std::uint64_t removals_ = 0;
 };

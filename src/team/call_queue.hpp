@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The non-blocking calls on one team, which are made one after the other in the order begun. They are the blocking calls, run on a fiber that
-// stops where those wait: so there is one way to make each call. Whoever holds the team's TeamLock moves them on.
+// stops where those wait: so there is one way to make each call. Whoever holds the team's CallLock moves them on.
 // Tests: tests/conformance/team_request_test.cpp.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ACP_CHECK: the call in which all ranks of the job meet (acp_sync, acp_finalize, acp_reset and kin) that a process is in, as a word which it
-// shows in its board of the team of all ranks. Who waits for that process in a collective call on a team looks at it: each of them may wait for
-// the other. A word has the number of the call, which grows, above its name; what is in between says whether the program has other threads in the
-// process, which may make the calls on teams meanwhile, be it for the first time. Writing: the thread that makes the call. Reading: any thread of any process of the job.
+// shows in its board of the team of all ranks. Who waits for that process in a collective call on a team, or for a plan, looks at it: each of them
+// may wait for the other. A word has the number of the call, which grows, above its name; what is in between says whether the process may take part
+// in other calls meanwhile: it has some under way, or the program has other threads in it, which may make the calls, be it for the first time. Writing: the thread that makes the call. Reading: any thread of any process of the job.
 // Tests: tests/conformance/team_check_test.cpp.
 #pragma once
 
@@ -27,9 +27,9 @@ public:
         return static_cast<node::AwaitedCall>(word_ & call_mask);
     }
 
-    // Whether the process makes no call on a team before the meeting is over.
+    // Whether the process takes part in no call on a team, and in no exchange, before the meeting is over.
     [[nodiscard]] bool is_alone() const noexcept {
-        return (word_ & others_bit) == 0 || ends_teams();
+        return (word_ & going_on_bit) == 0 || ends_teams();
     }
 
     // Whether no call on a team of this epoch comes after it.
@@ -38,15 +38,15 @@ public:
     }
 
     // The word that comes after this one, when the process makes another call.
-    [[nodiscard]] ShownMeeting next(node::AwaitedCall call, bool has_other_threads) const noexcept {
+    [[nodiscard]] ShownMeeting next(node::AwaitedCall call, bool may_go_on) const noexcept {
         const std::uint64_t number = (word_ & ~(number_step - 1)) + number_step;
-        return ShownMeeting(number | (has_other_threads ? others_bit : 0) |
+        return ShownMeeting(number | (may_go_on ? going_on_bit : 0) |
                             static_cast<std::uint64_t>(call));
     }
 
 private:
     static constexpr std::uint64_t call_mask = 0xff;
-    static constexpr std::uint64_t others_bit = 0x100;
+    static constexpr std::uint64_t going_on_bit = 0x100;
     static constexpr std::uint64_t number_step = 0x10000;
 
     std::uint64_t word_;
@@ -63,11 +63,9 @@ private:
 class MeetingMark {
 public:
     //   word  of this process; outlives this; nullptr: shows nothing
-    MeetingMark(std::atomic<std::uint64_t>* word,
-                node::AwaitedCall call,
-                bool has_other_threads) noexcept
+    MeetingMark(std::atomic<std::uint64_t>* word, node::AwaitedCall call, bool may_go_on) noexcept
         : word_(word) {
-        show(call, has_other_threads);
+        show(call, may_go_on);
     }
 
     MeetingMark(const MeetingMark&) = delete;
@@ -76,12 +74,12 @@ public:
     ~MeetingMark() { show(node::AwaitedCall::none, false); }
 
 private:
-    void show(node::AwaitedCall call, bool has_other_threads) noexcept {
+    void show(node::AwaitedCall call, bool may_go_on) noexcept {
         if (word_ == nullptr) return;
         // relaxed: this thread alone writes it
         const ShownMeeting before(word_->load(std::memory_order_relaxed));
         // release: what the process has published on boards comes before it; partner: MeetingWatch::look()
-        word_->store(before.next(call, has_other_threads).word(), std::memory_order_release);
+        word_->store(before.next(call, may_go_on).word(), std::memory_order_release);
     }
 
     std::atomic<std::uint64_t>* word_;

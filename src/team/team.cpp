@@ -58,14 +58,12 @@ public:
     [[nodiscard]] bool has_come() const noexcept { return has_come_; }
 
     gma::LookResult look() override {
-        const bool is_thorough = std::exchange(is_announced_, false);
-        if (is_thorough) {
+        if (std::exchange(is_announced_, false)) {
             // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
             if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
         has_come_ = has_come_ || expected_.has_come();
-        if (!has_come_) team_.tools_.calls.go_on(is_thorough);
         return has_come_ || !team_.look() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
@@ -138,29 +136,27 @@ bool Team::wait_long(Expectation& expected) {
     if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
     // A member that has called something else meanwhile may come to this call later: it matters only to who would wait for ever.
-    const bool is_watching = tools_.is_checking && deadline_.left_ns() < 0;
-    const node::Outcome outcome = is_watching ? wait_and_watch(waiting, expected)
-                                              : tools_.gma.wait_until(waiting, deadline_.left_ns());
-    if (waiting.has_come()) return true;
-    is_late_ = !is_broken() && outcome == node::Outcome::timeout;
+    if (tools_.is_checking && deadline_.left_ns() < 0) {
+        wait_and_watch(waiting, expected);
+        if (waiting.has_come()) return true;
+    } else {
+        const node::Outcome outcome = tools_.gma.wait_until(waiting, deadline_.left_ns());
+        if (waiting.has_come()) return true;
+        is_late_ = !is_broken() && outcome == node::Outcome::timeout;
+    }
     tell_others();
     return false;
 }
 
-// As Gma::wait_until() without a limit; the team is broken when the member that is waited for has called something in which all ranks meet.
-node::Outcome Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
-    MeetingWatch watch(tools_.gma);
-    for (;;) {
-        const node::Outcome outcome = tools_.gma.wait_until(waiting, MeetingWatch::look_ns);
-        if (outcome != node::Outcome::timeout) return outcome;
-        const std::uint32_t rank = expected.rank();
-        if (rank == nobody) continue;
-        const node::AwaitedCall call = watch.look(members_.process(rank), os::now_ns());
-        // What has come since the last look counts.
-        if (call == node::AwaitedCall::none || waiting.look() == gma::LookResult::all) continue;
-        (void)fail_mismatch(rank, signature_, [call] { return std::string(node::name_of(call)); });
-        return outcome;
-    }
+// The team is broken when the member that is waited for has called something in which all ranks meet.
+void Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
+    std::uint32_t rank = nobody;
+    const node::AwaitedCall call = MeetingWatch(tools_.gma).wait(waiting, [&] {
+        rank = expected.rank();
+        return rank == nobody ? nobody : members_.process(rank);
+    });
+    if (call == node::AwaitedCall::none) return;
+    (void)fail_mismatch(rank, signature_, [call] { return std::string(node::name_of(call)); });
 }
 
 // Whether the team can go on.

@@ -37,35 +37,12 @@ namespace acp::team {
 
 using memory::GlobalAddress;
 
-// The non-blocking calls that are under way on teams of the process. A thread that waits in a call on one team moves on those on others, for a
-// member that it waits for may wait for them.
-class CallsUnderWay {
-public:
-    CallsUnderWay() = default;
-    virtual ~CallsUnderWay() = default;
-    CallsUnderWay(const CallsUnderWay&) = delete;
-    CallsUnderWay& operator=(const CallsUnderWay&) = delete;
-
-    //   is_thorough  the thread has announced that it sleeps
-    void go_on(bool is_thorough) noexcept {
-        // relaxed: a call that another thread begins now is moved on by that thread, or by a later look
-        if (teams_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-            go_on_with_all(is_thorough);
-    }
-
-protected:
-    virtual void go_on_with_all(bool is_thorough) noexcept = 0;
-
-    std::atomic<std::uint32_t> teams_{0};  // that may have such calls
-};
-
 // The parts of the library that all teams of a process use. One object per epoch.
 struct TeamTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     message::ChannelTools channels;
     Telling& telling;
-    CallsUnderWay& calls;
     bool is_checking = false;  // members compare each call before they make it
     int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
 };
@@ -303,7 +280,7 @@ private:
     }
 
     bool wait_long(Expectation& expected);
-    node::Outcome wait_and_watch(Waiting& waiting, const Expectation& expected);
+    void wait_and_watch(Waiting& waiting, const Expectation& expected);
     bool stop_for(Expectation& expected);
     void announce(const Expectation& expected,
                   node::AwaitedEntry& entry,

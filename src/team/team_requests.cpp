@@ -17,22 +17,17 @@ using base::Status;
 
 namespace {
 
-// That a request has ended. Looks move on the calls of all teams.
+// That a request has ended.
 class RequestCondition final : public gma::Condition {
 public:
     RequestCondition(AllCalls& calls, const TeamRequest& request, RequestHandle handle) noexcept
         : calls_(calls), request_(request), handle_(handle) {}
 
     gma::LookResult look() override {
-        const bool is_thorough = std::exchange(is_announced_, false);
-        // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
-        if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
-        if (!is_done()) calls_.go_on(is_thorough);
         return is_done() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        is_announced_ = true;
         calls_.announce(entry, since_ns);
     }
 
@@ -47,7 +42,6 @@ private:
     AllCalls& calls_;
     const TeamRequest& request_;
     RequestHandle handle_;
-    bool is_announced_ = false;
 };
 
 // That no call is under way on a team, which is locked by the caller.
@@ -57,12 +51,10 @@ public:
 
     gma::LookResult look() override {
         const bool is_thorough = std::exchange(is_announced_, false);
-        // As in RequestCondition.
+        // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
         if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
         calls_.go_on_with(entry_, is_thorough);
-        if (entry_.calls.is_empty()) return gma::LookResult::all;
-        calls_.go_on(is_thorough);
-        return gma::LookResult::nothing;
+        return entry_.calls.is_empty() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
@@ -119,6 +111,7 @@ Status TeamRequests::end_calls(TeamEntry& entry, gma::Deadline deadline) {
 // Whoever asks again and again sleeps nowhere, so what a thread does before it sleeps is done here; and others need the CPU.
 void TeamRequests::look_in_vain() noexcept {
     calls_.go_on(true);
+    gma_.under_way().look_in_vain();
     if (looks_in_vain_.fetch_add(1, std::memory_order_relaxed) % looks_per_yield == 0)
         os::yield_cpu();
 }

@@ -51,8 +51,8 @@ Teams::Teams(gma::Gma& gma,
       telling_(gma),
       all_calls_(gma),
       requests_(gma, all_calls_, handles_made),
-      tools_{gma,        allocator,   {gma, allocator, pairing_, settings}, telling_,
-             all_calls_, is_checking, looks_of(gma.space().segment())},
+      tools_{gma,      allocator,   {gma, allocator, pairing_, settings},
+             telling_, is_checking, looks_of(gma.space().segment())},
       entries_(handles_made) {}
 
 void Teams::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
@@ -267,7 +267,7 @@ Status Teams::free(TeamHandle handle) {
 Result<RequestHandle> Teams::begin(TeamHandle handle,
                                    const Signature& signature,
                                    std::function<bool(Team&)> body) {
-    const Use use(*this, handle, TeamLock::Use::moment);
+    const Use use(*this, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why();
     const bool is_sync_late = use.team().pending_sync().is_begun && !use.team().is_broken();
     if (use.entry().calls.is_empty() && is_sync_late) return late(signature);

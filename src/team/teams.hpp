@@ -138,6 +138,8 @@ public:
         return std::max(entries_.handles_made(), requests_.handles_made());
     }
 
+    [[nodiscard]] bool is_checking() const noexcept { return tools_.is_checking; }
+
     // Calls body(members) at any time. Errors: stale.
     template <typename Body>
     base::Status ask(TeamHandle handle, const Body& body) {
@@ -155,7 +157,7 @@ private:
     public:
         explicit Use(Teams& teams,
                      TeamHandle handle,
-                     TeamLock::Use how = TeamLock::Use::call) noexcept
+                     CallLock::Use how = CallLock::Use::call) noexcept
             : entry_(teams.entries_.find(handle)) {
             is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
             // It may have been freed since it was found.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ACP_CHECK: members that call what all ranks of the job meet in, while others wait for them in a collective call on a team; and what is no
 // mistake.
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,11 @@
 
 namespace acp::test {
 namespace {
+
+// Longer than one that waits takes to be sure.
+void let_the_others_wait() {
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
+}
 
 // Rank 0 makes `meet`, which is called `name`, and the others a call on a team: these are told, and make `meet` too.
 template <typename Meet>
@@ -40,9 +46,55 @@ TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_is_named_with_its_call) {
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
 }
 
-// Longer than one that waits takes to be sure.
-void let_the_others_wait() {
-    std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
+// Rank 0 starts an exchange and waits for it; the next rank, which it waits for, meets all ranks instead.
+TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_of_an_exchange_is_named_with_its_call) {
+    std::array<char, 8> from{};
+    std::array<char, 8> to{};
+    const acp_pattern_t pattern = acp_create_pattern(world_);
+    if (rank_ == 0) {
+        EXPECT_EQ(acp_add_recv_pattern(pattern, 1, to.data(), to.size()), 0);
+    }
+    if (rank_ == 1) {
+        EXPECT_EQ(acp_add_send_pattern(pattern, -1, from.data(), from.size()), 0);
+    }
+    const acp_plan_t plan = acp_compile_pattern(pattern, nullptr);
+    ASSERT_NE(plan, ACP_PLAN_NULL) << acp_error_message();
+    if (rank_ == 0) {
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        expect_refused(acp_wait_plan(plan), ACP_ERR_MISMATCH,
+                       "rank 0 waits for a plan, and rank 1, which has not done its part, has "
+                       "called acp_sync");
+    }
+    ASSERT_EQ(acp_sync(), 0) << acp_error_message();
+    (void)acp_free_plan(plan);
+    EXPECT_EQ(acp_free_pattern(pattern), 0);
+}
+
+// The same after rank 1 has started it: then it has done its part, or does it while it meets all ranks, for however long.
+TEST_F(TeamTest, a_member_that_has_started_an_exchange_may_meet_all_ranks_before_its_end) {
+    constexpr std::size_t bytes = 4096;
+    const acp_ga_t block = acp_malloc(bytes, rank_);
+    ASSERT_NE(block, ACP_GA_NULL) << acp_error_message();
+    const acp_pattern_t pattern = acp_create_pattern(world_);
+    const int next = (rank_ + 1) % procs_;
+    const int before = (rank_ + procs_ - 1) % procs_;
+    std::array<char, bytes> to{};
+    EXPECT_EQ(acp_add_send_pattern(pattern, next - rank_, acp_query_address(block), bytes), 0);
+    EXPECT_EQ(acp_add_recv_pattern(pattern, before - rank_, to.data(), bytes), 0);
+    const acp_plan_t plan = acp_compile_pattern(pattern, nullptr);
+    ASSERT_NE(plan, ACP_PLAN_NULL) << acp_error_message();
+    if (rank_ == 0) let_the_others_wait();
+    EXPECT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+    if (rank_ % 2 == 1) {
+        EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+    }
+    EXPECT_EQ(acp_wait_plan(plan), 0) << acp_error_message();
+    if (rank_ % 2 == 0) {
+        EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+    }
+    EXPECT_EQ(acp_free_plan(plan), 0) << acp_error_message();
+    EXPECT_EQ(acp_free_pattern(pattern), 0);
+    EXPECT_EQ(acp_free(block), 0);
 }
 
 // A second thread of rank 0 makes its first collective call late, or one of the others makes acp_sync.

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <thread>
 
-#include "gma/link_helper.hpp"
+#include "gma/meeting_helper.hpp"
 #include "node/death.hpp"
 
 #include "support/watchdog.hpp"
@@ -465,9 +465,9 @@ TEST_F(GmaOwnLinkTest, a_peer_that_died_is_named_with_its_fate) {
 }
 
 TEST_F(GmaOwnLinkTest, a_helper_polls_the_gateway_while_there_is_a_gma) {
-    LinkHelper helper;
+    MeetingHelper helper;
     EXPECT_FALSE(helper.poll());
-    helper.set_gma(rank_->gma.get());
+    helper.set_gma(rank_->gma.get(), true);
     const Handle handle = issue();
     link_->arrive();
     while (!rank_->gma->is_complete(handle)) helper.poll();

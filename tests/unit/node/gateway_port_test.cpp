@@ -290,7 +290,10 @@ public:
         return true;
     }
 
-    void rest() override { EXPECT_EQ(waits_, 1U); }
+    std::int64_t rest() override {
+        EXPECT_EQ(waits_, 1U);
+        return node::for_ever;
+    }
 
     void leave() override { --waits_; }
 

@@ -70,7 +70,10 @@ public:
         return true;
     }
 
-    void rest() override { ++rests_; }
+    std::int64_t rest() override {
+        ++rests_;
+        return node::for_ever;
+    }
 
     void leave() override {}
 

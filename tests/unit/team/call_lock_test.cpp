@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team is used by one thread at a time: one that is in a call is told to others, one that uses it for a moment is waited for.
+// What has this lock is used by one thread at a time: one that is in a call is told to others, one that uses it for a moment is waited for.
+#include "team/call_lock.hpp"
+
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
 
-#include "team/team_entry.hpp"
-
 namespace acp::team {
 namespace {
 
-using Use = TeamLock::Use;
+using Use = CallLock::Use;
 
-TEST(TeamLock, says_how_another_thread_holds_it) {
-    TeamLock lock;
+TEST(CallLock, says_how_another_thread_holds_it) {
+    CallLock lock;
     EXPECT_EQ(lock.try_lock(Use::call), Use::none);
     EXPECT_EQ(lock.try_lock(Use::moment), Use::call);
     EXPECT_FALSE(lock.lock(Use::call));
@@ -24,8 +24,8 @@ TEST(TeamLock, says_how_another_thread_holds_it) {
     EXPECT_TRUE(lock.lock(Use::call));
 }
 
-TEST(TeamLock, threads_that_use_it_for_a_moment_wait_for_each_other) {
-    TeamLock lock;
+TEST(CallLock, threads_that_use_it_for_a_moment_wait_for_each_other) {
+    CallLock lock;
     std::uint64_t count = 0;
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {

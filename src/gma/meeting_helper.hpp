@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a thread that waits for all ranks does meanwhile. It goes on with what its process has under way (gma/under_way.hpp). And in a job with
+// one rank on each node, where the rank carries its own commands (ADR 0004), it polls the link: while the only thread of the process waits,
+// nobody else would send or receive.
+// One thread: the one that makes the collective calls.
+// Tests: tests/unit/gma/gma_remote_test.cpp, tests/conformance/wait_order_test.cpp.
+#pragma once
+
+#include <optional>
+
+#include "gma/gma.hpp"
+#include "node/barrier.hpp"
+#include "os/cancellation.hpp"
+
+namespace acp::gma {
+
+class MeetingHelper final : public node::Helper {
+public:
+    // From when it is open until before it is closed; nullptr, as at first: there is nothing to do.
+    //   is_link_polled_here  as LinkTraits says
+    void set_gma(Gma* gma, bool is_link_polled_here = false) noexcept {
+        gma_ = gma;
+        is_link_polled_here_ = is_link_polled_here;
+    }
+
+    void enter() override {
+        if (is_link_polled_here_)
+            stay_.emplace(gma_->service_sleep(), ServiceSleep::Stay::Kind::wait);
+    }
+
+    bool poll() override {
+        if (gma_ == nullptr) return false;
+        if (!gma_->under_way().is_empty()) {
+            const os::CancellationHold cancellation;  // steps make system calls
+            gma_->under_way().go_on(false);
+        }
+        return is_link_polled_here_ && gma_->help();
+    }
+
+    // Nobody wakes the thread for what the process has under way.
+    std::int64_t rest() override {
+        if (stay_) stay_->rest();
+        return gma_ == nullptr || gma_->under_way().is_empty() ? node::for_ever : look_ns;
+    }
+
+    void leave() override { stay_.reset(); }
+
+private:
+    static constexpr std::int64_t look_ns = 500'000;
+
+    Gma* gma_ = nullptr;
+    bool is_link_polled_here_ = false;
+    std::optional<ServiceSleep::Stay> stay_;
+};
+
+}  // namespace acp::gma
