@@ -140,8 +140,6 @@ public:
         BoardLine& line = line_of(own_, round);
         line.signature = signature;
         store(line.round, round);
-        // The line of the next round moves here from the others' caches while the caller waits for them.
-        os::prefetch_for_write(&line_of(own_, round + 1));
     }
 
     // Whether a member has published in a round.
