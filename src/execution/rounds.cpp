@@ -27,8 +27,6 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint32_t looks_per_yield = 32;
-
 std::vector<std::uint64_t> bytes_of(const std::vector<RoutedParcel>& parcels) {
     std::vector<std::uint64_t> bytes;
     bytes.reserve(parcels.size());
@@ -121,8 +119,6 @@ Result<bool> Rounds::test() {
             is_over = true;
             return;
         }
-        // Whoever asks in vain lets others run now and then.
-        if (++looks_ % looks_per_yield == 0) os::yield_cpu();
         (void)gma_.help();
         is_over = look_whether_over();
     });

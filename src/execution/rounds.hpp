@@ -116,7 +116,6 @@ private:
     std::uint64_t round_ = 0;
     std::size_t missing_ = 0;   // members that something must come from in this round
     std::size_t in_place_ = 0;  // commands under way that the round lasts for
-    std::uint32_t looks_ = 0;   // of test(), in vain
     bool is_started_ = false;
     bool is_over_ = false;  // the round that was started
     bool is_sent_ = false;

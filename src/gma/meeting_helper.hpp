@@ -6,6 +6,8 @@
 // Tests: tests/unit/gma/gma_remote_test.cpp, tests/conformance/wait_order_test.cpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "gma/gma.hpp"
@@ -24,6 +26,7 @@ public:
     }
 
     void enter() override {
+        nap_ns_ = first_nap_ns;
         if (is_link_polled_here_)
             stay_.emplace(gma_->service_sleep(), ServiceSleep::Stay::Kind::wait);
     }
@@ -37,19 +40,23 @@ public:
         return is_link_polled_here_ && gma_->help();
     }
 
-    // Nobody wakes the thread for what the process has under way.
+    // Nobody wakes the thread for what the process has under way. It looks seldom after a long time, so that it uses little of the CPU.
     std::int64_t rest() override {
         if (stay_) stay_->rest();
-        return gma_ == nullptr || gma_->under_way().is_empty() ? node::for_ever : look_ns;
+        if (gma_ == nullptr || gma_->under_way().is_empty()) return node::for_ever;
+        nap_ns_ = std::min(nap_ns_ + nap_ns_ / 4, last_nap_ns);
+        return nap_ns_;
     }
 
     void leave() override { stay_.reset(); }
 
 private:
-    static constexpr std::int64_t look_ns = 500'000;
+    static constexpr std::int64_t first_nap_ns = 100'000;
+    static constexpr std::int64_t last_nap_ns = 20'000'000;
 
     Gma* gma_ = nullptr;
     bool is_link_polled_here_ = false;
+    std::int64_t nap_ns_ = first_nap_ns;
     std::optional<ServiceSleep::Stay> stay_;
 };
 

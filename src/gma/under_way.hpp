@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include "os/cpu.hpp"
+
 namespace acp::gma {
 
 class AllUnderWay;
@@ -71,17 +73,18 @@ public:
     }
 
     // For a thread that asks whether something has come, in vain, and perhaps asks again and again: it sleeps nowhere, so what waiting threads
-    // do before that is done here at every so manieth call.
+    // do before that is done here at every so manieth call, and others may run.
     void look_in_vain() noexcept {
-        if (!is_empty() &&
-            looks_in_vain_.fetch_add(1, std::memory_order_relaxed) % looks_per_pass == 0)
-            go_on(true);
+        const std::uint32_t looks = looks_in_vain_.fetch_add(1, std::memory_order_relaxed);
+        if (looks % looks_per_pass == 0) go_on(true);
+        if (looks % looks_per_yield == 0) os::yield_cpu();
     }
 
 private:
     friend class WorkUnderWay;
     static constexpr std::size_t layers_max = 4;
     static constexpr std::uint32_t looks_per_pass = 8;
+    static constexpr std::uint32_t looks_per_yield = 16;
 
     [[nodiscard]] std::span<WorkUnderWay* const> in_use() const noexcept {
         return std::span(layers_).first(layers_in_use_);

@@ -108,14 +108,6 @@ Status TeamRequests::end_calls(TeamEntry& entry, gma::Deadline deadline) {
     return {};
 }
 
-// Whoever asks again and again sleeps nowhere, so what a thread does before it sleeps is done here; and others need the CPU.
-void TeamRequests::look_in_vain() noexcept {
-    calls_.go_on(true);
-    gma_.under_way().look_in_vain();
-    if (looks_in_vain_.fetch_add(1, std::memory_order_relaxed) % looks_per_yield == 0)
-        os::yield_cpu();
-}
-
 Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
     const auto no_such_request = [] {
         return Status(Code::stale,
@@ -128,7 +120,8 @@ Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
         if (timeout_ns != 0) {
             (void)gma_.wait_until(ended, timeout_ns);
         } else {
-            look_in_vain();
+            calls_.go_on(true);
+            gma_.under_way().look_in_vain();
         }
     }
     const std::scoped_lock lock(mutex_);

@@ -4,7 +4,6 @@
 // Tests: tests/conformance/team_request_test.cpp, tests/conformance/team_request_life_test.cpp.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -45,15 +44,10 @@ public:
     [[nodiscard]] std::uint64_t handles_made() { return requests_.handles_made(); }
 
 private:
-    static constexpr std::uint32_t looks_per_yield = 16;
-
-    void look_in_vain() noexcept;
-
     gma::Gma& gma_;
     AllCalls& calls_;
     message::Slots<TeamRequest> requests_;
     std::mutex mutex_;  // of requests whose end is taken
-    std::atomic<std::uint32_t> looks_in_vain_{0};
 };
 
 }  // namespace acp::team
