@@ -41,7 +41,9 @@ constexpr std::size_t longest_max = 3;  // messages that are cut for that
 
 double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     problem_ = &problem;
-    rates_.begin(problem);
+    const bool is_fast = effort == PlanEffort::fast;
+    rates_.begin(problem, is_fast ? fast_steps_per_message * problem.messages().size()
+                                  : RateMemo::steps_unbounded);
     rounds_ = 0;
     squeaky_left_ = squeaky_pieces;
     best_us_ = 1e300;
@@ -62,8 +64,8 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
         whole_.push_back({messages[i].bytes, i, messages[i].route_class});
     fast_us_.fill(0);  // what was not tried is not known to be worse
     attempt_all(PlanEffort::fast);
-    if (effort == PlanEffort::fast) return best_us_;
-    if (!is_good_enough()) attempt_all(effort);
+    if (is_fast) return best_us_;
+    if (!is_over()) attempt_all(effort);
     if (best_us_ > bound_us_ + 1e-9) guard();
     if (best_us_ > bound_us_ * (1 + halves_gap)) improve(standard_evaluations());
     if (effort != PlanEffort::deep) return best_us_;
@@ -78,8 +80,8 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
 // The messages as they are; with long ones cut; with large ones halved.
 void ExchangePlanner::attempt_all(PlanEffort effort) {
     attempt(whole_, effort, Cuts::none);
-    if (!is_good_enough()) attempt_with_long_ones_cut(effort);
-    if (best_us_ > bound_us_ * (1 + halves_gap)) attempt_with_halves(effort);
+    if (!is_over()) attempt_with_long_ones_cut(effort);
+    if (!is_over() && best_us_ > bound_us_ * (1 + halves_gap)) attempt_with_halves(effort);
 }
 
 double ExchangePlanner::improve(unsigned evaluations) {
@@ -155,13 +157,16 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
     const unsigned first = is_fast ? 0 : fast_weights;
     for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
+        if (round != first && !has_schedule_left()) break;
         if (round >= weights) {
             if (squeaky_left_ < pieces.size()) break;
             squeaky_left_ -= pieces.size();
             greedy_.favour_late_classes(squeaky_step);
         }
+        const std::uint64_t steps = rates_.steps();
         const double transfer =
             greedy_.run(greedy_weights[round < weights ? round : 0], true, trial_);
+        schedule_steps_ = rates_.steps() - steps;
         const double exchange = exchange_us(*problem_, transfer, trial_.pieces());
         if (exchange >= best) continue;
         best = exchange;
@@ -210,7 +215,7 @@ void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
                                      {Cuts::four_halves, 4},
                                      {Cuts::all_halves, order_.size()}}) {
         const std::size_t count = std::min(most, order_.size());
-        if (count <= last || is_good_enough()) continue;
+        if (count <= last || is_over()) continue;
         if (command_us * static_cast<double>(count) > best_us_ - bound_us_) break;
         last = count;
         pieces_.assign(whole_.begin(), whole_.end());

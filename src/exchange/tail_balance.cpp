@@ -95,9 +95,10 @@ bool TailBalance::try_moves(RateMemo& rates, unsigned last, unsigned first, bool
     return is_found;
 }
 
-// Makes the trial in which so many bytes of a piece go to another engine. false: too few.
+// Makes the trial in which so many bytes of a piece go to another engine. false: too few, or no steps are left.
 bool TailBalance::cut(
     RateMemo& rates, unsigned last, std::size_t place, unsigned first, double bytes) {
+    if (rates.steps_left() == 0) return false;
     trial_.queues = now_.queues;
     auto& from = trial_.queues.of[last];
     QueuedPiece part = from[place];

@@ -14,6 +14,7 @@ inline constexpr int balance_rounds_max = 6;
 
 class TailBalance {
 public:
+    //   rates        when these have no steps left, nothing more is tried
     //   queues       changed to the best that is found
     //   good_enough  of the exchange; when it is reached, nothing more is tried
     //   may_split    a piece may be cut

@@ -2,6 +2,7 @@
 // The planner: whole plans, the same each time, better when it goes on, and small, large and odd problems.
 #include "exchange/exchange_planner.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "exchange/paper_patterns.hpp"
@@ -52,6 +53,24 @@ TEST(ExchangePlanner, does_the_same_each_time) {
     EXPECT_EQ(planner.plan(problem, PlanEffort::fast), fast);
     EXPECT_EQ(planner.made().bounds.configuration_us, 0);
     EXPECT_GT(planner.made(true).bounds.configuration_us, 0);
+}
+
+// Whatever the pattern: the search ends by counted steps, in the middle of evening out too.
+TEST(ExchangePlanner, fast_plans_take_no_more_steps_than_so_many_for_each_message) {
+    base::Random random(27);
+    ExchangePlanner planner;
+    for (const std::size_t count : {6U, 14U, 26U, 64U}) {
+        std::uint64_t most = 0;
+        for (std::size_t round = 0; round < 300; ++round) {
+            NodeRates node;
+            node.link_loss = round % 4 < 2 ? 0 : 0.02;
+            planner.plan(random_problem(random, 2 + round % 2, count, node), PlanEffort::fast);
+            most = std::max(most, planner.steps());
+        }
+        // By a quarter more: the schedule that has begun by then, and its simulation.
+        EXPECT_LE(most, count * fast_steps_per_message * 5 / 4) << count << " messages";
+        EXPECT_GE(most, count * fast_steps_per_message) << "some search is ended";
+    }
 }
 
 TEST(ExchangePlanner, improves_when_it_goes_on) {

@@ -53,5 +53,26 @@ TEST(RateMemo, forgets_one_problem_when_it_begins_with_another_one) {
     expect_same(slower, memo, flows);
 }
 
+TEST(RateMemo, counts_questions_and_the_flows_of_those_whose_answer_it_had_to_find) {
+    base::Random random(23);
+    NodeRates node;
+    node.engines = engines_max;
+    const NodeProblem problem = random_problem(random, 2, 30, node);
+    RateMemo memo;
+    memo.begin(problem, 16);
+    const std::vector<ClassIndex> flows = {0, 1, 1, 0, 2};
+    memo.share(flows.data(), 4);
+    EXPECT_EQ(memo.steps(), 5U);
+    memo.share(flows.data(), 4);
+    EXPECT_EQ(memo.steps(), 6U);
+    EXPECT_EQ(memo.steps_left(), 10U);
+    memo.share(flows.data(), 5);  // more than it keeps
+    EXPECT_EQ(memo.steps(), 17U);
+    EXPECT_EQ(memo.steps_left(), 0U);
+    memo.begin(problem);
+    EXPECT_EQ(memo.steps(), 0U);
+    EXPECT_EQ(memo.steps_left(), RateMemo::steps_unbounded);
+}
+
 }  // namespace
 }  // namespace acp::exchange
