@@ -2,13 +2,14 @@
 // The order of a member's messages as the text of a saved plan, and back: only for the member, and the messages, that it was made for.
 //     acp-plan 1
 //     member 2 of 8
-//     messages 14 8f3a0c51d2e67b94     how many are sent, and a digest of receivers and sizes
-//     predicted 106.8 103.77           and the bound; 0 where no network was known
+//     messages 14 0x8f3a0c51d2e67b94   how many are sent, and a digest of receivers and sizes
+//     predicted 106.8 103.77           and the bound; 0 0 where no network was known
 //     engines 4                        of a node of the network; not where none was known
 //     piece 3 0 224256 2               message, where in it, bytes, engine if it is not 0: in the order in which they go
 //     end
-// Whatever the text is, it is read or refused with the number of its line. Pure; any thread.
-// Tests: tests/unit/exchange/order_text_test.cpp.
+// Of the network the text says no more than that, so the two times are only held to each other. Whatever the text is, it is read, or refused with
+// the number of its line and what is wrong there. Pure; any thread.
+// Tests: tests/unit/exchange/order_text_test.cpp, tests/fuzz/order.cpp.
 #pragma once
 
 #include <cstdint>
