@@ -308,7 +308,7 @@ Status Plans::free_plan(PlanHandle handle) {
     Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     PlanEntry& entry = use.entry();
-    if (entry.rounds->is_started() && !entry.rounds->is_broken())
+    if (entry.rounds->is_started() && !entry.rounds->has_broken())
         return {Code::state, "it was started, and its end was not told yet"};
     count(entry);
     Status status = release(entry);

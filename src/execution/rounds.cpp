@@ -111,6 +111,11 @@ Status Rounds::start() {
     return is_broken() ? breakage_.failure() : Status();
 }
 
+bool Rounds::has_broken() noexcept {
+    run([this] { look(); });
+    return is_broken();
+}
+
 Result<bool> Rounds::test() {
     if (!is_started_ && !is_broken()) return Status(Code::state, "it was not started");
     bool is_over = is_broken();

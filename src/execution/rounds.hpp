@@ -62,6 +62,9 @@ public:
     // Why start() and wait() fail; it stays so.
     [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
+    // The same, after a look whether a member has died.
+    [[nodiscard]] bool has_broken() noexcept;
+
     // The plan is of no use to the caller: breaks it, and tells its partners, who may have begun a round.
     void fail(const base::Status& why) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program whose ranks exchange with their neighbours in a ring without end, until one of them is killed. Each other one, neighbour or
-// not, then finds its calls refused, frees the plan, and leaves.
+// not, then finds its calls refused, frees the plan and another one that it has started and never waited for, and leaves.
 #include <vector>
 
 #include <acp.h>
@@ -24,15 +24,16 @@ public:
         add_all(pattern);
         const acp_plan_t plan = acp_compile_pattern(pattern, nullptr);
         must(plan != ACP_PLAN_NULL, "acp_compile_pattern");
+        const acp_plan_t begun = acp_compile_pattern(pattern, nullptr);
+        must(acp_start_plan(begun) == 0, "acp_start_plan");
         Random random(1);
         repeat_until_refused([&] { return exchange(random, plan); });
         must(acp_start_plan(plan) != 0, "a later call goes well");
         must_be_refused();
         must(acp_test_plan(plan) == -1, "a later look goes well");
         must(acp_explain_plan(plan, nullptr, 0) > 0, "acp_explain_plan of a broken plan");
-        must(acp_free_plan(plan) != 0, "acp_free_plan meets a dead member");
-        must_be_refused();
-        must(acp_start_plan(plan) != 0 && acp_errno() == ACP_ERR_STALE, "a call on a freed plan");
+        free_broken(plan);
+        free_broken(begun);
         must(acp_compile_pattern(pattern, nullptr) == ACP_PLAN_NULL, "another plan is made");
         must_be_refused();
         must(acp_free_pattern(pattern) == 0, "acp_free_pattern");
@@ -60,6 +61,12 @@ private:
                 target += bytes;
             }
         }
+    }
+
+    void free_broken(acp_plan_t plan) {
+        must(acp_free_plan(plan) != 0, "acp_free_plan meets a dead member");
+        must_be_refused();
+        must(acp_start_plan(plan) != 0 && acp_errno() == ACP_ERR_STALE, "a call on a freed plan");
     }
 
     // false: refused.
