@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds documents to the code: a manual page for every tool, every page of ours that is cited exists, every file that a
+"""Holds documents to the code: a manual page for every tool, every struct of a public header with its fields in a SYNOPSIS, every page of ours that is cited exists, every file that a
 comment or a document names exists, every name that an architecture decision quotes in `backticks` stands in the code,
 and a figure that is followed by such a name ("4 KiB (`string_move_bytes_min`)") is that constant's value.
 
@@ -19,6 +19,8 @@ KEPT_PROCESS = re.compile(r'leave_keeper_behind\("([\w-]+)"\)')
 CITED_PAGE = re.compile(r"(?<![\w/-])(acp[\w+-]*)\**\(([1-8])\)")
 # A path with a folder, or a bare file of code; wildcards are resolved.
 CITED_FILE = re.compile(r"(?<![\w/.~<-])((?:[\w*-]+/)*[\w*-]+\.(?:hpp|cpp|py|sh|md))\b(?!\()")
+C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+STRUCT = re.compile(r"typedef\s+struct\s*(?:\w+\s*)?\{([^{}]*)\}\s*(\w+)\s*;")
 COMMENT = re.compile(r"(?://|^\s*\*|^\s*/\*)(.*)$")
 QUOTED = re.compile(r"`([^`\n]+)`")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?:\(\))?")
@@ -59,6 +61,24 @@ def check_pages(root: pathlib.Path) -> list[str]:
                     if (name, section) not in names:
                         problems.append(f"{file.relative_to(root)}:{number}: {name}({section}): there is no such page")
     return problems
+
+
+def structs_in(text: str) -> dict[str, set[str]]:
+    """The fields of each struct that C code defines by a typedef."""
+    return {name: {re.sub(r"\[.*", "", declared).split()[-1].lstrip("*")
+                   for declaration in body.split(";") if declaration.strip() for declared in declaration.split(",")}
+            for body, name in STRUCT.findall(C_COMMENT.sub("", text))}
+
+
+def check_structs(root: pathlib.Path) -> list[str]:
+    """A field that stands in the header alone is one whose unit and range a reader of the pages never learns."""
+    shown = {}
+    for page in sorted((root / "docs" / "man").glob("*.md")):
+        for name, fields in structs_in(page.read_text()).items():
+            shown.setdefault(name, set()).update(fields)
+    return [f"{header.relative_to(root)}: {name}: no page shows {', '.join(sorted(fields - shown.get(name, set())))}"
+            for header in sorted((root / "include").rglob("*.h"))
+            for name, fields in sorted(structs_in(header.read_text()).items()) if fields - shown.get(name, set())]
 
 
 def is_file(root: pathlib.Path, beside: pathlib.Path, name: str) -> bool:
@@ -157,7 +177,7 @@ def check_decisions(root: pathlib.Path) -> list[str]:
 
 
 def main(root: pathlib.Path) -> int:
-    problems = check_pages(root) + check_files(root) + check_decisions(root)
+    problems = check_pages(root) + check_structs(root) + check_files(root) + check_decisions(root)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -82,12 +82,12 @@ ACP_API int acp_add_copy_pattern(acp_pattern_t pattern,
  * call alone. */
 typedef struct {
     int dimensions;     /* 1 .. 8; the last one varies fastest, in team ranks and in the array */
-    const int* members; /* along each dimension; multiplied, all of the team */
+    const int* members; /* along each dimension, 1 or more; multiplied, all of the team */
     const int*
         periodic; /* for each: not 0: its last member is a neighbour of the first; NULL: nowhere */
     const size_t* points; /* for each: of the caller's part, without halo, 1 or more */
     const size_t* halo;   /* for each: points of the halo on each side, 0 .. points */
-    size_t point_size;    /* bytes */
+    size_t point_size;    /* bytes, 1 or more */
     int reach; /* 1: neighbours beyond faces; 2: beyond edges too; ...; `dimensions`: also beyond corners */
 } acp_grid_t;
 
