@@ -69,7 +69,8 @@ ACP_API acp_pattern_t acp_create_pattern(acp_team_t team);
 ACP_API int acp_add_send_pattern(acp_pattern_t pattern, int shift, const void* source, size_t size);
 ACP_API int acp_add_recv_pattern(acp_pattern_t pattern, int shift, void* target, size_t size);
 
-/* Adds a copy from the caller's memory to an address, of which the owner adds nothing to its own pattern.
+/* Adds a copy from the caller's memory to an address, of which the owner adds nothing to its own pattern. The owner compiles, starts and waits for its plan
+ * as often as the caller nevertheless, and its plan writes the target after it was started.
  *   target  `size` bytes of a member: of acp_malloc, starter memory, or registered when the pattern is compiled and as long as there is a plan
  * Returns 0, or -1: also ACP_ERR_ADDRESS, where no member has that address. */
 ACP_API int acp_add_copy_pattern(acp_pattern_t pattern,

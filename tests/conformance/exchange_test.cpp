@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Patterns compiled to plans and carried out, round by round; and what is refused.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -116,6 +117,77 @@ TEST_F(ExchangeTest, copies_go_to_addresses) {
     free_plan(plan);
     EXPECT_EQ(acp_unregister_memory(key), 0);
     std::memset(acp_query_address(starter), 0, bytes);
+}
+
+// Before the owner waits nothing comes to its memory; and the sender, which needs it for nothing else, is at most two rounds ahead.
+TEST_F(ExchangeTest, the_owner_of_the_target_of_a_copy_starts_and_waits_as_often_as_the_sender) {
+    if (procs_ == 1) return;  // the sender is the owner
+    constexpr int rounds = 3;
+    constexpr int owner = 1;
+    const Buffer target(Buffer::Kind::heap, 60);
+    std::memset(target.data(), 0, target.bytes());
+    std::vector<std::uint8_t> source(target.bytes());
+    const acp_ga_t address = exchange(target.address())[owner];
+    if (rank_ == 0) {
+        ASSERT_EQ(acp_add_copy_pattern(pattern_, address, source.data(), source.size()), 0);
+    }
+    const acp_plan_t plan = compile();
+    for (int round = 1; round <= rounds && rank_ == 0; ++round) {
+        std::fill(source.begin(), source.end(), static_cast<std::uint8_t>(round));
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        if (round == rounds) continue;
+        ASSERT_EQ(acp_wait_plan(plan), 0) << acp_error_message();
+    }
+    if (rank_ == 0) {
+        EXPECT_EQ(acp_test_plan(plan), 0) << "three rounds ahead";
+    }
+    sync_ranks();
+    for (int round = 1; round <= rounds && rank_ == owner; ++round) {
+        const auto has = [&](int byte) {
+            std::uint8_t* const end = target.data() + target.bytes();
+            return std::count(target.data(), end, static_cast<std::uint8_t>(byte)) ==
+                   end - target.data();
+        };
+        EXPECT_TRUE(has(round - 1)) << "before it starts round " << round;
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        EXPECT_TRUE(has(round - 1)) << "before it waits for round " << round;
+        ASSERT_EQ(acp_wait_plan(plan), 0) << acp_error_message();
+        EXPECT_TRUE(has(round)) << "after round " << round;
+    }
+    if (rank_ == 0) {
+        ASSERT_EQ(acp_wait_plan(plan), 0) << acp_error_message();
+    }
+    free_plan(plan);
+}
+
+TEST_F(ExchangeTest, a_copy_that_is_read_in_place_lasts_until_the_owner_of_its_target_waits) {
+    constexpr int owner = 1;
+    if (procs_ == 1 || node_of(0) != node_of(owner)) return;
+    const Buffer target(Buffer::Kind::heap, 4000);
+    const Buffer source(Buffer::Kind::heap, target.bytes());
+    std::memset(target.data(), 0, target.bytes());
+    std::memset(source.data(), 1, source.bytes());
+    const acp_ga_t address = exchange(target.address())[owner];
+    if (rank_ == 0) {
+        ASSERT_EQ(acp_add_copy_pattern(pattern_, address, source.data(), source.bytes()), 0);
+    }
+    const acp_plan_t plan = compile();
+    if (rank_ == 0) {
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        EXPECT_EQ(acp_test_plan(plan), 0);
+    }
+    sync_ranks();
+    if (rank_ == owner) {
+        ASSERT_EQ(acp_start_plan(plan), 0) << acp_error_message();
+        EXPECT_EQ(target.data()[0], 0);
+    }
+    if (rank_ <= owner) {
+        ASSERT_EQ(acp_wait_plan(plan), 0) << acp_error_message();
+    }
+    if (rank_ == owner) {
+        EXPECT_EQ(target.data()[target.bytes() - 1], 1);
+    }
+    free_plan(plan);
 }
 
 TEST_F(ExchangeTest, a_member_without_messages_takes_part) {
