@@ -136,7 +136,7 @@ ACP_API int acp_save_plan(acp_plan_t plan, const char* path);
 
 /* acp_compile_pattern in the order that a plan had which acp_save_plan has written to `path`, of the same member of a team of the same size, and of a
  * pattern that sends messages of the same sizes to the same members; in another job too. Returns ACP_PLAN_NULL after a failure, which is one on
- * all members: also ACP_ERR_MISMATCH (it was saved for another pattern), ACP_ERR_ARGUMENT (the file is no saved plan), ACP_ERR_SYSTEM (it
+ * all members: also ACP_ERR_MISMATCH (it was saved for another pattern), ACP_ERR_ARGUMENT (the file is no saved plan, or was changed), ACP_ERR_SYSTEM (it
  * cannot be read), ACP_ERR_LIMIT (it has more than 64 MiB). */
 ACP_API acp_plan_t acp_load_plan(acp_pattern_t pattern, const char* path);
 
@@ -158,8 +158,8 @@ ACP_API int acp_wait_plan(acp_plan_t plan);
  * Returns how many bytes the whole text has, without the 0 at its end; or -1. */
 ACP_API int acp_explain_plan(acp_plan_t plan, char* text, size_t size);
 
-/* Frees a plan that was not started, or whose end was told. Collective over the team, which was not freed before. Returns 0, or -1:
- * ACP_ERR_STATE (it was started; nothing is done). After any other failure the plan is gone too, and what it took of the heap is given back by
+/* Frees a plan that was not started, or whose end was told, or one of whose members has died. Collective over the team, which was not freed before. Returns 0, or -1:
+ * ACP_ERR_STATE (it was started, and all members live; nothing is done). After any other failure the plan is gone too, and what it took of the heap is given back by
  * acp_finalize or acp_reset. */
 ACP_API int acp_free_plan(acp_plan_t plan);
 
