@@ -37,18 +37,30 @@ function(acp_test_program name)
     add_dependencies(${name} acprun)
 endfunction()
 
-# acp_kill_driver(name): tests/name/kill_test.cpp, made of support/kill_driver.hpp, which starts jobs of tests/name/victim.cpp.
-function(acp_kill_driver name)
-    acp_test_program(${name}_victim SOURCES victim.cpp)
-    acp_test_program(${name}_driver SOURCES kill_test.cpp LIBRARIES GTest::gtest GTest::gtest_main)
-    add_dependencies(${name}_driver ${name}_victim)
-endfunction()
-
 # acp_add_kill_test(name driver label timeout nodes trials): one ctest, so many jobs over so many nodes.
 function(acp_add_kill_test name driver label timeout nodes trials)
     add_test(NAME ${name} COMMAND ${driver}_driver WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} RUN_SERIAL ON
         ENVIRONMENT "TEST_NODES=${nodes};TEST_TRIALS=${trials}")
+endfunction()
+
+# acp_add_kill_tests(name trials NODES n... SOAK_NODES n...): tests/name/kill_test.cpp, made of support/kill_driver.hpp, which starts jobs of
+#   tests/name/victim.cpp: over each number of nodes so many, and 200 where they soak.
+function(acp_add_kill_tests name trials)
+    cmake_parse_arguments(arg "" "" "NODES;SOAK_NODES" ${ARGN})
+    acp_test_program(${name}_victim SOURCES victim.cpp)
+    acp_test_program(${name}_driver SOURCES kill_test.cpp LIBRARIES GTest::gtest GTest::gtest_main)
+    add_dependencies(${name}_driver ${name}_victim)
+    foreach(nodes ${arg_NODES} ${arg_SOAK_NODES})
+        set(where_${nodes} ".${nodes}_nodes")
+    endforeach()
+    set(where_1 "")
+    foreach(nodes ${arg_NODES})
+        acp_add_kill_test(${name}.kills${where_${nodes}} ${name} faults 600 ${nodes} ${trials})
+    endforeach()
+    foreach(nodes ${arg_SOAK_NODES})
+        acp_add_kill_test(soak.${name}.kills${where_${nodes}} ${name} soak 3600 ${nodes} 200)
+    endforeach()
 endfunction()
 
 # acp_add_job_test(name PROGRAM target LABEL label [RANKS n] [MODE mode] [TIMEOUT seconds] [SERIAL]
