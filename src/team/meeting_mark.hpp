@@ -27,14 +27,14 @@ public:
         return static_cast<node::AwaitedCall>(word_ & call_mask);
     }
 
-    // Whether the process takes part in no call on a team, and in no exchange, before the meeting is over.
-    [[nodiscard]] bool is_alone() const noexcept {
-        return (word_ & going_on_bit) == 0 || ends_teams();
-    }
-
-    // Whether no call on a team of this epoch comes after it.
-    [[nodiscard]] bool ends_teams() const noexcept {
-        return call() == node::AwaitedCall::finalize || call() == node::AwaitedCall::reset;
+    // Whether a process that waits in a call on a team, or for a plan, for the one that shows this waits in vain: no such call of this epoch comes
+    // after the meeting, or the one that shows this takes part in none before it, and the other one has no other thread which makes the meeting.
+    //   has_other_threads  the process that waits
+    [[nodiscard]] bool keeps_waiting(bool has_other_threads) const noexcept {
+        if (call() == node::AwaitedCall::finalize || call() == node::AwaitedCall::reset) {
+            return true;
+        }
+        return (word_ & going_on_bit) == 0 && !has_other_threads;
     }
 
     // The word that comes after this one, when the process makes another call.

@@ -22,10 +22,8 @@ node::AwaitedCall MeetingWatch::look(std::uint32_t process, std::uint64_t now_ns
         since_ns_ = now_ns;
     }
     const ShownMeeting shown(word);
-    if (!shown.is_alone() || now_ns - since_ns_ < patience_ns) return node::AwaitedCall::none;
-    // acp_sync ends where another thread of this process makes it, and then the member may make the call on the team.
-    const bool may_meet = !shown.ends_teams() && !os::is_last_thread();
-    return may_meet ? node::AwaitedCall::none : shown.call();
+    if (now_ns - since_ns_ < patience_ns) return node::AwaitedCall::none;
+    return shown.keeps_waiting(!os::is_last_thread()) ? shown.call() : node::AwaitedCall::none;
 }
 
 }  // namespace acp::team

@@ -19,15 +19,20 @@ TEST(ShownMeetingTest, each_call_is_another_word_with_its_name) {
     EXPECT_EQ(first.next(AwaitedCall::create_ws, true).call(), AwaitedCall::create_ws);
 }
 
-TEST(ShownMeetingTest, another_thread_may_make_calls_on_teams_beside_it_but_not_after_the_epoch) {
+TEST(ShownMeetingTest, another_thread_of_either_process_may_make_the_call_but_not_after_the_epoch) {
     const ShownMeeting none(0);
-    EXPECT_TRUE(none.next(AwaitedCall::sync, false).is_alone());
-    EXPECT_FALSE(none.next(AwaitedCall::sync, true).is_alone());
-    for (const AwaitedCall call : {AwaitedCall::finalize, AwaitedCall::reset}) {
-        EXPECT_TRUE(none.next(call, true).is_alone());
-        EXPECT_TRUE(none.next(call, true).ends_teams());
+    for (const bool shows_others : {false, true}) {
+        for (const bool waits_with_others : {false, true}) {
+            const auto keeps_waiting = [&](AwaitedCall call) {
+                return none.next(call, shows_others).keeps_waiting(waits_with_others);
+            };
+            const bool is_any = shows_others || waits_with_others;
+            EXPECT_EQ(keeps_waiting(AwaitedCall::sync), !is_any);
+            EXPECT_EQ(keeps_waiting(AwaitedCall::register_all), !is_any);
+            EXPECT_TRUE(keeps_waiting(AwaitedCall::finalize));
+            EXPECT_TRUE(keeps_waiting(AwaitedCall::reset));
+        }
     }
-    EXPECT_FALSE(none.next(AwaitedCall::register_all, false).ends_teams());
 }
 
 }  // namespace
