@@ -214,9 +214,16 @@ std::string_view name_of(AwaitedCall call) noexcept {
     return index < call_names.size() ? call_names[index] : std::string_view("an unknown call");
 }
 
+std::string non_blocking_name_of(AwaitedCall call) {
+    return std::string(name_of(call)).insert(sizeof "acp_" - 1, "nb");
+}
+
 std::string call_of(const Doing& doing) {
-    std::string text(name_of(doing.call));
     const memory::Command& command = doing.command;
+    if (is_of_team(doing.call) && command.width == awaited_non_blocking_width) {
+        return non_blocking_name_of(doing.call);
+    }
+    std::string text(name_of(doing.call));
     if (doing.call != AwaitedCall::fetch) return text;
     if (!is_fetch_of_word(doing)) return "a call of several steps";
     return text.append(memory::row_of(command.operation).name)

@@ -24,7 +24,8 @@ namespace acp::node {
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
 // the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0; a wait for PM messages, which may come from
 // anybody, with the caller as both. From team_none on: calls on a team, in the order of team::CollectiveCall, with the bytes of the call,
-// an address of the rank that it waits for as target, and the team's number as source.
+// an address of the rank that it waits for as target, the team's number as source, and the width of a call that does not block
+// (awaited_non_blocking_width) or 0.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -71,10 +72,14 @@ enum class AwaitedCall : std::uint32_t {
 };
 
 inline constexpr std::uint8_t awaited_free_width = 1;
+inline constexpr std::uint8_t awaited_non_blocking_width = 1;
 inline constexpr std::uint64_t awaited_world_team = 1;  // the number of the team of all ranks
 
 // "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;
+
+// The same of the call that only begins it: "acp_nbsync_team".
+[[nodiscard]] std::string non_blocking_name_of(AwaitedCall call);
 
 // Puts the calling thread's wait into its process's slot, and takes it out when it is destroyed. While another thread of
 // the process is shown there, tell() does nothing; it is to be called before each sleep, so that a thread that goes on

@@ -57,8 +57,9 @@ std::string_view name_of(CollectiveCall call) noexcept {
 
 std::string describe(const Signature& signature) {
     const CollectiveCall call = signature.call();
-    std::string text(name_of(call));
-    if (signature.is_non_blocking()) text.insert(sizeof "acp_" - 1, "nb");
+    std::string text = signature.is_non_blocking()
+                           ? node::non_blocking_name_of(awaited_call_of(call))
+                           : std::string(name_of(call));
     if (call == CollectiveCall::free_memory) {
         text += " of what acp_malloc_team number " + std::to_string(signature.bytes) + " gave";
     } else if (call >= CollectiveCall::malloc && !is_of_plan(call)) {

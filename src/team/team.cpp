@@ -109,6 +109,7 @@ void Team::announce(const Expectation& expected,
     const std::uint32_t rank = expected.rank();
     if (rank == nobody) return;  // it comes while this is told
     memory::Command told;
+    told.width = signature_.is_non_blocking() ? node::awaited_non_blocking_width : 0;
     told.bytes = signature_.bytes;
     told.source = id_;
     told.target = tools_.gma.space().starter_address(members_.process(rank));

@@ -105,6 +105,11 @@ class Doings(ToolTest):
                        r"\n  rank 1 waits in acp_broadcast_team of 8 bytes on the team of all ranks for \d+\.\d s: for rank 2\n")
         self.end(job)
 
+    def test_a_call_on_a_team_that_does_not_block_is_told_with_its_own_name(self):
+        job = self.start_split(2, "1:pause", "team-nbsync")
+        self.ask_until(job, r"\n  rank 0 waits in acp_nbsync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank 1\n")
+        self.end(job)
+
     def test_a_member_that_holds_up_those_that_run_ahead_is_named(self):
         job = self.start_split(3, "2:pause", *["team-broadcast=0"] * 20)
         self.ask_until(job, r"\n  rank 0 waits in acp_broadcast_team of 8 bytes on team 0x[0-9a-f]+ for \d+\.\d s: for rank 2\n")

@@ -177,6 +177,8 @@ static int act_on_team(const char* verb, int number) {
         tell(verb, (team = acp_split_team(team, 0, 0)) != ACP_TEAM_NULL ? 0 : -1);
     else if (strcmp(verb, "team-sync") == 0)
         tell(verb, acp_sync_team(team));
+    else if (strcmp(verb, "team-nbsync") == 0)
+        tell(verb, acp_wait_team(acp_nbsync_team(team)));
     else if (strcmp(verb, "team-broadcast") == 0)
         tell(verb, acp_broadcast_team(team, bytes, sizeof bytes, number));
     else if (strcmp(verb, "team-gather") == 0) /* to a rank that is not this one */

@@ -150,6 +150,12 @@ TEST(AwaitedTest, a_call_on_a_team_is_told_with_its_name_the_team_and_who_is_mis
     seen = look_at(segment, 1, 2'500'000'000);
     EXPECT_EQ(describe({seen}),
               (Lines{"rank 1 waits in acp_sync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
+    command.width = awaited_non_blocking_width;
+    entry.tell(AwaitedCall::team_sync, 1'000'000'000, &command);
+    seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1 waits in acp_nbsync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
 }
 
 TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {
