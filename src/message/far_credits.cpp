@@ -17,6 +17,10 @@ constexpr std::int64_t answer_ns = 50'000'000;
 
 }  // namespace
 
+FarCredits::FarCredits(gma::Gma& gma) : gma_(gma) {
+    if (!gma_.prepare_invokes()) throw std::bad_alloc();
+}
+
 void FarCredits::begin(const CreditPlace& place) noexcept {
     place_ = place;
     for (CarriedWord& word : words_) word.is_waiting = false;
@@ -53,16 +57,13 @@ void FarCredits::carry_on(CarriedWord& word) noexcept {
     if (word.handle != gma::handle_null) return;
     const memory::GlobalAddress address = place_.address + word.offset;
     const operations::PutSignal put{address, address, word.word};
-    try {
-        word.handle = gma_.issue_invoke({place_.process,
-                                         operations::put_signal_set_number,
-                                         std::as_bytes(std::span(&put, 1)),
-                                         {},
-                                         nullptr},
-                                        gma::handle_null);
-        word.is_waiting = false;
-    } catch (const std::bad_alloc&) {  // later
-    }
+    word.handle = gma_.issue_invoke({place_.process,
+                                     operations::put_signal_set_number,
+                                     std::as_bytes(std::span(&put, 1)),
+                                     {},
+                                     nullptr},
+                                    gma::handle_null);
+    word.is_waiting = false;
 }
 
 void FarCredits::look(CarriedWord& word, std::int64_t timeout_ns) noexcept {

@@ -2,7 +2,7 @@
 // Brings the credits and requests of one ring to its sender on another node: of each of the two kinds one word at a time, so that a later one is
 // not overtaken by an earlier one, and of several that wait the last one. Each is a numbered operation (operations/put_signal.hpp), which also
 // wakes whoever waits there. Of a ring's two credits one goes: what comes by datagrams comes whole or not at all. For the receiver's thread.
-// Tests: tests/conformance/channel_test.cpp, pm_test.cpp.
+// Tests: tests/unit/message/far_credits_test.cpp, tests/conformance/channel_test.cpp, pm_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ public:
     };
 
     //   gma  outlives this
-    explicit FarCredits(gma::Gma& gma) noexcept : gma_(gma) {}
+    // Throws std::bad_alloc: afterwards no word is lost for want of memory.
+    explicit FarCredits(gma::Gma& gma);
 
     ~FarCredits() { settle(); }
 
@@ -38,7 +39,7 @@ public:
     //   offset  in the ring: of a credit, or of the request
     void carry(std::uint64_t offset, std::uint64_t word) noexcept;
 
-    // Waits until the word of this offset that was carried last has been sent, unless there is no memory for that.
+    // Waits until the word of this offset that was carried last has been sent.
     void wait_until_sent(std::uint64_t offset) noexcept;
 
     // Whether a word has not yet been sent.

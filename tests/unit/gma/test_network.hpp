@@ -60,7 +60,11 @@ inline node::Segment make_node_of_two(std::uint32_t node,
 // The gateways of both nodes.
 class Network {
 public:
-    Network(base::IntraNode intranode, base::MailboxKind mailbox) {
+    //   operations  outlives this
+    Network(base::IntraNode intranode,
+            base::MailboxKind mailbox,
+            const local::OperationTable& operations = acp::test::operation_table)
+        : operations_(operations) {
         for (std::uint32_t node = 0; node < 2; ++node) {
             segments_.push_back(make_node_of_two(node, intranode, mailbox));
             events_.push_back(std::move(os::Event::create()).value());
@@ -154,8 +158,7 @@ private:
     // An operation on memory of the second node.
     remote::Ended invoke(std::uint32_t node, std::uint32_t slot, const Command& command) {
         const auto process = static_cast<std::uint32_t>(command.target);
-        const auto* operation =
-            acp::test::operation_table.find(static_cast<std::uint32_t>(command.operand));
+        const auto* operation = operations_.find(static_cast<std::uint32_t>(command.operand));
         std::array<std::byte, memory::invoke_bytes_max> result;
         local::NumberedOperation::Ran ran{base::Code::unsupported, 0};
         if (operation != nullptr) {
@@ -172,6 +175,7 @@ private:
         return {.place = place, .result_bytes = ran.result_bytes};
     }
 
+    const local::OperationTable& operations_;
     memory::GaLayout layout_{procs};
     std::vector<node::Segment> segments_;
     std::array<local::Space, procs_per_node> far_;  // of the second node
@@ -189,13 +193,14 @@ public:
     RemoteRank(const node::Segment& segment,
                std::uint32_t slot,
                const base::Config& config,
-               std::unique_ptr<remote::Link> its_link)
+               std::unique_ptr<remote::Link> its_link,
+               const local::OperationTable& operations = acp::test::operation_table)
         : member(segment.share(), slot),
           hazards(member.segment(), slot),
           link(std::move(its_link)) {
         EXPECT_TRUE(member.take_slot().is_ok());
         auto opened = Gma::open(member, hazards, fast, config,
-                                {.link = link.get(), .operations = &acp::test::operation_table});
+                                {.link = link.get(), .operations = &operations});
         EXPECT_TRUE(opened.is_ok()) << opened.failure().message();
         gma = std::move(opened).value();
     }
