@@ -154,17 +154,19 @@ std::size_t run_at_once(data::Hashed& hashed,
     return done;
 }
 
-// Runs at most HashedBatch::items_max of them. The first failure.   good  becomes how many results were good
+// Runs at most HashedBatch::items_max of them, of which the first has the number `first_entry` in the caller's list. The first failure.
+//   good  becomes how many results were good
 Status run_some(data::Hashed& hashed,
                 const ContainerName& name,
                 BatchKind kind,
                 std::span<acp_entry_t> entries,
+                std::size_t first_entry,
                 std::int64_t& good) {
     data::BatchRooms::Lease lease(hashed.batch_rooms());
     std::vector<data::BatchItem>& items = lease.room().items;
     items.resize(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) fill(name, kind, entries[i], items[i]);
-    auto status = data::HashedBatch(hashed, name, kind, lease.room()).run();
+    auto status = data::HashedBatch(hashed, name, kind, lease.room()).run(first_entry);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const data::BatchItem& item = items[i];
         if (item.is_done) {
@@ -238,7 +240,7 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
          done += data::HashedBatch::items_max) {
         const auto some =
             entries.subspan(done, std::min(data::HashedBatch::items_max, entries.size() - done));
-        auto status = run_some(hashed, name, kind, some, good);
+        auto status = run_some(hashed, name, kind, some, done, good);
         if (first.is_ok()) first = std::move(status);
     }
     if (!first.is_ok()) return first;

@@ -47,14 +47,16 @@ void store(BatchItem& item, const EntryResult& result, const std::byte* value) n
 
 }  // namespace
 
-Status HashedBatch::run() {
+Status HashedBatch::run(std::size_t first_entry) {
     aim();
     run_once(room_.aimed);
     Status first;
-    for (BatchItem& item : room_.items) {
+    for (std::size_t i = 0; i < room_.items.size(); ++i) {
+        BatchItem& item = room_.items[i];
         if (item.is_done && item.result.effect != Effect::no_room) continue;
         auto status = run_alone(item);
-        if (first.is_ok()) first = std::move(status);
+        if (status.is_ok() || !first.is_ok()) continue;
+        first = std::move(status).within("entry " + std::to_string(first_entry + i));
     }
     return first;
 }

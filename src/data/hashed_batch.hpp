@@ -34,7 +34,8 @@ public:
         : hashed_(hashed), name_(name), kind_(kind), room_(room) {}
 
     // Does what the items of its room say, at most items_max.
-    base::Status run();
+    //   first_entry  the number of the first one in the caller's list, for what is said of one that fails
+    base::Status run(std::size_t first_entry);
 
     // Does calls on keys of a container of one table, which is of this node, at once and without a room. Returns how many: at most
     // allocator::batch_max, and fewer where the table is elsewhere, or where there was no memory for an entry: run() knows why.

@@ -199,8 +199,11 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
     if (message.is_whole()) {
         status = ask_whole(process, allocator::entry_put_block_number, message.bytes(), result);
     } else {
-        status = {Code::limit,
-                  "a value that is compared on another node has less than 900 bytes or so"};
+        status = {Code::limit, "a value of " + std::to_string(put.expected.size()) +
+                                   " bytes is too long to be compared on another node: " +
+                                   std::to_string(message_bytes - sizeof(allocator::EntryRequest) -
+                                                  sizeof words) +
+                                   " bytes are the most"};
     }
     if (!status.is_ok()) {
         allocator_.give_back(block.value());  // where the operation did not take it
@@ -283,8 +286,10 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
         message.add(request_of(place, key.size(), 0)).add(words).add(key);
         if (!message.is_whole()) {
             return Status(Code::limit,
-                          "a key of another node whose value is changed in place has less than 900 "
-                          "bytes or so");
+                          "a key of " + std::to_string(key.size()) +
+                              " bytes is too long for its value to be changed on another node: " +
+                              std::to_string(message_bytes - sizeof(EntryRequest) - sizeof words) +
+                              " bytes are the most");
         }
         EntryResult told;
         auto status = ask_whole(process_of(place.table), allocator::entry_change_number,

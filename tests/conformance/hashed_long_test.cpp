@@ -69,6 +69,42 @@ TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ra
     }
 }
 
+// Of many keys one is too long to be counted on another node.
+TEST_F(HashedLongTest,
+       a_key_that_is_too_long_for_its_count_is_told_with_its_place_length_and_limit) {
+    constexpr std::size_t count = 3'000;
+    constexpr std::size_t which = 2'500;
+    const int home = 0;
+    with_shared<acp_multiset_t>(
+        [&] { return acp_create_multiset(1, &home, 1, home); }, acp_destroy_multiset,
+        [&](acp_multiset_t set) {
+            std::vector<std::string> keys;
+            std::vector<acp_entry_t> entries(count);
+            for (std::size_t i = 0; i < count; ++i) {
+                keys.push_back("key " + std::to_string(i));
+                if (i == which) keys.back().resize(2'000, 'k');
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                entries[i].key = keys[i].data();
+                entries[i].key_size = keys[i].size();
+                entries[i].number = 1;
+            }
+            const bool is_far =
+                acp_query_address(acp_query_starter_ga(home)) == nullptr;  // another node
+            const std::int64_t good = acp_add_many_multiset(set, count, entries.data());
+            if (is_far) {
+                EXPECT_EQ(good, -1);
+                expect_refused(ACP_ERR_LIMIT, {"acp_add_many_multiset", "entry 2500", "2000 bytes",
+                                               "bytes are the most"});
+            } else {
+                EXPECT_EQ(good, std::int64_t{count}) << acp_error_message();
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(entries[i].result, is_far && i == which ? -1 : 1) << i;
+            }
+        });
+}
+
 // A walk over two entries that it reads one by one. While it is at the first one, the other one is changed, and what comes then gets its
 // memory.
 class ChangedWalk {
