@@ -357,11 +357,16 @@ bool NodeHeap::recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead) 
         if (is_idle(list_users_[number])) continue;
         // A block that it had made in another heap is freed once, by this list: that heap looks first whether the list knows of it.
         const std::uint64_t apart = list_users_[number].made_apart.load(std::memory_order_acquire);
+        bool is_apart_settled = true;  // else somebody who lives is about to look
         if (apart != 0 && process_of_apart(apart) != process()) {
             (void)with_heap_of(process_of_apart(apart), [&](NodeHeap& heap) {
                 const Lease lease(heap, cache.number() % heap::caches_per_process);
-                (void)heap.recover_blocks(lease.cache(), dead);
+                is_apart_settled = heap.recover_blocks(lease.cache(), dead);
             });
+        }
+        if (!is_apart_settled) {
+            is_done = false;
+            continue;
         }
         is_done = lists.recover(number, [this](std::uint32_t other) {
             return is_of_gone(other);
@@ -420,7 +425,22 @@ heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
     return heap_.allocate(cache, bytes, alignment);
 }
 
+// Recovers the other heaps of the node: a process that was killed in a call on a list there may have made the bytes of its element here.
+// With no cache of this heap in hand: recovering takes one.
+void NodeHeap::recover_elsewhere(std::uint32_t thread) {
+    const std::uint32_t procs = segment_.shape().local_procs;
+    bool is_any_gone = false;  // if not, no other heap's memory is touched
+    for (std::uint32_t slot = 0; slot < procs && !is_any_gone; ++slot) is_any_gone = is_gone(slot);
+    for (std::uint32_t slot = 0; slot < procs && is_any_gone; ++slot) {
+        if (slot == owner_) continue;
+        NodeHeap other(segment_, slot, hazards_);
+        const Lease lease(other, thread);
+        other.recover_if_any(lease.cache());
+    }
+}
+
 void NodeHeap::tidy(std::uint32_t thread) {
+    recover_elsewhere(thread);
     heap::ThreadCache& cache = borrow(thread);
     find_room(cache);
     caches_.give_back(cache);

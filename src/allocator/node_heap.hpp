@@ -306,6 +306,7 @@ private:
     bool recover_left(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot);
     bool recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead);
+    void recover_elsewhere(std::uint32_t thread);
     void tidy(std::uint32_t thread);
     void reclaim(heap::ThreadCache& cache);
     void reclaim_of_idle(heap::ThreadCache& cache);
