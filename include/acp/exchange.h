@@ -25,8 +25,9 @@
  * From acp_start_plan until the plan's wait or test has told the end, sources are not to be changed, and targets neither read nor changed. All
  * buffers stay where they are as long as there is a plan on them.
  *
- * Failures. When a member dies or its node is lost, the plan is broken on all members: their calls on it fail with ACP_ERR_PEER, and
- * nobody waits for ever. What the targets hold then is unspecified. A member that is stopped is waited for. One thread at a time makes calls
+ * Failures. When a member dies or its node is lost, the plan is broken on all members: their calls on it fail with ACP_ERR_PEER, of those that exchange nothing with it perhaps one or two exchanges later, and
+ * nobody waits for ever. What the targets hold then is unspecified. A member that is stopped is waited for; where each node has one rank, for
+ * ACP_PEER_TIMEOUT. One thread at a time makes calls
  * on one pattern or plan, else ACP_ERR_STATE; several threads may use several. Not from a signal handler. acp_finalize and acp_reset free all
  * patterns and plans. Calls that fail return what is said here and set acp_errno(): ACP_ERR_STALE (no such pattern or plan), ACP_ERR_MEMORY. */
 #ifndef ACP_EXCHANGE_H

@@ -12,7 +12,7 @@
  * ACP_ERR_PEER when a member is dead or its node is lost, ACP_ERR_MISMATCH when members have made different calls (which call, how many
  * bytes, root, type and operation are compared where members exchange something; ACP_CHECK=on compares them before every call),
  * ACP_ERR_MEMORY when one had no memory for its part. What such a call has written to its buffers is unspecified. A broken team can be asked
- * for ranks and addresses and be freed. A member that is stopped is waited for.
+ * for ranks and addresses and be freed. A member that is stopped is waited for; where each node has one rank, for ACP_PEER_TIMEOUT.
  *
  * acp_finalize and acp_reset free all teams. No call is to be made from a signal handler or from a function that combines. */
 #ifndef ACP_TEAM_H

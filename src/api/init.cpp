@@ -21,6 +21,16 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
+// Of a call that ends the epoch, which would take from such a thread what it looks at. One that begins to wait after this look is not seen.
+bool is_another_thread_waiting(const char* call) noexcept {
+    if (!library().life.is_usable() || !library().gma->has_waiters()) return false;
+    api::tell(base::Code::state, call,
+              "another thread of this process waits in a call; the epoch may end when it has "
+              "returned. Nothing was done",
+              true);
+    return true;
+}
+
 }  // namespace
 
 extern "C" {
@@ -36,6 +46,7 @@ int acp_init(int* argc, char*** argv) {
 }
 
 int acp_finalize(void) {
+    if (is_another_thread_waiting("acp_finalize")) return -1;
     if (!library().life.take(Step::leave)) {
         api::refuse("acp_finalize", true);
         return -1;
@@ -47,6 +58,7 @@ int acp_finalize(void) {
 }
 
 int acp_reset(int rank) {
+    if (is_another_thread_waiting("acp_reset")) return -1;
     if (!library().life.take(Step::reset)) {
         api::refuse("acp_reset", true);
         return -1;

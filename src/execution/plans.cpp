@@ -203,8 +203,10 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
     PlanEntry* const plan = own.plan;
     std::unique_ptr<Rounds> rounds;
     const RailUse rails{rails_, own.order.engines};
+    std::uint64_t number = 0;
     auto status = teams_.run(
         entry.team, Signature(CollectiveCall::compile_pattern, 0), [&](team::Team& team) {
+            number = team.next_plan();
             Compiler compiler(gma_, allocator_, team, pattern, own.sent, own.layout, rails);
             auto routes = compiler.compile(std::move(refusal));
             refusal = {};
@@ -223,6 +225,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
         return status;
     }
     plan->team = entry.team;
+    plan->number = number;
     plan->member = pattern.members().own();
     plan->members = pattern.members().size();
     plan->sent = std::move(own.messages);
@@ -321,7 +324,7 @@ Status Plans::free_plan(PlanHandle handle) {
 Status Plans::release(PlanEntry& plan) {
     plan.rounds->settle();
     if (plan.rounds->is_broken()) telling_.settle();  // it writes to the blocks of others
-    auto status = teams_.run(plan.team, Signature(CollectiveCall::free_plan, 0),
+    auto status = teams_.run(plan.team, Signature(CollectiveCall::free_plan, plan.number),
                              [](team::Team& team) { return team::synchronize(team); });
     if (!status.is_ok()) return status;
     for (const GlobalAddress block : plan.rounds->routes().blocks) {

@@ -103,6 +103,7 @@ private:
         message::SlotEntry slot;
         team::CallLock lock;
         team::TeamHandle team = team::no_team;
+        std::uint64_t number = 0;  // of the plans of the team, the same on all members
         std::uint32_t member = 0;  // of so many
         std::uint32_t members = 0;
         std::vector<exchange::SentMessage> sent;

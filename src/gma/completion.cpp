@@ -221,6 +221,7 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
 // Waits until the condition holds: the thread works on what comes, and sleeps on its bell when there is nothing.
 //   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
+    waiters_.fetch_add(1, std::memory_order_relaxed);
     node::Door& door = member_.slot().door;
     // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
     // mailbox itself: else mail for which it was rung would stay unread.
@@ -246,6 +247,7 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::Si
     } else {
         service_.take_over();  // commands that became ready as this wait ended
     }
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
     return outcome;
 }
 

@@ -3,6 +3,7 @@
 // that waits is counted in the process's door, so that other processes ring it and not the service thread. Any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -45,6 +46,11 @@ public:
     // under way. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 
+    // Whether a thread of the process waits for commands or a condition.
+    [[nodiscard]] bool has_waiters() const noexcept {
+        return waiters_.load(std::memory_order_relaxed) != 0;
+    }
+
     // The thread is about to sleep outside the library until the bell of its process is rung: the service thread does all work from now on.
     void leave_for_long() noexcept;
 
@@ -78,6 +84,7 @@ private:
     ServiceThread& service_;
     ServiceSleep& service_sleep_;
     AllUnderWay under_way_;
+    std::atomic<std::uint32_t> waiters_{0};  // threads in attend()
 };
 
 }  // namespace acp::gma

@@ -11,9 +11,8 @@
 //            -> RemoteCarrier      those with an end on another node, by remote::Link
 //   Completion, ServiceThread -> Progress     threads that wait, and the one that works when nobody waits
 //
-// The service thread is made with the first command or registration that may need it and sleeps when nothing is to do;
-// so every command finishes without any further call. One Gma per epoch; calls by any thread unless said otherwise.
-// Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
+// The service thread is made with the first command or registration that may need it and sleeps when nothing is to do; so every command
+// finishes without any further call. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -186,17 +185,18 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Completion::under_way, wait_until: for what layers above have begun, and wait for, that is no command.
+    // Completion::has_waiters, under_way, wait_until: the latter for what layers above have begun, and wait for, that is no command.
+    [[nodiscard]] bool has_waiters() const noexcept { return completion_.has_waiters(); }
+
     [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
 
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {
         return completion_.wait_until(condition, timeout_ns);
     }
 
-    // Waits until everything issued has ended. Returns the failures that were not yet reported, which count as reported now.
+    // Waits for everything issued. Returns the failures that were not yet reported, which count as reported now.
     [[nodiscard]] node::Unreported finish_all();
 
-    // Completion::leave_for_long.
     void leave_for_long() noexcept { completion_.leave_for_long(); }
 
     // Counts the failures of a handle's prefix as reported.

@@ -26,10 +26,6 @@ bool is_reduction(CollectiveCall call) noexcept {
            call == CollectiveCall::scan;
 }
 
-bool is_of_plan(CollectiveCall call) noexcept {
-    return call == CollectiveCall::compile_pattern || call == CollectiveCall::free_plan;
-}
-
 // "" where a call has no root.
 std::string_view root_word(CollectiveCall call) noexcept {
     switch (call) {
@@ -62,7 +58,9 @@ std::string describe(const Signature& signature) {
                            : std::string(name_of(call));
     if (call == CollectiveCall::free_memory) {
         text += " of what acp_malloc_team number " + std::to_string(signature.bytes) + " gave";
-    } else if (call >= CollectiveCall::malloc && !is_of_plan(call)) {
+    } else if (call == CollectiveCall::free_plan) {
+        text += " of plan number " + std::to_string(signature.bytes) + " of the team";
+    } else if (call >= CollectiveCall::malloc && call != CollectiveCall::compile_pattern) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
     }
     if (is_reduction(call)) {

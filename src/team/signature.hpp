@@ -51,8 +51,9 @@ struct Combination {
 };
 
 struct Signature {
-    std::uint64_t what = 0;   // call, combination and root, and whether it does not block
-    std::uint64_t bytes = 0;  // of each member, or of each pair; of free_memory which memory
+    std::uint64_t what = 0;  // call, combination and root, and whether it does not block
+    std::uint64_t bytes =
+        0;  // of each member, or of each pair; of free_memory and free_plan which one
 
     Signature() noexcept = default;
 

@@ -101,6 +101,9 @@ public:
     // The id of the next team that is made from this one. All members get the same, since they make teams in the same order.
     [[nodiscard]] std::uint64_t next_child() noexcept { return number_of_child(id_, ++children_); }
 
+    // The number of the next plan that is compiled on this team. Likewise.
+    [[nodiscard]] std::uint64_t next_plan() noexcept { return ++plans_; }
+
     // Begins a collective call. False: the team is broken.
     [[nodiscard]] bool begin_call(const Signature& signature,
                                   gma::Deadline deadline = {}) noexcept {
@@ -327,6 +330,7 @@ private:
     std::vector<GlobalAddress> addresses_;  // of all boards
     std::uint64_t id_;
     std::uint64_t children_ = 0;
+    std::uint64_t plans_ = 0;
     std::vector<sync::Bell<>*> bells_;  // of the other members of the node
     Board board_;
     FarEnds ends_;

@@ -460,5 +460,21 @@ TEST_F(ExchangeTest, plans_that_come_and_go_leave_nothing) {
     EXPECT_EQ(used(), before_all);
 }
 
+// All end alike, with what each has given.
+TEST_F(ExchangeTest, members_that_free_different_plans_are_told) {
+    if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
+    const acp_team_t team = acp_split_team(world_, 0, rank_);
+    ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+    const acp_pattern_t empty = acp_create_pattern(team);
+    const acp_plan_t first = acp_compile_pattern(empty, nullptr);
+    const acp_plan_t second = acp_compile_pattern(empty, nullptr);
+    ASSERT_NE(second, ACP_PLAN_NULL) << acp_error_message();
+    expect_refused(acp_free_plan(rank_ == 0 ? first : second), ACP_ERR_MISMATCH,
+                   "acp_free_plan of plan number ");
+    EXPECT_EQ(acp_free_plan(rank_ == 0 ? second : first), -1);  // the team is broken
+    EXPECT_EQ(acp_free_pattern(empty), 0);
+    EXPECT_EQ(acp_free_team(team), -1);
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -321,5 +321,31 @@ TEST_F(WaitOrderTest, a_thread_that_sleeps_goes_on_with_what_another_one_starts)
     }
 }
 
+// What it looks at would be taken from it.
+TEST_F(WaitOrderTest, the_epoch_does_not_end_while_another_thread_waits) {
+    if (procs_ == 1) GTEST_SKIP() << "a rank that is alone waits for nobody";
+    RingExchange exchange(world_, 0);
+    std::thread sleeper;
+    if (rank_ != 0) {
+        exchange.begin(0);
+        sleeper = std::thread([&] { EXPECT_EQ(exchange.wait(), 0) << acp_error_message(); });
+        let_it_sleep();
+    }
+    if (rank_ == 1) {
+        expect_refused(acp_finalize(), ACP_ERR_STATE,
+                       "acp_finalize: another thread of this process waits in a call");
+        expect_refused(acp_reset(rank_), ACP_ERR_STATE,
+                       "acp_reset: another thread of this process waits in a call");
+    }
+    EXPECT_EQ(acp_sync(), 0) << acp_error_message();
+    if (rank_ == 0) {
+        exchange.begin(0);
+        EXPECT_EQ(exchange.wait(), 0) << acp_error_message();
+    } else {
+        sleeper.join();
+    }
+    exchange.check(0);
+}
+
 }  // namespace
 }  // namespace acp::test
