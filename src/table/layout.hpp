@@ -161,25 +161,34 @@ struct EntryRecord {
     }
 
 private:
-    static constexpr std::uint32_t word_bytes = sizeof(std::uint64_t);
-
-    // memcmp, without a call for a key of 8 to 32 bytes: its first words and its last, which may be some of the first.
+    // memcmp, without a call for a key of 8 to 32 bytes.
     [[nodiscard, gnu::always_inline]] static bool are_equal(const char* key,
                                                             const char* other,
                                                             std::uint32_t bytes) noexcept {
-        if (bytes < word_bytes || bytes > 4 * word_bytes)
-            return std::memcmp(key, other, bytes) == 0;
-        const auto differing = [&](std::uint32_t at) {
-            std::uint64_t word = 0;
-            std::uint64_t other_word = 0;
-            std::memcpy(&word, key + at, word_bytes);
-            std::memcpy(&other_word, other + at, word_bytes);
+        using Two [[gnu::vector_size(16)]] = std::uint64_t;
+        if (bytes >= sizeof(Two) && bytes <= 2 * sizeof(Two)) [[likely]] {
+            const Two any = differing_ends<Two>(key, other, bytes);
+            return (any[0] | any[1]) == 0;
+        }
+        if (bytes >= sizeof(std::uint64_t) && bytes < sizeof(Two))
+            return differing_ends<std::uint64_t>(key, other, bytes) == 0;
+        return std::memcmp(key, other, bytes) == 0;
+    }
+
+    // The bits in which the first words differ, or the last ones, which may be some of the first. In vectors where they are long: a processor
+    // looks no further ahead than its integer registers reach, and the next find's bucket is to be fetched while this record is.
+    template <typename Word>
+    [[nodiscard, gnu::always_inline]] static Word differing_ends(const char* key,
+                                                                 const char* other,
+                                                                 std::uint32_t bytes) noexcept {
+        const auto differing = [&](std::size_t at) {
+            Word word{};
+            Word other_word{};
+            std::memcpy(&word, key + at, sizeof word);
+            std::memcpy(&other_word, other + at, sizeof word);
             return word ^ other_word;
         };
-        const std::uint32_t last = bytes - word_bytes;
-        std::uint64_t any = differing(0) | differing(last);
-        if (bytes > 2 * word_bytes) any |= differing(word_bytes) | differing(last - word_bytes);
-        return any == 0;
+        return differing(0) | differing(bytes - sizeof(Word));
     }
 };
 

@@ -2,7 +2,12 @@
 // One user: a table against std::unordered_map, growth, long chains, values changed in place, keys of all lengths, no room.
 #include "table/table.hpp"
 
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <new>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "support/random.hpp"
@@ -139,6 +144,25 @@ TEST_F(TableTest, keys_and_values_are_of_any_length) {
         EXPECT_EQ(insert(table, key, ""), Effect::present);
     }
     user_.table.destroy(table, 0);
+}
+
+TEST(EntryRecordTest, a_key_in_which_any_byte_differs_is_another_one) {
+    using Record = EntryRecord<std::atomic>;
+    constexpr std::uint32_t bytes_max = 40;
+    for (std::uint32_t bytes = 1; bytes <= bytes_max; ++bytes) {
+        alignas(Record) std::array<char, Record::bytes(bytes_max, 0)> memory{};
+        Record& record = *new (memory.data()) Record{};
+        record.key_bytes = bytes;
+        std::string key(bytes, 'k');
+        std::memcpy(record.key(), key.data(), bytes);
+        EXPECT_TRUE(record.has_key(key.data(), bytes)) << bytes;
+        EXPECT_FALSE(record.has_key(key.data(), bytes - 1)) << bytes;
+        for (char& byte : key) {
+            byte = 'j';
+            EXPECT_FALSE(record.has_key(key.data(), bytes)) << key;
+            byte = 'k';
+        }
+    }
 }
 
 TEST_F(TableTest, without_room_stays_as_it_was) {
