@@ -47,7 +47,7 @@ MUTANTS = {
     "a view of a table of any view of its container": (HEADER, TABLE_IS, TABLE_IS.replace("view.container == container.number && ", "")),
     "a view of any table of the container": (HEADER, TABLE_IS, TABLE_IS.replace(" && view.index == index", "")),
     "views of a container have one number": (SOURCE, "    view.number = ++numbers_;\n", "    view.number = 1;\n"),
-    "a container's slots do not matter": (SOURCE, "view.slots == place.slots && ", ""),
+    "the identity of a container's tables does not matter": (SOURCE, " && view.table_id == place.id", ""),
     "any number of slots is a power of two": (SOURCE, "std::has_single_bit(place.slots) &&", "place.slots != 0 &&"),
     "too few tables": (SOURCE, "? place.tables - 1 :", "? (place.tables - 1) >> 1 :"),
     "the slots are not left out": (HEADER, "return hash >> shift & mask;", "return hash & mask;"),

@@ -429,6 +429,33 @@ TEST_F(TableViewTest, the_tables_of_two_containers_give_way_to_each_other_now_an
     EXPECT_EQ(find(*views, map, keys[0]).found, Found::unknown);
 }
 
+// A container whose view has taken the place of another one's finds nothing in that one's tables, whose views have the places of its own.
+TEST_F(TableViewTest, a_view_of_a_table_is_of_one_container) {
+    const ContainerName map = make({0, 1});
+    ContainerName rival = make({0, 1});
+    while (rival.id % TableViews::tables_max != map.id % TableViews::tables_max)
+        rival = make({0, 1});
+    const auto views = std::make_unique<TableViews>();
+    std::array<std::string, 2> keys;  // one of each table
+    for (int i = 0; keys[0].empty() || keys[1].empty(); ++i) {
+        const std::string key = "key " + std::to_string(i);
+        put(map, key, "of the map");
+        TablePlace place;
+        ASSERT_TRUE(hashed_->directories().find(map, bytes_of(key), place));
+        keys[place.index] = key;
+    }
+    for (const std::string& key : keys) {
+        put(rival, key, "of its rival");
+        learn(*views, map, epoch, key);
+        EXPECT_EQ(find(*views, map, key), there("of the map"));
+    }
+    for (int calls = 0; find(*views, rival, keys[0]).found == Found::unknown && calls < 1000;
+         ++calls)
+        learn(*views, rival, epoch, keys[0]);
+    EXPECT_EQ(find(*views, rival, keys[0]), there("of its rival"));
+    EXPECT_EQ(find(*views, rival, keys[1]).found, Found::unknown);
+}
+
 // A container of more tables than a thread keeps views of.
 class ManyTablesViewTest : public TableViewTest {
 protected:
