@@ -308,11 +308,13 @@ private:
         is_dirty_ = false;
     }
 
-    // What threads without the driver's role look at.
+    // What threads without the driver's role look at. Commands also end in submit(), invoke() and flush(), as do those for a lost node, and
+    // nothing may arrive from then on: ends that no poll() has taken yet are due at once.
     void publish_news() noexcept {
         has_ended_.store(!ended_.empty(), std::memory_order_release);
-        const Time due = is_dirty_ ? stats_->next_ns() : datagram::never;
-        deadline_.store(std::min(core_->deadline(), due), std::memory_order_relaxed);
+        const Time stats_due = is_dirty_ ? stats_->next_ns() : datagram::never;
+        const Time due = ended_.empty() ? std::min(core_->deadline(), stats_due) : 0;
+        deadline_.store(due, std::memory_order_relaxed);
     }
 
     void on_completion(const router::CommandEnd& one) override {

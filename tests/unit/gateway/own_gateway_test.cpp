@@ -49,6 +49,24 @@ TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
 }
 
+// Nothing comes from that node any more that would make the gateway look, and nothing else need come either.
+TEST(OwnGateway, a_command_for_a_lost_node_has_ended_at_the_next_poll) {
+    Job job(of_ranks());
+    node::GatewayPort(job.segment(0)).publish_severed(2, {node::NodeFate::silent});
+    const Command copy{
+        Operation::copy, 0, job.memory(2, false).address, job.memory(0, false).address, 8, 0, 0};
+    ASSERT_EQ(job.run(0, copy).code, Code::peer);
+    for (int i = 0; i < 20; ++i) {
+        for (int polls = 0; polls < 20; ++polls) job.poll();  // the gateway has nothing to do
+        job.submit(0, copy);
+        EXPECT_LE(job.own(0).deadline_ns(), os::now_ns()) << "a thread that sleeps must poll";
+        job.poll();
+        ASSERT_EQ(job.process(0).ended.size(), 1U) << "command " << i;
+        EXPECT_EQ(job.process(0).ended.front().code, Code::peer);
+        job.process(0).ended.clear();
+    }
+}
+
 // Whoever waits for something from that node makes no command that would fail.
 TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) {
     Job job(of_ranks());
