@@ -21,9 +21,10 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
-// Of a call that ends the epoch, which would take from such a thread what it looks at. One that begins to wait after this look is not seen.
+// Of a call that ends the epoch and has taken the step for that: another thread would look at what is gone then. So the step is taken back.
 bool is_another_thread_waiting(const char* call) noexcept {
-    if (!library().life.is_usable() || !library().gma->has_waiters()) return false;
+    if (library().gma == nullptr || !library().gma->has_waiters()) return false;
+    (void)library().life.take(Step::go_on);
     api::tell(base::Code::state, call,
               "another thread of this process waits in a call; the epoch may end when it has "
               "returned. Nothing was done",
@@ -46,11 +47,11 @@ int acp_init(int* argc, char*** argv) {
 }
 
 int acp_finalize(void) {
-    if (is_another_thread_waiting("acp_finalize")) return -1;
     if (!library().life.take(Step::leave)) {
         api::refuse("acp_finalize", true);
         return -1;
     }
+    if (is_another_thread_waiting("acp_finalize")) return -1;
     // This process has left all the same, so that a failure is told and nothing more.
     const bool is_ok = api::run_always<Gravity::reported>("acp_finalize", false,
                                                           [] { return api::leave(library()); });
@@ -58,11 +59,11 @@ int acp_finalize(void) {
 }
 
 int acp_reset(int rank) {
-    if (is_another_thread_waiting("acp_reset")) return -1;
     if (!library().life.take(Step::reset)) {
         api::refuse("acp_reset", true);
         return -1;
     }
+    if (is_another_thread_waiting("acp_reset")) return -1;
     const bool is_ok = api::run_always<Gravity::reported>("acp_reset", false, [&] {
         return api::reset(library(), static_cast<std::uint32_t>(rank));
     });

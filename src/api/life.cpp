@@ -33,6 +33,7 @@ constexpr Edge edges[] = {
     {resetting, Step::give_up, given_up},
     {in_use, Step::leave, leaving},
     {given_up, Step::leave, leaving},
+    {leaving, Step::go_on, in_use},
     {leaving, Step::left, over},
     // The child of a process that had joined once shares its slot and its memory, whatever it did since.
     {not_initialised, Step::fork, forked},

@@ -36,7 +36,7 @@ enum class Step : std::uint32_t {
     refuse,       // it failed
     synchronize,  // acp_sync begins
     reset,        // acp_reset begins
-    go_on,        // acp_sync or acp_reset ends, and calls may be made
+    go_on,        // acp_sync or acp_reset ends, or acp_finalize is refused, and calls may be made
     give_up,      // acp_reset fails with nothing left to go back to
     leave,        // acp_finalize begins
     left,         // it ends

@@ -13,7 +13,7 @@
 //   interrupts it goes the long way and borrows another place, and so does a find whose place was taken over.
 // - While a find reads a view, is_busy_ is set, so a signal handler does not put another one in its place.
 // Where a find sees any of this, it does nothing, and the caller goes the long way, which makes the view anew (learn()).
-// Tests: tests/unit/data/table_view_test.cpp, tests/conformance/hashed_view_test.cpp, tests/mutants/view.py.
+// Tests: tests/unit/data/table_view_test.cpp, table_views_test.cpp, tests/conformance/hashed_view_test.cpp, tests/mutants/view.py.
 #pragma once
 
 #include <array>

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/format.hpp"
 #include "exchange/network_text.hpp"
 #include "exchange/order_text.hpp"
 #include "local/shared_memory.hpp"
@@ -235,12 +236,20 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
 }
 
 Status Plans::save(PlanHandle handle, const char* path) {
-    const Use use(plans_, handle, CallLock::Use::moment);
-    if (!use.is_ok()) return use.why("plan");
     if (path == nullptr) return {Code::argument, "the path is NULL"};
-    const PlanEntry& plan = use.entry();
-    return os::write_whole_file(
-        path, exchange::text_of(plan.order, {plan.member, plan.members, plan.sent}));
+    std::string text;
+    {
+        const Use use(plans_, handle, CallLock::Use::moment);
+        if (!use.is_ok()) return use.why("plan");
+        const PlanEntry& plan = use.entry();
+        text = exchange::text_of(plan.order, {plan.member, plan.members, plan.sent});
+    }
+    if (text.size() > saved_bytes_max) {
+        return {Code::limit, "the plan takes " + base::in_bytes(text.size()) +
+                                 ", and a saved plan " + base::in_bytes(saved_bytes_max) +
+                                 " at most"};
+    }
+    return os::write_whole_file(path, text);
 }
 
 // Counts a plan, which the caller has locked, while it is under way.
@@ -255,15 +264,10 @@ void Plans::count(PlanEntry& plan) noexcept {
 }
 
 Status Plans::start(PlanHandle handle) {
-    Use use(plans_, handle, CallLock::Use::moment);
+    const Use use(plans_, handle, CallLock::Use::moment);
     if (!use.is_ok()) return use.why("plan");
     Status status = use.entry().rounds->start();
     count(use.entry());
-    use.let_go();
-    // A thread that sleeps has not looked at this plan, for which the partners may have rung already.
-    const local::Space& space = gma_.space();
-    node::ring_bell_after_rmw(
-        space.segment().slot(space.slot_of(space.process())).door.waiter_bell);
     return status;
 }
 
@@ -285,7 +289,7 @@ Status Plans::wait(PlanHandle handle) {
     return status;
 }
 
-// A thread that waits for a plan goes on with it, and no other call on one is long while it is under way.
+// Passed over is a plan that a thread waits for, which goes on with it, or frees.
 void Plans::go_on(bool is_thorough) noexcept {
     plans_.for_each([this, is_thorough](PlanEntry& plan) {
         constexpr auto moment = CallLock::Use::moment;
@@ -311,10 +315,14 @@ Status Plans::free_plan(PlanHandle handle) {
     Use use(plans_, handle);
     if (!use.is_ok()) return use.why("plan");
     PlanEntry& entry = use.entry();
-    if (entry.rounds->is_started() && !entry.rounds->has_broken())
+    if (entry.rounds->is_started() && !entry.rounds->has_broken()) {
+        use.let_go();
+        gma_.under_way().wake_waiters();  // they may have passed it over before they slept
         return {Code::state, "it was started, and its end was not told yet"};
+    }
     count(entry);
     Status status = release(entry);
+    if (status.code() == Code::state) return status;  // nobody was met
     entry.rounds.reset();
     use.give_back(plans_);
     return status;

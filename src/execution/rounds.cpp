@@ -13,7 +13,6 @@
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/futex.hpp"
-#include "os/membarrier.hpp"
 #include "sync/lines.hpp"
 #include "team/meeting_watch.hpp"
 
@@ -49,24 +48,19 @@ std::vector<unsigned> planned_rails(const PlanRoutes& routes) {
 
 }  // namespace
 
-// That the round has ended, or never will.
+// That the round has ended, or never will. It is counted as under way, so that a thread that has announced a sleep looks after a fence
+// (gma/completion.cpp); partner: Rounds::publish().
 class Rounds::RoundEnd final : public gma::Condition {
 public:
     explicit RoundEnd(Rounds& rounds) noexcept : rounds_(rounds) {}
 
     gma::LookResult look() override {
-        if (is_announced_) {
-            is_announced_ = false;
-            // Orders the announcement before the looks that follow; partner: Rounds::publish()
-            if (!os::expedite()) std::atomic_thread_fence(std::memory_order_seq_cst);
-        }
         const std::size_t missing = rounds_.missing_;
         if (rounds_.look_whether_over()) return gma::LookResult::all;
         return rounds_.missing_ < missing ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        is_announced_ = true;
         memory::Command told;
         told.source = rounds_.routes_.number;
         told.target = rounds_.gma_.space().starter_address(rounds_.process_awaited());
@@ -75,7 +69,6 @@ public:
 
 private:
     Rounds& rounds_;
-    bool is_announced_ = false;
 };
 
 Rounds::Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes)

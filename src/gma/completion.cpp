@@ -3,7 +3,6 @@
 #include "gma/completion.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "base/fence.hpp"
@@ -17,29 +16,40 @@ namespace acp::gma {
 
 namespace {
 
-// While an object of this class lives, other processes ring the threads of this process that wait, not its service thread.
+// A thread that waits, as long as an object of this class lives.
 class Attending {
 public:
-    Attending(Attendance& attendance, ServiceThread& service) noexcept
-        : attendance_(attendance), service_(service) {
-        attendance_.enter();
+    //   waiters     how many such threads there are
+    //   is_counted  other processes ring it, and not the service thread
+    Attending(std::atomic<std::uint32_t>& waiters,
+              Attendance& attendance,
+              ServiceThread& service,
+              bool is_counted) noexcept
+        : waiters_(waiters), attendance_(attendance), service_(service), is_counted_(is_counted) {
+        waiters_.fetch_add(1, std::memory_order_relaxed);
+        if (is_counted_) attendance_.enter();
     }
 
-    // Mail that came meanwhile rang this thread's bell, not the service thread's: the service thread takes over what is left.
+    // The service thread takes over what is left: commands that became ready as the wait ended, and mail that rang this thread's bell.
     ~Attending() {
-        attendance_.leave();
+        if (is_counted_) attendance_.leave();
         service_.take_over();
+        waiters_.fetch_sub(1, std::memory_order_relaxed);
     }
 
     Attending(const Attending&) = delete;
     Attending& operator=(const Attending&) = delete;
 
     // The thread is about to sleep.
-    void rest() noexcept { service_.watch(); }
+    void rest() noexcept {
+        if (is_counted_) service_.watch();
+    }
 
 private:
+    std::atomic<std::uint32_t>& waiters_;
     Attendance& attendance_;
     ServiceThread& service_;
+    bool is_counted_;
 };
 
 // A condition of a layer above. Looks that find it not met go on with what the process has under way.
@@ -49,24 +59,23 @@ public:
         : condition_(condition), under_way_(under_way) {}
 
     LookResult look() override {
-        const bool is_thorough = std::exchange(is_announced_, false);
         const LookResult seen = condition_.look();
         if (seen == LookResult::all || under_way_.is_empty()) return seen;
         // Orders the announcement before the looks that follow; partners: those who publish on memory of this node and then ring
-        if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
-        under_way_.go_on(is_thorough);
-        return is_thorough ? condition_.look() : seen;
+        if (has_announced_ && !os::expedite()) base::fence(std::memory_order_seq_cst);
+        under_way_.go_on(has_announced_);
+        return has_announced_ ? condition_.look() : seen;
     }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        is_announced_ = true;
+        has_announced_ = true;
         condition_.announce(entry, since_ns);
     }
 
 private:
     Condition& condition_;
     AllUnderWay& under_way_;
-    bool is_announced_ = false;
+    bool has_announced_ = false;  // from then on each look may be the last one before a sleep
 };
 
 base::Status timeout_after(std::int64_t timeout_ns) {
@@ -86,7 +95,8 @@ Completion::Completion(node::Member& member,
       commands_(commands),
       progress_(progress),
       service_(service),
-      service_sleep_(service_sleep) {}
+      service_sleep_(service_sleep),
+      under_way_(member.slot().door.waiter_bell) {}
 
 base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
     if (timeout_ns == 0) return look(handle);
@@ -221,14 +231,11 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
 // Waits until the condition holds: the thread works on what comes, and sleeps on its bell when there is nothing.
 //   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
-    waiters_.fetch_add(1, std::memory_order_relaxed);
     node::Door& door = member_.slot().door;
     // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
     // mailbox itself: else mail for which it was rung would stay unread.
-    std::optional<Attending> attending;
-    if (progress_.manner().may_program_poll) {
-        attending.emplace(progress_.attendance(), service_);
-    }
+    Attending attending(waiters_, progress_.attendance(), service_,
+                        progress_.manner().may_program_poll);
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
     const auto ready = [&] { return work_until(condition, deadline); };
     std::uint64_t start_ns = 0;
@@ -237,17 +244,11 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::Si
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
         condition.announce(entry, start_ns);
         stay.rest();
-        if (attending) attending->rest();
+        attending.rest();
         return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
     };
     const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
     if (signals != nullptr) signals->open();
-    if (attending) {
-        attending.reset();
-    } else {
-        service_.take_over();  // commands that became ready as this wait ended
-    }
-    waiters_.fetch_sub(1, std::memory_order_relaxed);
     return outcome;
 }
 

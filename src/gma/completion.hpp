@@ -46,7 +46,7 @@ public:
     // under way. timeout_ns as of wait().
     node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
 
-    // Whether a thread of the process waits for commands or a condition.
+    // Whether a thread of the process waits for commands or a condition, and is past the first looks at it.
     [[nodiscard]] bool has_waiters() const noexcept {
         return waiters_.load(std::memory_order_relaxed) != 0;
     }

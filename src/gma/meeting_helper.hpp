@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "gma/gma.hpp"
 #include "node/barrier.hpp"
@@ -35,7 +36,7 @@ public:
         if (gma_ == nullptr) return false;
         if (!gma_->under_way().is_empty()) {
             const os::CancellationHold cancellation;  // steps make system calls
-            gma_->under_way().go_on(false);
+            gma_->under_way().go_on(std::exchange(has_rested_, false));
         }
         return is_link_polled_here_ && gma_->help();
     }
@@ -44,6 +45,7 @@ public:
     std::int64_t rest() override {
         if (stay_) stay_->rest();
         if (gma_ == nullptr || gma_->under_way().is_empty()) return node::for_ever;
+        has_rested_ = true;
         nap_ns_ = std::min(nap_ns_ + nap_ns_ / 4, last_nap_ns);
         return nap_ns_;
     }
@@ -52,11 +54,12 @@ public:
 
 private:
     static constexpr std::int64_t first_nap_ns = 100'000;
-    static constexpr std::int64_t last_nap_ns = 20'000'000;
+    static constexpr std::int64_t last_nap_ns = 5'000'000;
 
     Gma* gma_ = nullptr;
     bool is_link_polled_here_ = false;
     std::int64_t nap_ns_ = first_nap_ns;
+    bool has_rested_ = false;
     std::optional<ServiceSleep::Stay> stay_;
 };
 

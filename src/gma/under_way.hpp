@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "node/wait.hpp"
 #include "os/cpu.hpp"
 
 namespace acp::gma {
@@ -27,21 +28,21 @@ public:
     WorkUnderWay(const WorkUnderWay&) = delete;
     WorkUnderWay& operator=(const WorkUnderWay&) = delete;
 
-    // Takes steps that can be taken. Waits for nobody but threads that look at something for a moment, and passes over what another thread
-    // is in a call on, for that one goes on with it.
+    // Takes steps that can be taken, which may issue commands. Waits for nothing else but threads that look at something for a moment, never by
+    // Completion::wait_until, and passes over what another thread is in a call on, for that one goes on with it.
     //   is_thorough  the caller has announced that it sleeps next: nothing may be passed over that nobody else sees to
     virtual void go_on(bool is_thorough) noexcept = 0;
 
-    // relaxed: what another thread begins now goes on by that thread, or at a later look
+    // seq_cst: not before the announcement of a sleep; partner: count_begun()
     [[nodiscard]] bool is_empty() const noexcept {
-        return count_.load(std::memory_order_relaxed) == 0;
+        return count_.load(std::memory_order_seq_cst) == 0;
     }
 
 protected:
-    // seq_cst, both: before a look at the bell of the process; partner: a sleeper, which announces itself and then asks is_empty()
-    void count_begun() noexcept { count_.fetch_add(1, std::memory_order_seq_cst); }
+    // A thread that sleeps looks again, for it has not looked at this, of which others may have rung already.
+    void count_begun() noexcept;
 
-    void count_ended() noexcept { count_.fetch_sub(1, std::memory_order_seq_cst); }
+    void count_ended() noexcept { count_.fetch_sub(1, std::memory_order_relaxed); }
 
 private:
     AllUnderWay& all_;
@@ -50,7 +51,9 @@ private:
 
 class AllUnderWay {
 public:
-    AllUnderWay() = default;
+    //   bell  on which threads of this process sleep; outlives this
+    explicit AllUnderWay(sync::Bell<>& bell) noexcept : bell_(bell) {}
+
     AllUnderWay(const AllUnderWay&) = delete;
     AllUnderWay& operator=(const AllUnderWay&) = delete;
     ~AllUnderWay() = default;
@@ -60,6 +63,9 @@ public:
         return is_over_ || std::all_of(layers.begin(), layers.end(),
                                        [](const WorkUnderWay* layer) { return layer->is_empty(); });
     }
+
+    // Has the threads of this process that sleep look again.
+    void wake_waiters() noexcept { node::ring_bell(bell_); }
 
     // The epoch ends: nothing goes on any more. While no other thread is in a call.
     void end() noexcept { is_over_ = true; }
@@ -73,7 +79,7 @@ public:
     }
 
     // For a thread that asks whether something has come, in vain, and perhaps asks again and again: it sleeps nowhere, so what waiting threads
-    // do before that is done here at every so manieth call, and others may run.
+    // do before that is done here now and then, and others may run.
     void look_in_vain() noexcept {
         const std::uint32_t looks = looks_in_vain_.fetch_add(1, std::memory_order_relaxed);
         if (looks % looks_per_pass == 0) go_on(true);
@@ -90,11 +96,18 @@ private:
         return std::span(layers_).first(layers_in_use_);
     }
 
+    sync::Bell<>& bell_;
     std::array<WorkUnderWay*, layers_max> layers_{};
     std::size_t layers_in_use_ = 0;
     bool is_over_ = false;
     std::atomic<std::uint32_t> looks_in_vain_{0};
 };
+
+inline void WorkUnderWay::count_begun() noexcept {
+    // seq_cst: before the look at the bell; partner: is_empty() of a sleeper that has announced itself
+    count_.fetch_add(1, std::memory_order_seq_cst);
+    node::ring_bell_after_rmw(all_.bell_);
+}
 
 inline WorkUnderWay::WorkUnderWay(AllUnderWay& all) noexcept : all_(all) {
     all_.layers_.at(all_.layers_in_use_++) = this;

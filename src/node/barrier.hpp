@@ -25,7 +25,7 @@
 
 namespace acp::node {
 
-// What carries commands to other nodes when that is the business of this process: who waits polls it.
+// What else the process has to do while its thread waits: work that goes on, and carrying commands to other nodes, where it does so itself.
 class Helper {
 public:
     Helper() = default;
@@ -36,8 +36,7 @@ public:
     // The caller is about to wait, and polls until it rests or leaves.
     virtual void enter() = 0;
 
-    // Makes progress. true when something moved. Any thread: when another one polls it, nothing is done. Never
-    // blocks.
+    // Makes progress. true when something moved. Any thread: what another one does just now is not done.
     virtual bool poll() = 0;
 
     // The caller is about to sleep: others see to what comes, or it is to sleep so long at most, in ns, and to poll again.

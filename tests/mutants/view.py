@@ -64,4 +64,4 @@ MUTANTS = {
 }
 
 if __name__ == "__main__":
-    sys.exit(Plants("data", ["tests/unit/data/table_view_test.cpp"], MUTANTS, (SOURCE,), LAYERS).main())
+    sys.exit(Plants("data", ["tests/unit/data/table_view_test.cpp", "tests/unit/data/table_views_test.cpp"], MUTANTS, (SOURCE,), LAYERS).main())

@@ -61,7 +61,7 @@ constexpr std::array<std::array<LifeState, step_count>, life_state_count> wanted
     {none, none, none, meeting, resetting, none, none, leaving, none, forked},    // in use
     {none, none, none, none, none, in_use, none, none, none, forked},             // meeting
     {none, none, none, none, none, in_use, given_up, none, none, forked},         // resetting
-    {none, none, none, none, none, none, none, none, over, forked},               // leaving
+    {none, none, none, none, none, in_use, none, none, over, forked},             // leaving
     {joining, none, none, none, none, none, none, none, none, forked},            // over
     {joining, none, none, none, none, none, none, leaving, none, forked},         // given up
     {none, none, none, none, none, none, none, none, none, forked},               // forked

@@ -16,6 +16,9 @@
 namespace acp::gma::test {
 namespace {
 
+// Of a process in which nobody sleeps.
+sync::Bell<> silent_bell;
+
 class Layer final : public WorkUnderWay {
 public:
     using WorkUnderWay::WorkUnderWay;
@@ -34,7 +37,7 @@ public:
 };
 
 TEST(UnderWay, a_layer_is_gone_on_with_as_long_as_it_has_something_under_way) {
-    AllUnderWay all;
+    AllUnderWay all(silent_bell);
     Layer idle(all);
     Layer busy(all);
     EXPECT_TRUE(all.is_empty());
@@ -54,7 +57,7 @@ TEST(UnderWay, a_layer_is_gone_on_with_as_long_as_it_has_something_under_way) {
 }
 
 TEST(UnderWay, a_layer_that_goes_is_not_looked_at_again) {
-    AllUnderWay all;
+    AllUnderWay all(silent_bell);
     auto first = std::make_unique<Layer>(all);
     Layer second(all);
     first->begin();
@@ -65,7 +68,7 @@ TEST(UnderWay, a_layer_that_goes_is_not_looked_at_again) {
 }
 
 TEST(UnderWay, nothing_goes_on_after_the_epoch) {
-    AllUnderWay all;
+    AllUnderWay all(silent_bell);
     Layer layer(all);
     layer.begin();
     all.end();
@@ -75,7 +78,7 @@ TEST(UnderWay, nothing_goes_on_after_the_epoch) {
 }
 
 TEST(UnderWay, some_of_many_looks_in_vain_are_thorough) {
-    AllUnderWay all;
+    AllUnderWay all(silent_bell);
     Layer layer(all);
     layer.begin();
     for (int i = 0; i < 100; ++i) all.look_in_vain();

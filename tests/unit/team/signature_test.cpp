@@ -58,7 +58,8 @@ TEST(Signature, says_what_the_program_has_called) {
     EXPECT_EQ(describe({CollectiveCall::free_memory, 3}),
               "acp_free_team_memory of what acp_malloc_team number 3 gave");
     EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
-    EXPECT_EQ(describe({CollectiveCall::free_plan, 0}), "acp_free_plan");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 3}),
+              "acp_free_plan of plan number 3 of the team");
     Signature wild;
     wild.what = 0xff;
     EXPECT_EQ(describe(wild), "an unknown call of 0 bytes");
