@@ -110,7 +110,7 @@ public:
         return issuer_.issue_copy(target, source, bytes, order);
     }
 
-    // The copies of a list, in no order among themselves: as copy() each. The handle, of a copy of nothing ordered after all, stands for them.
+    // The copies of a list, in no order among themselves: as copy() each. The handle stands for all: it is that of a copy of nothing after them.
     //   call      list or block
     //   range(i)  copy i of `count`: target, source, size
     template <typename Range>
@@ -185,7 +185,7 @@ public:
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Completion::has_waiters, under_way, wait_until: the latter for what layers above have begun, and wait for, that is no command.
+    // Completion::has_waiters; under_way(): what layers above have begun; wait_until(): for what they wait for. Neither is a command.
     [[nodiscard]] bool has_waiters() const noexcept { return completion_.has_waiters(); }
 
     [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
