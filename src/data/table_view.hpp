@@ -30,7 +30,7 @@
 
 namespace acp::data {
 
-// A table as one thread knows it; all zero: none.
+// A table as one thread knows it; container 0: none.
 struct alignas(128) TableView {
     std::uint64_t container = 0;  // ContainerView::number
     std::uint64_t index = 0;      // among the container's
@@ -103,12 +103,13 @@ public:
         if (container.is_of(epoch, name)) [[likely]] {
             const std::uint64_t hash = hash_of_key(container.function, container.seed, key);
             TableView* const view = view_of(container, hash);
-            if (view != nullptr && view->here.place.begin()) [[likely]] {
+            if (view != nullptr) [[likely]] {
+                // A copy, which stays in a register: begin() and end() store, and the view might have changed by that.
                 const auto place = view->here.place;
-                // acquire: what the table holds; as table::Finder::is_table()
-                if (view->head->mark.load(std::memory_order_acquire) == view->mark) [[likely]]
+                if (place.begin()) [[likely]] {
                     found = find_in(*view, hash, key, visit);
-                place.end();
+                    place.end();
+                }
             }
             tables = container.tables;
         }
@@ -185,11 +186,15 @@ private:
                                                 std::uint64_t hash,
                                                 Bytes key,
                                                 const Visit& visit) noexcept {
+        const table::Head<std::atomic>& head = *view.head;
+        // acquire: what the table holds; as table::Finder::is_table()
+        if (head.mark.load(std::memory_order_acquire) != view.mark) [[unlikely]]
+            return Found::unknown;
         const table::ReadGround<std::atomic> ground(view.here.base, *view.here.shown, true);
-        const auto spot = view.root.spot_for_find(ground, *view.head, hash);
+        const auto spot = view.root.spot_for_find(ground, head, hash);
         using Finder = table::Finder<>;
         const auto seen = Finder(ground).find_once(
-            *view.head, spot, {key.data(), static_cast<std::uint32_t>(key.size()), hash},
+            head, spot, {key.data(), static_cast<std::uint32_t>(key.size()), hash},
             [&](table::EntryRecord<std::atomic> & record, table::BlockNumber number)
                 __attribute__((always_inline)) { visit(view, hash, record, number); });
         if (seen == Finder::Seen::absent) return Found::absent;

@@ -24,12 +24,12 @@ public:
                                                                  std::uint64_t hash) noexcept {
         // acquire: the array of this root
         const std::uint64_t root = head.root.load(std::memory_order_acquire);
-        if (~root == inverse_) [[likely]]
+        if (root == root_) [[likely]]
             return {root, buckets_ + index_of(hash)};
         return spot_anew(ground, head, hash);
     }
 
-    void forget() noexcept { inverse_ = 0; }
+    void forget() noexcept { root_ = none; }
 
 private:
     // Nothing is known of a table that grows, or whose buckets are another number than a power of two. The ground is a copy, so that the
@@ -43,7 +43,7 @@ private:
         slots_mask_ = head.slots - 1;
         splits_mask_ = head.splits_mask(root.from);
         buckets_ = spot.first - index_of(hash);
-        inverse_ = ~spot.root;
+        root_ = spot.root;
         return spot;
     }
 
@@ -52,7 +52,9 @@ private:
         return (hash & slots_mask_) | (hash >> split_last_bits & splits_mask_);
     }
 
-    std::uint64_t inverse_ = 0;  // of the root: so 0 is none's, and all zero knows nothing
+    static constexpr std::uint64_t none = ~std::uint64_t{0};  // no table has so many levels
+
+    std::uint64_t root_ = none;
     Bucket<Atomic>* buckets_ = nullptr;
     std::uint64_t slots_mask_ = 0;   // how many there were at first, a power of two, less 1
     std::uint64_t splits_mask_ = 0;  // of the level

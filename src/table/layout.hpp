@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "heap/cache_places.hpp"
 #include "heap/offset.hpp"
 
 #include "table/position.hpp"
@@ -97,10 +98,9 @@ private:
         // A comparison gives ones, of which each slot keeps its bit. The first word is the link.
         const Four bits = (reinterpret_cast<Four>(first) & Four{0, 1, 2, 4}) |
                           (reinterpret_cast<Four>(last) & Four{8, 16, 32, 64});
-        using Two [[gnu::vector_size(16)]] = std::uint64_t;
-        const auto pairs = reinterpret_cast<Two>(bits);
-        const std::uint64_t both = pairs[0] | pairs[1];
-        return static_cast<std::uint32_t>(both | both >> 32);
+        // Together before they leave the vector: a find has integer registers to save (see differing_ends).
+        const Four pairs = bits | __builtin_shufflevector(bits, bits, 2, 3, 0, 1);
+        return (pairs | __builtin_shufflevector(pairs, pairs, 1, 0, 3, 2))[0];
     }
 
     // All slots are looked at whichever is the one, since a processor that guesses where a loop ends guesses wrong for most keys.
@@ -168,7 +168,7 @@ private:
         using Two [[gnu::vector_size(16)]] = std::uint64_t;
         if (bytes >= sizeof(Two) && bytes <= 2 * sizeof(Two)) [[likely]] {
             const Two any = differing_ends<Two>(key, other, bytes);
-            return (any[0] | any[1]) == 0;
+            return (any | __builtin_shufflevector(any, any, 1, 0))[0] == 0;
         }
         if (bytes >= sizeof(std::uint64_t) && bytes < sizeof(Two))
             return differing_ends<std::uint64_t>(key, other, bytes) == 0;
@@ -272,13 +272,18 @@ struct Head {
 
     // Both return what the participant's counter was. release: the change that is counted; partner: EntryCount
     std::uint64_t count_insertions(std::uint32_t participant, std::uint64_t number) noexcept {
-        return counted[participant % counters].entries.fetch_add(counter::insertion * number,
-                                                                 std::memory_order_release);
+        return counter_of(participant)
+            .fetch_add(counter::insertion * number, std::memory_order_release);
     }
 
     std::uint64_t count_erasure(std::uint32_t participant) noexcept {
-        return counted[participant % counters].entries.fetch_add(counter::erasure,
-                                                                 std::memory_order_release);
+        return counter_of(participant).fetch_add(counter::erasure, std::memory_order_release);
+    }
+
+    // The counter of a participant, which is a cache of the heap. Neither the threads of a process nor the first threads of all of them have the
+    // same, as long as there are enough.
+    [[nodiscard]] Atomic<std::uint64_t>& counter_of(std::uint32_t participant) noexcept {
+        return counted[(participant + participant / heap::caches_per_process) % counters].entries;
     }
 
     // The bits of an index in the array of a level that growth has added. Only where `slots` is a power of two.

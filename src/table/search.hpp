@@ -139,12 +139,13 @@ private:
                                                      Access access,
                                                      const IsIt& is_it) const {
         const bool is_find = access == Access::find;
-        const std::uint64_t wanted = slot::entry_like(fragment);
         for (auto& [bucket, like] = trail;;) {
             for (; like != 0; like &= like - 1) {
-                auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
+                auto& slot = bucket->slots[static_cast<std::size_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
-                if (((word ^ wanted) & slot::entry_mask) != 0) continue;
+                // If it names another record by now, that has another key.
+                if (!slot::is_entry(word)) [[unlikely]]
+                    continue;
                 if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
                 const char* const record = ground_.address(slot::record_in(word));
                 __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to

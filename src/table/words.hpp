@@ -66,14 +66,6 @@ inline constexpr std::uint32_t fragment_bits = 24;
     return (word & (occupied | tentative)) == occupied;
 }
 
-// What the word of an entry with these bits of a hash has where entry_mask has ones.
-inline constexpr std::uint64_t entry_mask =
-    ~std::uint64_t{0} << fragment_shift | occupied | tentative;
-
-[[nodiscard]] constexpr std::uint64_t entry_like(std::uint64_t fragment) noexcept {
-    return fragment << fragment_shift | occupied;
-}
-
 // Whether a record may be put there.
 [[nodiscard]] constexpr bool is_free(std::uint64_t word) noexcept {
     return (word & (occupied | frozen)) == 0;

@@ -10,10 +10,10 @@ SOURCE = "table_view.cpp"
 LAYERS = ("data", "gma", "remote", "allocator", "local", "node", "hash", "os", "base")
 
 IS_OF = "        return epoch == now && directory == name.directory && id == name.id && kind == name.kind;\n"
-LOOK = "                if (view->head->mark.load(std::memory_order_acquire) == view->mark) [[likely]]\n"
+LOOK = "        if (head.mark.load(std::memory_order_acquire) != view.mark) [[unlikely]]\n"
 PLACE_LOOK = "view != nullptr && view->head->mark.load(std::memory_order_acquire) == view->mark;\n"
 TABLE_IS = "view.container == container.number && view.index == index ? &view : nullptr"
-BEGIN = "            if (view != nullptr && view->here.place.begin()) [[likely]] {\n"
+BEGIN = "                if (place.begin()) [[likely]] {\n"
 FIND_BEGIN = """\
         if (is_busy_) [[unlikely]]
             return Found::unknown;
@@ -32,7 +32,7 @@ MUTANTS = {
     "no comparison of identities": (HEADER, IS_OF, IS_OF.replace(" && id == name.id", "")),
     "no comparison of directories": (HEADER, IS_OF, IS_OF.replace(" && directory == name.directory", "")),
     "no comparison of kinds": (HEADER, IS_OF, IS_OF.replace(" && kind == name.kind", "")),
-    "a find in a destroyed table": (HEADER, LOOK, LOOK.replace("== view->mark", "!= 0")),
+    "a find in a destroyed table": (HEADER, LOOK, LOOK.replace("!= view.mark", "== 0")),
     "a place in a destroyed table": (HEADER, PLACE_LOOK, PLACE_LOOK.replace("== view->mark", "!= 0")),
     "a mark without the identity": (SOURCE, "mark_of(place.block, place.id);", "mark_of(place.block, 0);"),
     "a find in the midst of a find": (HEADER, FIND_BEGIN, "        set_busy(true);\n"),
@@ -41,8 +41,8 @@ MUTANTS = {
     "a find that never ends": (HEADER, "        set_busy(false);\n        return found;\n", "        return found;\n"),
     "a view is changed in the midst of a find": (SOURCE, "    if (is_busy_) return;\n", ""),
     "a find by a place in the heap that is in use": (
-        HEADER, BEGIN, BEGIN.replace("view->here.place.begin()", "(static_cast<void>(view->here.place.begin()), true)")),
-    "the place in the heap stays in use": (HEADER, "                place.end();\n", ""),
+        HEADER, BEGIN, BEGIN.replace("place.begin()", "(static_cast<void>(place.begin()), true)")),
+    "the place in the heap stays in use": (HEADER, "                    place.end();\n", ""),
     "the root of an earlier container": (SOURCE, "    view.root.forget();\n", ""),
     "a view of a table of any view of its container": (HEADER, TABLE_IS, TABLE_IS.replace("view.container == container.number && ", "")),
     "a view of any table of the container": (HEADER, TABLE_IS, TABLE_IS.replace(" && view.index == index", "")),

@@ -2,6 +2,7 @@
 // The number of entries of a table whose counters are wrong, as a kill leaves them: it is found by a walk, stored where nobody changes the
 // table meanwhile, and right for ever after, whoever inserts and erases at the same time.
 #include <deque>
+#include <set>
 #include <vector>
 
 #include "support/effort.hpp"
@@ -95,6 +96,20 @@ TEST(EntryCountTest, a_wrong_number_is_found_by_a_walk_and_right_from_then_on) {
     }
     for (std::uint64_t i = 0; i < 100; ++i) stage.erase(1, i);
     EXPECT_EQ(stage.all[0].table.entries(stage.table), 0U);
+}
+
+// Else every insertion of a job waits for the line in which another process has just counted.
+TEST(EntryCountTest,
+     neither_threads_of_a_process_nor_first_threads_of_processes_count_in_one_line) {
+    Head<std::atomic> head{};
+    std::set<const void*> of_threads;
+    std::set<const void*> of_processes;
+    for (std::uint32_t i = 0; i < Head<std::atomic>::counters; ++i) {
+        of_threads.insert(&head.counter_of(heap::caches_of(1).first + i));
+        of_processes.insert(&head.counter_of(heap::caches_of(i).first));
+    }
+    EXPECT_EQ(of_threads.size(), Head<std::atomic>::counters);
+    EXPECT_EQ(of_processes.size(), Head<std::atomic>::counters);
 }
 
 TEST(EntryCountTest, one_that_is_in_a_change_keeps_the_number_unknown_and_others_count_it) {
