@@ -27,8 +27,10 @@ using base::Code;
 using base::Result;
 using base::Status;
 using message::Channels;
+using message::LineTaken;
 using message::RequestEnd;
 using message::RequestKind;
+using message::SendAttempt;
 using node::AwaitedCall;
 
 constexpr auto no_bytes = static_cast<size_t>(-1);
@@ -61,14 +63,20 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
 }
 
 // The channels, for what goes the short way (message/short_way.hpp): without the boundary's care, which costs more than a message. nullptr:
-// no call may be made now, or not with such a buffer.
-[[gnu::always_inline]] inline Channels* short_way_for(const void* buf, size_t size) noexcept {
-    const api::Library& instance = library();
-    if (!instance.life.is_usable() || size >= bytes_max || (buf == nullptr && size != 0))
-        [[unlikely]] {
+// no call may be made now. Calls nothing.
+[[gnu::always_inline]] inline Channels* channels_at_hand() noexcept {
+    // acquire: as in library()
+    const api::Library* const made = api::library_at_hand.load(std::memory_order_acquire);
+    if (made == nullptr || !made->life.is_usable()) [[unlikely]]
         return nullptr;
-    }
-    return instance.channels.get();
+    return made->channels.get();
+}
+
+// The same; nullptr also for what is no buffer.
+[[gnu::always_inline]] inline Channels* short_way_for(const void* buf, size_t size) noexcept {
+    if (size >= bytes_max || (buf == nullptr && size != 0)) [[unlikely]]
+        return nullptr;
+    return channels_at_hand();
 }
 
 [[gnu::noinline]] acp_request_t begin(
@@ -126,6 +134,57 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = 
     });
 }
 
+// What acp_send_ch and its like call last where Channels::send_line() and receive_line() do not do all: the short way of messages of any
+// length, and the long one where that is barred. Never inline: so those save no registers.
+//   bell  of a receiver to be woken, whose message was sent; nullptr: nothing was sent
+
+[[gnu::noinline]] int send_any(acp_ch_t ch,
+                               const void* buf,
+                               size_t size,
+                               Channels::BellWord* bell) {
+    if (bell != nullptr) {
+        os::futex_wake(*bell, os::everybody);
+        return 0;
+    }
+    Channels* const channels = short_way_for(buf, size);
+    constexpr int looks = Channels::looks_at_once;
+    if (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, looks)) return 0;
+    return run_blocking("acp_send_ch", ch, RequestKind::send, buf, size) == no_bytes ? -1 : 0;
+}
+
+[[gnu::noinline]] size_t receive_any(acp_ch_t ch, void* buf, size_t size, int looks) {
+    Channels* const channels = short_way_for(buf, size);
+    std::uint64_t length = 0;
+    if (channels != nullptr &&
+        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, looks, length)) {
+        return length;
+    }
+    return run_blocking("acp_recv_ch", ch, RequestKind::receive, buf, size);
+}
+
+[[gnu::noinline]] acp_request_t begin_send(acp_ch_t ch,
+                                           const void* buf,
+                                           size_t size,
+                                           Channels::BellWord* bell) {
+    if (bell != nullptr) os::futex_wake(*bell, os::everybody);
+    Channels* const channels = short_way_for(buf, size);
+    if (bell != nullptr ||
+        (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, 1))) {
+        return handle_of<acp_request_t>(Channels::ended_at_once(0));
+    }
+    return begin("acp_nbsend_ch", ch, RequestKind::send, buf, size);
+}
+
+[[gnu::noinline]] acp_request_t begin_receive(acp_ch_t ch, void* buf, size_t size) {
+    Channels* const channels = short_way_for(buf, size);
+    std::uint64_t length = 0;
+    if (channels != nullptr &&
+        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, 1, length)) {
+        return handle_of<acp_request_t>(Channels::ended_at_once(length));
+    }
+    return begin("acp_nbrecv_ch", ch, RequestKind::receive, buf, size);
+}
+
 }  // namespace
 
 extern "C" {
@@ -150,20 +209,23 @@ acp_ch_t acp_create_ch(int sender, int receiver) {
 }
 
 acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size) {
-    Channels* const channels = short_way_for(buf, size);
-    if (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, 1)) [[likely]]
-        return handle_of<acp_request_t>(Channels::ended_at_once(0));
-    return begin("acp_nbsend_ch", ch, RequestKind::send, buf, size);
+    Channels* const channels = channels_at_hand();
+    Channels::BellWord* bell = nullptr;
+    if (channels == nullptr || buf == nullptr ||
+        channels->send_line(number_of(ch), buf, size, bell) != SendAttempt::sent) [[unlikely]]
+        return begin_send(ch, buf, size, bell);
+    return handle_of<acp_request_t>(Channels::ended_at_once(0));
 }
 
 acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
-    Channels* const channels = short_way_for(buf, size);
+    Channels* const channels = channels_at_hand();
     std::uint64_t length = 0;
-    if (channels != nullptr &&
-        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, 1, length)) {
-        return handle_of<acp_request_t>(Channels::ended_at_once(length));
+    if (channels == nullptr || buf == nullptr ||
+        channels->receive_line(number_of(ch), {static_cast<char*>(buf), size}, 1, length) !=
+            LineTaken::taken) {
+        return begin_receive(ch, buf, size);
     }
-    return begin("acp_nbrecv_ch", ch, RequestKind::receive, buf, size);
+    return handle_of<acp_request_t>(Channels::ended_at_once(length));
 }
 
 acp_request_t acp_nbfree_ch(acp_ch_t ch) {
@@ -231,23 +293,25 @@ int acp_test_ch(acp_request_t request, size_t* size) {
 }
 
 int acp_send_ch(acp_ch_t ch, const void* buf, size_t size) {
-    Channels* const channels = short_way_for(buf, size);
-    constexpr int looks = Channels::looks_at_once;
-    if (channels != nullptr && channels->send_at_once(number_of(ch), buf, size, looks)) [[likely]]
-        return 0;
-    return run_blocking("acp_send_ch", ch, RequestKind::send, buf, size) == no_bytes ? -1 : 0;
+    Channels* const channels = channels_at_hand();
+    Channels::BellWord* bell = nullptr;
+    if (channels == nullptr || buf == nullptr ||
+        channels->send_line(number_of(ch), buf, size, bell) != SendAttempt::sent) [[unlikely]]
+        return send_any(ch, buf, size, bell);
+    return 0;
 }
 
 size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
-    Channels* const channels = short_way_for(buf, size);
+    Channels* const channels = channels_at_hand();
     constexpr int looks = Channels::looks_at_once;
     std::uint64_t length = 0;
-    if (channels != nullptr &&
-        channels->receive_at_once(number_of(ch), {static_cast<char*>(buf), size}, looks, length))
-        [[likely]] {
+    auto taken = LineTaken::another;
+    if (channels != nullptr && buf != nullptr) [[likely]]
+        taken =
+            channels->receive_line(number_of(ch), {static_cast<char*>(buf), size}, looks, length);
+    if (taken == LineTaken::taken) [[likely]]
         return length;
-    }
-    return run_blocking("acp_recv_ch", ch, RequestKind::receive, buf, size);
+    return receive_any(ch, buf, size, taken == LineTaken::none ? 1 : looks);
 }
 
 int acp_free_ch(acp_ch_t ch) {

@@ -88,6 +88,20 @@ public:
                                        int looks,
                                        std::uint64_t& length) noexcept;
 
+    // Of these the part in which nothing is called, for the thread that uses the end most: a message of 1 .. 56 bytes into a buffer no
+    // longer than that, one look for room, and no credit to be told.
+    //   bell  becomes the word on which the receiver sleeps, whom the caller must wake, with sent_to_sleeper; else it stays
+    // none: looked in vain; another: receive_at_once() is to look.
+    using BellWord = std::atomic<std::uint32_t>;
+    [[nodiscard]] SendAttempt send_line(SlotHandle channel,
+                                        const void* source,
+                                        std::uint64_t bytes,
+                                        BellWord*& bell) noexcept;
+    [[nodiscard]] LineTaken receive_line(SlotHandle channel,
+                                         const MessageBuffer& buffer,
+                                         int looks,
+                                         std::uint64_t& length) noexcept;
+
     void go_on(bool is_thorough) noexcept override;
 
     // begin() and wait(), in the call of the kind.
@@ -118,6 +132,8 @@ private:
     void lock_and_adopt(ChannelEnd& end) const noexcept;
     template <auto ring_of, typename Call>
     bool at_ring(SlotHandle channel, Call call) noexcept;
+    template <auto ring_of, typename Call>
+    void at_own_ring(SlotHandle channel, const Call& call) noexcept;
     base::Result<Locked> find(SlotHandle channel, RequestKind kind);
     base::Result<SlotHandle> add(ChannelEnd& end,
                                  RequestKind kind,

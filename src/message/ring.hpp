@@ -71,6 +71,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "message/payload_copy.hpp"
 #include "message/ring_layout.hpp"
 #include "message/ring_words.hpp"
 
@@ -116,6 +117,20 @@ public:
                                    std::uint8_t tag = 0) noexcept {
         if (!has_room(bytes)) return SendAttempt::full;
         return finish(source, bytes, tag) ? SendAttempt::sent_to_sleeper : SendAttempt::sent;
+    }
+
+    // The same of a payload of 1 .. 56 bytes, on a path where room() is the target itself, in few instructions and without a call. full: there
+    // is no room that the sender knows of, and send() may find some.
+    [[nodiscard, gnu::always_inline]] SendAttempt send_line(const void* source,
+                                                            std::uint64_t bytes,
+                                                            std::uint8_t tag) noexcept {
+        if (next_ + 1 - released_ > shape_.lines()) [[unlikely]]
+            return SendAttempt::full;
+        const RecordHead head{static_cast<std::uint32_t>(bytes), tag, false};
+        return finish(1, head,
+                      [&](std::uint64_t offset) { copy_line(path_.room(offset), source, bytes); })
+                   ? SendAttempt::sent_to_sleeper
+                   : SendAttempt::sent;
     }
 
     // The line after the last record that was sent: where the next one starts.
@@ -198,16 +213,25 @@ private:
     }
 
     [[nodiscard]] bool finish(const void* source, std::uint64_t bytes, std::uint8_t tag) noexcept {
+        const RecordHead head{static_cast<std::uint32_t>(bytes), tag, wraps_};
+        return finish(lines_of(bytes), head, [&](std::uint64_t offset) {
+            // An empty payload may have no source at all.
+            if (bytes != 0) path_.place(offset, source, bytes);
+        });
+    }
+
+    // Sends a record whose payload put(offset) brings to its place.
+    template <typename Put>
+    [[nodiscard, gnu::always_inline]] bool finish(std::uint64_t lines,
+                                                  RecordHead head,
+                                                  const Put& put) noexcept {
         // In registers: the compiler reads members again after each store.
         const Shape shape = shape_;
         const std::uint64_t line = next_;
-        const bool wraps = wraps_;
-        const std::uint64_t header =
-            key_.header(line, {static_cast<std::uint32_t>(bytes), tag, wraps});
+        const std::uint64_t header = key_.header(line, head);
         headers_[shape.index_of(line)] = header;
-        next_ = line + lines_of(bytes);
-        // An empty payload may have no source at all.
-        if (bytes != 0) path_.place(shape.payload_offset(line, wraps), source, bytes);
+        next_ = line + lines;
+        put(shape.payload_offset(line, head.wraps));
         path_.store(shape.journal_offset(line), header);
         return path_.publish(shape.header_offset(line), header);
     }
@@ -231,6 +255,9 @@ struct ReceivedRecord {
     std::uint32_t bytes = 0;
     std::uint8_t tag = 0;
 };
+
+// What RingReceiver::take_line() has found.
+enum class LineTaken : std::uint8_t { none, another, taken };
 
 template <typename Path, typename Shape = RingShape>
 class RingReceiver {
@@ -305,6 +332,36 @@ public:
             line_ += shape_.lines_of(line_, bytes, wraps);
         }
         return tell_due();
+    }
+
+    // Copies the payload of the oldest record to `target` and gives its line back, in few instructions and without a call. none: nothing has
+    // come. another: what has come is for receive(), and stays: it is more than a line, or none; longer than `room`; of another tag; or the
+    // sender is to be told of a credit with it.
+    //   bytes  becomes the length
+    [[nodiscard, gnu::always_inline]] LineTaken take_line(std::uint8_t tag,
+                                                          char* target,
+                                                          std::uint64_t room,
+                                                          std::uint64_t& bytes) noexcept {
+        const Shape shape = shape_;
+        const std::uint64_t line = line_;
+        // acquire: as in receive()
+        const std::uint64_t header =
+            path_.word(shape.header_offset(line)).load(std::memory_order_acquire);
+        if (!key_.fits_header(header, line)) {
+            clear_released();
+            return LineTaken::none;
+        }
+        const std::uint64_t length = RingKey::bytes_of(header);
+        if (length == 0 || length > room || !is_one_line(length) || RingKey::wraps_of(header) ||
+            RingKey::tag_of(header) != tag || line + 1 - told_ >= shape.credit_lines())
+            [[unlikely]] {
+            return LineTaken::another;
+        }
+        copy_line(target, path_.room(shape.payload_offset(line, false)), length);
+        clear_released();
+        line_ = line + 1;
+        bytes = length;
+        return LineTaken::taken;
     }
 
     // Tells the sender of a quarter of the ring that was released while the path had no room. true: the caller must wake the sender.

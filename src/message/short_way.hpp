@@ -36,10 +36,59 @@ template <auto ring_of, typename Call>
     return false;
 }
 
-[[gnu::always_inline]] inline bool Channels::send_at_once(SlotHandle channel,
-                                                          const void* source,
-                                                          std::uint64_t bytes,
-                                                          int looks) noexcept {
+// The same for the thread that has adopted the lock, and for a call that makes none itself: then nothing is saved for it on the stack.
+template <auto ring_of, typename Call>
+[[gnu::always_inline]] inline void Channels::at_own_ring(SlotHandle channel,
+                                                         const Call& call) noexcept {
+    ChannelEnd* const end = ends_.at(channel);
+    if (end == nullptr || !end->mutex.lock_as_adopter()) [[unlikely]]
+        return;
+    if (auto* const ring = (end->*ring_of)(); ring != nullptr && ends_.is_still(*end, channel))
+        [[likely]] {
+        call(*ring);
+    }
+    end->mutex.unlock_as_adopter();
+}
+
+[[gnu::always_inline]] inline SendAttempt Channels::send_line(SlotHandle channel,
+                                                              const void* source,
+                                                              std::uint64_t bytes,
+                                                              BellWord*& bell) noexcept {
+    SendAttempt outcome = SendAttempt::full;
+    if (bytes == 0 || !is_one_line(bytes)) [[unlikely]]
+        return outcome;
+    at_own_ring<&ChannelEnd::ring_to_send>(
+        channel, [&](NearSender & ring) __attribute__((always_inline)) {
+            outcome = ring.send_line(source, bytes, static_cast<std::uint8_t>(RecordTag::whole));
+            if (outcome == SendAttempt::sent_to_sleeper) [[unlikely]]
+                bell = &ring.path().peer().word();
+        });
+    return outcome;
+}
+
+[[gnu::always_inline]] inline LineTaken Channels::receive_line(SlotHandle channel,
+                                                               const MessageBuffer& buffer,
+                                                               int looks,
+                                                               std::uint64_t& length) noexcept {
+    LineTaken taken = LineTaken::another;
+    if (!is_one_line(buffer.bytes)) [[unlikely]]
+        return taken;  // where a long message is expected it is not looked for twice
+    at_own_ring<&ChannelEnd::ring_to_receive>(
+        channel, [&](NearReceiver & ring) __attribute__((always_inline)) {
+            constexpr auto whole = static_cast<std::uint8_t>(RecordTag::whole);
+            for (;;) {
+                taken = ring.take_line(whole, buffer.data, buffer.bytes, length);
+                if (taken != LineTaken::none || --looks == 0) break;
+                os::relax();
+            }
+        });
+    return taken;
+}
+
+inline bool Channels::send_at_once(SlotHandle channel,
+                                   const void* source,
+                                   std::uint64_t bytes,
+                                   int looks) noexcept {
     return at_ring<&ChannelEnd::ring_to_send>(
         channel, [source, bytes, looks](NearSender& ring) mutable {
             if (!is_one_line(bytes) && bytes > ring.payload_bytes_max()) [[unlikely]]
@@ -59,10 +108,10 @@ template <auto ring_of, typename Call>
         });
 }
 
-[[gnu::always_inline]] inline bool Channels::receive_at_once(SlotHandle channel,
-                                                             const MessageBuffer& buffer,
-                                                             int looks,
-                                                             std::uint64_t& length) noexcept {
+inline bool Channels::receive_at_once(SlotHandle channel,
+                                      const MessageBuffer& buffer,
+                                      int looks,
+                                      std::uint64_t& length) noexcept {
     return at_ring<&ChannelEnd::ring_to_receive>(
         channel, [buffer, looks, &length](NearReceiver& ring) mutable {
             for (;;) {

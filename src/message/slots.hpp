@@ -101,7 +101,8 @@ public:
     [[nodiscard]] Object* at(SlotHandle handle) const noexcept {
         constexpr SlotHandle index_mask = (SlotHandle{1} << slot_index_bits) - 1;
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
-        const std::uint64_t number = block_of(index);
+        // The first block has all that most programs use.
+        const std::uint64_t number = index < first_objects ? 0 : block_of(index);
         if (number >= blocks_max) return nullptr;
         // acquire: partner is add_block()
         Object* const block = blocks_[number].load(std::memory_order_acquire);

@@ -71,6 +71,11 @@ public:
         }
     }
 
+    // The same after lock_as_adopter(), in one store.
+    void unlock_as_adopter() noexcept {
+        in_use_.store(0, std::memory_order_release);  // partner: end_adoption()
+    }
+
     // The calling thread, which has the lock, adopts it if no thread ever has.
     void adopt() noexcept {
         if (adopter_.load(std::memory_order_relaxed) == nobody)

@@ -10,7 +10,7 @@ TESTS = [FOLDER + name for name in ("ring_words_test.cpp", "ring_test.cpp", "rin
                                     "ring_concurrency_test.cpp", "pipe_test.cpp", "pipe_kill_test.cpp",
                                     "lending_test.cpp")]
 
-PLACE = "        if (bytes != 0) path_.place(shape.payload_offset(line, wraps), source, bytes);\n"
+PLACE = "        put(shape.payload_offset(line, head.wraps));\n"
 JOURNAL = "        path_.store(shape.journal_offset(line), header);\n"
 
 # name: (file, text, instead)

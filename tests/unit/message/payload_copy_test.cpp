@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy_payload() copies every length whole, from any alignment, and writes nothing beyond it.
+// copy_payload() and copy_line() copy every length whole, from any alignment, and write nothing beyond it.
 #include "message/payload_copy.hpp"
 
 #include <array>
@@ -8,20 +8,23 @@
 
 namespace {
 
+using acp::message::copy_line;
 using acp::message::copy_payload;
 
 constexpr std::size_t room_bytes = 160;
 constexpr std::size_t longest = 130;
+constexpr std::size_t line_bytes = 64;
 constexpr char untouched = '\x55';
 
-TEST(PayloadCopy, copies_every_length_and_no_byte_more) {
+template <typename Copy>
+void expect_copies(std::size_t least, std::size_t most, const Copy& copy) {
     std::array<char, room_bytes> source{};
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<char>(i + 1);
     for (std::size_t shift = 0; shift < sizeof(std::uint64_t); ++shift) {
-        for (std::size_t bytes = 0; bytes <= longest; ++bytes) {
+        for (std::size_t bytes = least; bytes <= most; ++bytes) {
             std::array<char, room_bytes> target{};
             target.fill(untouched);
-            copy_payload(target.data() + shift, source.data() + shift, bytes);
+            copy(target.data() + shift, source.data() + shift, bytes);
             for (std::size_t i = 0; i < target.size(); ++i) {
                 const bool is_copied = i >= shift && i < shift + bytes;
                 ASSERT_EQ(target[i], is_copied ? source[i] : untouched)
@@ -29,6 +32,14 @@ TEST(PayloadCopy, copies_every_length_and_no_byte_more) {
             }
         }
     }
+}
+
+TEST(PayloadCopy, copies_every_length_and_no_byte_more) {
+    expect_copies(0, longest, copy_payload);
+}
+
+TEST(PayloadCopy, copies_every_length_of_a_line_and_no_byte_more) {
+    expect_copies(1, line_bytes, copy_line);
 }
 
 TEST(PayloadCopy, asks_for_no_source_where_there_is_nothing_to_copy) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A ring against a queue, with both ends in one thread: on a node, and between two, where what is stored arrives later.
+#include <array>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -341,6 +342,92 @@ TEST(Ring, uses_no_line_again_while_an_answer_is_late) {
     EXPECT_EQ(ring.sender.send("text", 5), SendAttempt::full);
     ring.is_late = false;
     EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
+}
+
+// A message of a line goes by send() or send_line(), and comes by receive() or take_line(), in any turns.
+TEST(Ring, ways_of_a_line_and_of_any_length_take_turns) {
+    constexpr std::uint64_t records = 20'000;
+    constexpr std::uint64_t longest = 100;
+    OpenRing<MappedRing<>> ring(small);
+    test::Random random(7);
+    const auto text_of = [](std::uint64_t number) {
+        return std::string(1 + number * 7919 % longest, static_cast<char>('a' + number % 26));
+    };
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t lines_taken = 0;
+    while (received < records && !HasFailure()) {
+        for (auto i = random.below(20); i > 0 && sent < records; --i) {
+            const std::string text = text_of(sent);
+            SendAttempt outcome = SendAttempt::full;
+            if (is_one_line(text.size()) && random.chance(70))
+                outcome = ring.sender.send_line(text.data(), text.size(), 0);
+            if (outcome == SendAttempt::full)
+                outcome = ring.sender.send(text.data(), text.size(), 0);
+            if (outcome == SendAttempt::full) break;
+            ++sent;
+        }
+        for (auto i = random.below(20); i > 0; --i) {
+            std::array<char, line_bytes> room{};
+            std::uint64_t bytes = 0;
+            std::string text;
+            if (random.chance(70) &&
+                ring.receiver.take_line(0, room.data(), room.size(), bytes) == LineTaken::taken) {
+                text.assign(room.data(), bytes);
+                ++lines_taken;
+            } else {
+                const ReceivedRecord record = ring.receiver.receive();
+                if (record.data == nullptr) break;
+                text.assign(record.data, record.bytes);
+                (void)ring.receiver.release();
+            }
+            ASSERT_EQ(text, text_of(received)) << "record " << received;
+            ASSERT_LT(received++, sent);
+        }
+    }
+    EXPECT_GT(lines_taken, records / 10);
+}
+
+TEST(Ring, takes_no_line_that_is_for_another_way) {
+    OpenRing<MappedRing<>> ring(small);
+    std::array<char, line_bytes> room{};
+    std::uint64_t bytes = 0;
+    const auto take = [&](std::uint64_t room_bytes) {
+        return ring.receiver.take_line(0, room.data(), room_bytes, bytes);
+    };
+    const auto send = [&](std::uint64_t length, std::uint8_t tag) {
+        const std::string text(length, 'x');
+        EXPECT_EQ(ring.sender.send(text.data(), length, tag), SendAttempt::sent);
+    };
+    const auto drop = [&] {
+        ASSERT_NE(ring.receiver.receive().data, nullptr);
+        (void)ring.receiver.release();
+        (void)ring.receiver.tell_released();
+    };
+    EXPECT_EQ(take(room.size()), LineTaken::none);
+    send(0, 0);
+    EXPECT_EQ(take(room.size()), LineTaken::another) << "an empty record";
+    drop();
+    send(line_bytes - header_bytes + 1, 0);
+    EXPECT_EQ(take(room.size()), LineTaken::another) << "two lines";
+    drop();
+    send(8, 1);
+    EXPECT_EQ(take(room.size()), LineTaken::another) << "another tag";
+    drop();
+    send(8, 0);
+    EXPECT_EQ(take(7), LineTaken::another) << "too long";
+    EXPECT_EQ(take(8), LineTaken::taken);
+    EXPECT_EQ(bytes, 8U);
+    (void)ring.receiver.tell_released();
+    for (std::uint64_t i = 1; i < ring.shape.credit_lines(); ++i) {
+        send(8, 0);
+        EXPECT_EQ(take(8), LineTaken::taken);
+    }
+    send(8, 0);
+    EXPECT_EQ(take(8), LineTaken::another) << "a credit is due";
+    drop();
+    for (std::uint64_t i = 0; i < ring.shape.lines(); ++i) send(8, 0);
+    EXPECT_EQ(ring.sender.send_line("text", 4, 0), SendAttempt::full);
 }
 
 // The lines of a record are 0 again when the next one was looked for in vain, and nothing was stored outside of the ring's parts.
