@@ -65,11 +65,8 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
 // The channels, for what goes the short way (message/short_way.hpp): without the boundary's care, which costs more than a message. nullptr:
 // no call may be made now. Calls nothing.
 [[gnu::always_inline]] inline Channels* channels_at_hand() noexcept {
-    // acquire: as in library()
-    const api::Library* const made = api::library_at_hand.load(std::memory_order_acquire);
-    if (made == nullptr || !made->life.is_usable()) [[unlikely]]
-        return nullptr;
-    return made->channels.get();
+    const api::Library* const instance = api::usable_library();
+    return instance != nullptr ? instance->channels.get() : nullptr;
 }
 
 // The same; nullptr also for what is no buffer.

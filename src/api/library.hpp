@@ -80,6 +80,13 @@ extern constinit std::atomic<Library*> library_at_hand __attribute__((visibility
     return made != nullptr ? *made : make_library();
 }
 
+// nullptr: no call may be made now. Calls nothing, so that a function that begins with it need save no registers.
+[[nodiscard, gnu::always_inline]] inline Library* usable_library() noexcept {
+    // acquire: partner is make_library()
+    Library* const made = library_at_hand.load(std::memory_order_acquire);
+    return made != nullptr && made->life.is_usable() ? made : nullptr;
+}
+
 #ifdef NDEBUG
 inline constexpr bool is_debug_build = false;
 #else

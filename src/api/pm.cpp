@@ -40,12 +40,10 @@ std::uint64_t number_of(acp_pm_t handle) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
 }
 
-// nullptr: there is none, or no call may be made now.
+// nullptr: there is none, or no call may be made now. Calls nothing.
 [[gnu::always_inline]] inline Context* context_at_hand(acp_pm_t handle) noexcept {
-    const api::Library& instance = api::library();
-    if (!instance.life.is_usable()) [[unlikely]]
-        return nullptr;
-    return instance.contexts->find(number_of(handle));
+    const api::Library* const instance = api::usable_library();
+    return instance != nullptr ? instance->contexts->find(number_of(handle)) : nullptr;
 }
 
 // "acp_send_pm(context 0x101) by rank 0 on host"
