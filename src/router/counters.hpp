@@ -54,7 +54,8 @@ struct RouterCounters {
     // At the target's node.
     std::uint64_t puts = 0;
     std::uint64_t bytes_placed = 0;
-    std::uint64_t late_puts = 0;     // pieces of a get that has ended: not placed
+    std::uint64_t late_puts =
+        0;  // pieces of a get that has ended, and work of who is gone: not begun
     std::uint64_t puts_kept = 0;     // kept here because the process had no room
     std::uint64_t puts_refused = 0;  // answered by REFUSED: no room here either
     std::uint64_t forgotten = 0;     // copies given up when only a part was placed

@@ -38,6 +38,7 @@ Executor::Executor(Nodes& nodes,
       operations_(operations),
       backlog_(backlog),
       ends_(ends),
+      activity_(activity),
       pieces_(nodes, operations, backlog, outbox, ends, placement, activity),
       runner_(nodes, operations, backlog, ends, placement, activity),
       invokes_(nodes, operations, backlog, outbox, ends, placement, activity) {}
@@ -49,6 +50,10 @@ Fault Executor::on_command(RouterPeer& from, const CommandFrame& frame) {
     const Task task = task_of(frame);
     const std::uint64_t target = nodes_.where(task.command.target_or_word());
     if (target >= nodes_.procs()) return Fault::bad_process;
+    if (nodes_.is_work_of_the_lost(frame.initiator)) {
+        ++activity_.counters().late_puts;
+        return Fault::none;
+    }
     if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
         const bool is_source = nodes_.is_dead(source);
         ends_.fail(frame.initiator, frame.token,

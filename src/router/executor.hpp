@@ -73,6 +73,7 @@ private:
     Operations& operations_;
     Backlog& backlog_;
     Ends& ends_;
+    Activity& activity_;
     PieceSender pieces_;
     CommandRunner runner_;
     InvokeRunner invokes_;

@@ -26,6 +26,10 @@ InvokeRunner::InvokeRunner(Nodes& nodes,
 Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes arguments) {
     if (!from.has(frame.initiator)) return Fault::forged;
     if (!nodes_.is_mine(frame.process)) return Fault::misdirected;
+    if (nodes_.is_work_of_the_lost(frame.initiator)) {
+        ++activity_.counters().late_puts;
+        return Fault::none;
+    }
     if (nodes_.is_dead(frame.process)) {
         ends_.fail(frame.initiator, frame.token,
                    {Code::peer, BlamedAddress::source, frame.process});

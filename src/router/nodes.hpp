@@ -113,6 +113,12 @@ public:
         return is_dead(process) || peer_of(process).is_severed;
     }
 
+    // ORD-24: whether work that comes is not to be begun, since its initiator is gone. Nobody waits for it, and who has heard of the loss may have
+    // freed the memory that it names.
+    [[nodiscard]] bool is_work_of_the_lost(std::uint32_t initiator) {
+        return is_any_lost() && is_gone(initiator);
+    }
+
     // Notes a death. Returns false if it was known.
     bool note_dead(std::uint32_t process);
 

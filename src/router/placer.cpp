@@ -65,8 +65,7 @@ Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes)
         bool is_late = false;
         const Fault fault = check_get(frame, is_late);
         if (fault != Fault::none || is_late) return fault;
-    } else if (nodes_.is_any_lost() && nodes_.is_gone(frame.initiator)) {
-        // The initiator is lost: it does not wait for the copy, and its node would never tell this one to forget it.
+    } else if (nodes_.is_work_of_the_lost(frame.initiator)) {
         ++activity_.counters().late_puts;
         return Fault::none;
     }

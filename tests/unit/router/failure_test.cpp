@@ -115,6 +115,27 @@ TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
     EXPECT_TRUE(job.is_idle());
 }
 
+// ORD-24. Work that is on its way when its initiator dies, and that the news overtakes: who has heard of the death may have freed the memory.
+TEST(RouterFailureTest, begins_nothing_for_an_initiator_that_is_known_to_be_dead) {
+    std::uint64_t late = 0;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        FakeJob job({1, 1}, seed);
+        const Router& other = job.nodes[1]->router;
+        ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 1, 0}, {}));
+        ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
+        (void)job.nodes[0]->router.poll(job.now);
+        (void)job.network.step();
+        job.nodes[0]->router.note_death(0, 9);
+        for (int i = 0; i < 1'000 && job.nodes[1]->ends.dead.empty(); ++i) (void)job.step();
+        ASSERT_EQ(job.nodes[1]->ends.dead.size(), 1U);
+        const std::uint64_t runs = other.counters().runs + job.nodes[1]->memory.runs();
+        ASSERT_TRUE(job.run());
+        EXPECT_EQ(other.counters().runs + job.nodes[1]->memory.runs(), runs) << seed;
+        late += other.counters().late_puts;
+    }
+    EXPECT_GT(late, 0U);
+}
+
 // ORD-31
 TEST(RouterFailureTest, watches_the_nodes_of_a_command_that_takes_longer_than_a_second) {
     NetworkSettings still;
