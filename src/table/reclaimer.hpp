@@ -212,7 +212,8 @@ private:
         half.adopting.store(0, std::memory_order_release);
     }
 
-    // The blocks that participants name in hazard words, or have made and not linked yet; sorted. Throws std::bad_alloc.
+    // The blocks that participants name in hazard words, have made and not linked yet, or take out of use: what a dead one had said of a block
+    // is finished on that block; sorted. Throws std::bad_alloc.
     [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
         std::vector<BlockNumber> named;
         const auto note = [&named](BlockNumber block) {
@@ -223,6 +224,8 @@ private:
             // seq_cst: these loads come after the store that made a block unreachable; partner: Ground::name
             for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));
             note(made::block_in(other.record_made.load(std::memory_order_seq_cst)));
+            // After the hazards, which named the block when this was stored, and may name another one since.
+            note(unlinking::block_in(other.unlinking.load(std::memory_order_seq_cst)));
         }
         std::sort(named.begin(), named.end());
         return named;

@@ -42,6 +42,24 @@ TEST_F(CountingTest, a_count_that_was_ended_is_none_for_who_comes_next) {
     EXPECT_EQ(user_.table.entries(table_), 1U);
 }
 
+// Who has ended a count and is stopped before it has unlinked the entry: another one unlinks it. The record stays, for who recovers the
+// stopped one, should it be killed, reads it.
+TEST_F(CountingTest, a_record_that_a_stopped_one_takes_out_of_use_is_not_freed) {
+    User<std::atomic> stopped(shared_, participants_.data(), 1, 1);
+    ASSERT_EQ(user_.table.add(table_, key_of("a"), 1).count, 1U);
+    const std::uint64_t blocks = shared_.blocks_in_use();
+    const BlockNumber record = user_.table.add(table_, key_of("a"), 1).record;
+    Participants<std::atomic> all{participants_.data(), participants_max};
+    all[1].table.store(table_, std::memory_order_relaxed);
+    all[1].unlinking.store(unlinking::of_ended(record), std::memory_order_release);
+    ASSERT_EQ(user_.table.subtract(table_, key_of("a"), 2).effect, Effect::done);
+    user_.table.reclaim();
+    EXPECT_EQ(shared_.blocks_in_use(), blocks);
+    EXPECT_TRUE(user_.table.recover(1, [](std::uint32_t) { return false; }));
+    user_.table.reclaim();
+    EXPECT_EQ(shared_.blocks_in_use(), blocks - 1);
+}
+
 TEST_F(CountingTest, a_number_is_added_to_or_inserted) {
     std::uint64_t old = 7;
     EXPECT_EQ(user_.table.fetch_add_or_insert(table_, key_of("n"), 5, old), Effect::absent);
