@@ -123,7 +123,8 @@ public:
         }
         if (view.operation.state == TurnState::evicting && !is_dead)
             return install_copy(head, view);
-        keep_body(head, view);
+        // The words of a view may be of two moments: a body that came later than the operation is not the old one.
+        if (ground_.is_current(head, view)) keep_body(head, view);
         return true;
     }
 

@@ -222,6 +222,35 @@ TEST_P(SequenceTest, a_full_heap_is_told_and_changes_nothing) {
     destroy(in);
 }
 
+// Who is to take a sequence from a dead one reads the operation word, is suspended, and reads the body's word much later: its generation, of
+// 8 bits, may be the same again. That body is not the old one, and stays.
+TEST_P(SequenceTest, a_late_taker_over_leaves_a_later_body_as_it_is) {
+    constexpr std::uint32_t dead = 3;
+    constexpr std::uint32_t late = 4;
+    const BlockNumber in = make(8, 8);
+    auto& head =
+        *reinterpret_cast<SequenceHead<std::atomic>*>(shared_.blocks.data() + table::offset_of(in));
+    const auto idle = OperationWord::unpacked(head.operation.load(std::memory_order_relaxed));
+    head.operation.store(idle.as(TurnState::changing, dead).packed(), std::memory_order_relaxed);
+    HeapBlocks<std::atomic> blocks(shared_, late);
+    const SequenceGround<std::atomic> ground(blocks, user_.others,
+                                             {participants_.data(), participants_max}, late);
+    ContentView view;
+    ASSERT_TRUE(ground.read(head, view));
+    user_.others.set_dead(dead);
+    int changes = 0;
+    do {
+        ASSERT_EQ(user_.replace(in, 0, 1, "x"), SequenceEffect::done);
+        view.body_word = head.body.load(std::memory_order_relaxed);
+        view.body = Named::unpacked(view.body_word);
+    } while (view.body.generation() != view.operation.generation && ++changes < 1'000);
+    ASSERT_EQ(view.body.generation(), view.operation.generation);
+    EXPECT_TRUE(Reservation<std::atomic>(ground).take_over(head, view, true));
+    EXPECT_EQ(head.body.load(std::memory_order_relaxed), view.body_word);
+    EXPECT_EQ(user_.push(in, ContentEnd::back, "y"), SequenceEffect::done);
+    destroy(in);
+}
+
 TEST_P(SequenceTest, what_is_destroyed_is_none) {
     const BlockNumber in = make(5, 5);
     const SequenceKind other = has_front() ? SequenceKind::vector : SequenceKind::deque;
