@@ -161,7 +161,8 @@ base::Status open_epoch(Library& instance) {
     hashed_at_hand = instance.hashed.get();
     hashed_epoch = ++instance.hashed_epochs;
     instance.sequences = std::make_unique<data::Sequences>(*instance.gma, *instance.allocator);
-    instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator);
+    instance.workspaces = std::make_unique<data::Workspaces>(*instance.gma, *instance.allocator,
+                                                             instance.workspace_numbers_given);
     instance.channels = std::make_unique<message::Channels>(
         *instance.gma, *instance.hashed, *instance.allocator, channel_settings(instance.config),
         instance.channel_handles_made);
@@ -197,6 +198,8 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
         instance.channel_handles_made = instance.channels->handles_made();
     }
     instance.channels.reset();
+    if (instance.workspaces != nullptr)
+        instance.workspace_numbers_given = instance.workspaces->numbers_given();
     instance.workspaces.reset();
     instance.sequences.reset();
     hashed_at_hand = nullptr;

@@ -57,7 +57,8 @@ struct Library {
     std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
-    std::uint64_t channel_handles_made = 0;  // in the epochs before
+    std::uint64_t workspace_numbers_given = 0;  // in the epochs before
+    std::uint64_t channel_handles_made = 0;     // likewise
     std::unique_ptr<message::Segbufs> segbufs;
     std::uint64_t segbuf_handles_made = 0;   // likewise
     std::uint64_t team_handles_made = 0;     // likewise

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/boundary.hpp"
+#include "api/ends.hpp"
 #include "api/fatal.hpp"
 #include "api/gather.hpp"
 #include "api/library.hpp"
@@ -33,6 +34,7 @@ public:
     WorkspacePart& operator=(const WorkspacePart&) = delete;
 
     base::Status allocate(const data::Spread& spread) {
+        number_ = library().workspaces->reserve(spread.ranks);
         if (spread.bytes > std::numeric_limits<std::uint64_t>::max() / 2 ||
             spread.block_bytes > std::numeric_limits<std::uint64_t>::max() / 2) {
             return {base::Code::memory, "no heap has room for " + base::in_bytes(spread.bytes) +
@@ -48,14 +50,20 @@ public:
     }
 
     ~WorkspacePart() {
-        if (!is_kept_ && address_ != 0) (void)library().allocator->free(address_);
+        if (is_kept_) return;
+        if (address_ != 0) (void)library().allocator->free(address_);
+        library().workspaces->drop(number_);
     }
 
     [[nodiscard]] acp_ga_t address() const noexcept { return address_; }
 
-    void keep() noexcept { is_kept_ = true; }
+    [[nodiscard]] data::WorkspaceNumber keep() noexcept {
+        is_kept_ = true;
+        return number_;
+    }
 
 private:
+    data::WorkspaceNumber number_ = 0;
     acp_ga_t address_ = 0;
     bool is_kept_ = false;
 };
@@ -76,7 +84,6 @@ base::Result<acp_wsd_t> create(std::uint64_t bytes) {
         },
         all);
     if (!status.is_ok()) return status;
-    data::Workspace workspace{spread, library().member->rank(), {}};
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         if (all[2 * std::size_t{rank} + 1] != spread.digest()) {
             return api::in_call(
@@ -88,15 +95,11 @@ base::Result<acp_wsd_t> create(std::uint64_t bytes) {
                                            base::in_bytes(spread.block_bytes) + " from rank " +
                                            std::to_string(spread.first_rank)});
         }
-        workspace.parts.push_back(all[2 * std::size_t{rank}]);
     }
-    const data::Workspace* const made = library().workspaces->add(std::move(workspace));
-    part.keep();
-    return reinterpret_cast<acp_wsd_t>(const_cast<data::Workspace*>(made));
-}
-
-const data::Workspace* workspace_of(acp_wsd_t workspace) noexcept {
-    return reinterpret_cast<const data::Workspace*>(workspace);
+    const data::WorkspaceNumber number = part.keep();
+    library().workspaces->add(number, spread, library().member->rank(),
+                              [&](std::uint32_t rank) { return all[2 * std::size_t{rank}]; });
+    return api::handle_of<acp_wsd_t>(number);
 }
 
 // What is to be copied between a workspace and memory at an address.
@@ -109,8 +112,8 @@ struct Moved {
 
 int move_bytes(const char* call, acp_wsd_t workspace, const Moved& moved) noexcept {
     const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
-        auto status = library().workspaces->move(workspace_of(workspace), moved.memory, moved.bytes,
-                                                 moved.offset, moved.is_read);
+        auto status = library().workspaces->move(api::number_of(workspace), moved.memory,
+                                                 moved.bytes, moved.offset, moved.is_read);
         return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
     });
     return is_ok ? 0 : -1;
@@ -146,7 +149,7 @@ acp_wsd_t acp_create_ws(size_t size) {
 int acp_destroy_ws(acp_wsd_t workspace) {
     constexpr const char* call = "acp_destroy_ws";
     const bool is_ok = api::run<Gravity::misuse_ends>(call, false, [&]() -> base::Status {
-        auto status = library().workspaces->destroy(workspace_of(workspace));
+        auto status = library().workspaces->destroy(api::number_of(workspace));
         return status.is_ok() ? std::move(status) : api::in_call(call, std::move(status));
     });
     return is_ok ? 0 : -1;

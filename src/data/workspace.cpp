@@ -46,29 +46,37 @@ Spread Workspaces::next(std::uint64_t bytes, std::uint32_t ranks) const {
     return {bytes, block_bytes_, static_cast<std::uint32_t>(first_rank_), ranks};
 }
 
-const Workspace* Workspaces::add(Workspace workspace) {
-    auto made = std::make_shared<const Workspace>(std::move(workspace));
-    const Workspace* const name = made.get();
+WorkspaceNumber Workspaces::reserve(std::uint32_t ranks) {
+    auto made = std::make_shared<Workspace>();
+    made->parts.reserve(ranks);
     const std::lock_guard<std::mutex> guard(lock_);
-    first_rank_ = made->spread.next_rank();
-    known_.emplace(name, std::move(made));
-    return name;
+    known_.emplace(numbers_given_ + 1, std::move(made));
+    return ++numbers_given_;
 }
 
-Status Workspaces::destroy(const Workspace* workspace) {
+void Workspaces::drop(WorkspaceNumber number) noexcept {
+    const std::lock_guard<std::mutex> guard(lock_);
+    known_.erase(number);
+}
+
+std::shared_ptr<Workspace> Workspaces::find(WorkspaceNumber number) const {
+    const auto known = known_.find(number);
+    return known != known_.end() && !known->second->parts.empty() ? known->second : nullptr;
+}
+
+Status Workspaces::destroy(WorkspaceNumber workspace) {
     std::shared_ptr<const Workspace> found;
     {
         const std::lock_guard<std::mutex> guard(lock_);
-        const auto known = known_.find(workspace);
-        if (known == known_.end()) return no_workspace();
-        found = std::move(known->second);
-        known_.erase(known);
+        found = find(workspace);
+        if (found == nullptr) return no_workspace();
+        known_.erase(workspace);
     }
     const GlobalAddress own = found->parts[found->own_rank];
     return own != 0 ? allocator_.free(own) : Status();
 }
 
-Status Workspaces::move(const Workspace* workspace,
+Status Workspaces::move(WorkspaceNumber workspace,
                         GlobalAddress memory,
                         std::uint64_t bytes,
                         std::uint64_t offset,
@@ -76,9 +84,8 @@ Status Workspaces::move(const Workspace* workspace,
     std::shared_ptr<const Workspace> found;
     {
         const std::lock_guard<std::mutex> guard(lock_);
-        const auto known = known_.find(workspace);
-        if (known == known_.end()) return no_workspace();
-        found = known->second;
+        found = find(workspace);
+        if (found == nullptr) return no_workspace();
     }
     const Spread& spread = found->spread;
     if (offset > spread.bytes || bytes > spread.bytes - offset) {

@@ -61,12 +61,17 @@ struct Workspace {
     }
 };
 
+// Names a workspace of this process: > 0, and never again, so that one that was destroyed is not taken for another.
+using WorkspaceNumber = std::uint64_t;
+
 class Workspaces {
 public:
     static constexpr std::uint64_t block_bytes_usual = 1 << 20;
 
     //   gma, allocator  outlive this
-    Workspaces(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
+    //   numbers_given   numbers_given() of the epoch before this one
+    Workspaces(gma::Gma& gma, Allocator& allocator, WorkspaceNumber numbers_given) noexcept
+        : gma_(gma), allocator_(allocator), numbers_given_(numbers_given) {}
 
     // Errors: argument.   ranks  of the job
     base::Status set_parameters(std::uint64_t first_rank,
@@ -76,26 +81,50 @@ public:
     // As the next workspace will be spread.
     [[nodiscard]] Spread next(std::uint64_t bytes, std::uint32_t ranks) const;
 
-    // Notes a workspace. The next one begins behind it.
-    [[nodiscard]] const Workspace* add(Workspace workspace);
+    // The number of a workspace that is about to be made, and the memory for it: so that add() cannot fail. It is none until then.
+    [[nodiscard]] WorkspaceNumber reserve(std::uint32_t ranks);
+
+    // Gives back a number that was reserved.
+    void drop(WorkspaceNumber number) noexcept;
+
+    // Makes the workspace of a number that was reserved. The next one begins behind it.
+    //   parts(rank)  where that rank's part lies, 0 where it has none
+    template <typename Parts>
+    void add(WorkspaceNumber number,
+             const Spread& spread,
+             std::uint32_t own_rank,
+             const Parts& parts) noexcept {
+        const std::lock_guard<std::mutex> guard(lock_);
+        Workspace& made = *known_.at(number);
+        made.spread = spread;
+        made.own_rank = own_rank;
+        for (std::uint32_t rank = 0; rank < spread.ranks; ++rank) made.parts.push_back(parts(rank));
+        first_rank_ = spread.next_rank();
+    }
 
     // Forgets a workspace and frees the own part. Errors: stale.
-    base::Status destroy(const Workspace* workspace);
+    base::Status destroy(WorkspaceNumber workspace);
+
+    [[nodiscard]] WorkspaceNumber numbers_given() const noexcept { return numbers_given_; }
 
     // Copies bytes to or from memory at an address. Errors: stale, argument, those of the copies.
-    base::Status move(const Workspace* workspace,
+    base::Status move(WorkspaceNumber workspace,
                       GlobalAddress memory,
                       std::uint64_t bytes,
                       std::uint64_t offset,
                       bool is_read);
 
 private:
+    // Of a workspace that was added; with lock_.
+    [[nodiscard]] std::shared_ptr<Workspace> find(WorkspaceNumber number) const;
+
     gma::Gma& gma_;
     Allocator& allocator_;
     mutable std::mutex lock_;  // of all that follows; not held while bytes are copied
     std::uint64_t block_bytes_ = block_bytes_usual;
     std::uint64_t first_rank_ = 0;
-    std::map<const Workspace*, std::shared_ptr<const Workspace>> known_;
+    WorkspaceNumber numbers_given_;
+    std::map<WorkspaceNumber, std::shared_ptr<Workspace>> known_;
 };
 
 }  // namespace acp::data

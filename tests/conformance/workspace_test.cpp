@@ -128,6 +128,11 @@ TEST_F(WorkspaceTest, misuse_is_told_and_changes_nothing) {
     EXPECT_EQ(acp_destroy_ws(workspace), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
     EXPECT_EQ(acp_read_ws(workspace, memory, 1, 0), -1);
+    const acp_wsd_t next = acp_create_ws(1'000);
+    ASSERT_NE(next, ACP_WSD_NULL);
+    EXPECT_EQ(acp_destroy_ws(workspace), -1) << "it is taken for the next one";
+    EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
+    EXPECT_EQ(acp_destroy_ws(next), 0) << acp_error_message();
     // Too much for the heaps, and more than there are bytes: on every rank.
     for (const std::size_t size : {std::size_t{1} << 40, std::numeric_limits<std::size_t>::max()}) {
         EXPECT_EQ(acp_create_ws(size), ACP_WSD_NULL);
