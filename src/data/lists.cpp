@@ -106,11 +106,14 @@ Result<ListPlaced> Lists::put_there(std::uint32_t home,
 }
 
 // The list's heap is mapped here. A block for the bytes that is on this node too is the list's from the moment it is allocated: should
-// this process be killed, it is freed.
+// this process be killed, it is freed. Where there is no room the caller says so, who holds no cache of the heap then: to say it takes one,
+// and threads that hold one each would wait for each other.
+//   without_room  becomes the process whose heap that is, if it is not the list's
 Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
                                    std::uint32_t home,
                                    const ListInsert& request,
-                                   const Element& element) {
+                                   const Element& element,
+                                   std::uint32_t& without_room) {
     if (request.is_apart != 0 && !space_.is_on_node(element.process))
         return put_there(home, request, element);
     local::Hazards::Lease lease(gma_.hazards());
@@ -132,7 +135,11 @@ Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
             lists.find_room();
             memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
         }
-        if (memory == nullptr) return allocator_.no_room(element.process, element.bytes);
+        if (memory == nullptr) {
+            without_room = element.process;
+            placed.effect = ListEffect::no_room;
+            return placed;
+        }
         if (element.bytes != 0) std::memcpy(memory, element.data, element.bytes);
         apart = {made_apart.load(std::memory_order_relaxed), element.bytes};
         payload = {{&apart, sizeof apart}, true};
@@ -158,11 +165,13 @@ Result<ListPlace> Lists::put(const ListPlace& before, bool is_front, const Eleme
         element.process != home.value() || element.bytes > allocator::list_inline_max;
     const ListInsert request{before.list, at.value(), is_front ? 1U : 0U, is_apart ? 1U : 0U,
                              allocator::NodeHeap::nobody};
-    auto placed = heap.value() != nullptr ? put_here(*heap.value(), home.value(), request, element)
-                                          : put_there(home.value(), request, element);
+    std::uint32_t without_room = home.value();
+    auto placed = heap.value() != nullptr
+                      ? put_here(*heap.value(), home.value(), request, element, without_room)
+                      : put_there(home.value(), request, element);
     if (!placed.is_ok()) return std::move(placed).failure();
     if (placed.value().effect == ListEffect::no_room)
-        return allocator_.no_room(home.value(), element.bytes);
+        return allocator_.no_room(without_room, element.bytes);
     if (placed.value().effect != ListEffect::done)
         return names_.failure(placed.value().effect, before);
     return names_.place(before.list, placed.value().at);

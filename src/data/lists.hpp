@@ -125,7 +125,8 @@ private:
     base::Result<allocator::ListPlaced> put_here(allocator::NodeHeap& heap,
                                                  std::uint32_t home,
                                                  const allocator::ListInsert& request,
-                                                 const Element& element);
+                                                 const Element& element,
+                                                 std::uint32_t& without_room);
     base::Result<allocator::ListPlaced> put_there(std::uint32_t home,
                                                   allocator::ListInsert request,
                                                   const Element& element);
