@@ -70,6 +70,8 @@ MUTANTS = {
     "moved chains are not closed": ("growth.hpp",
         "            last_->link.compare_exchange_strong(zero, link::made, std::memory_order_seq_cst,\n"
         "                                                std::memory_order_relaxed);\n", "            static_cast<void>(zero);\n"),
+    "what is taken out of use is not named": ("reclaimer.hpp",
+        "            note(unlinking::block_in(other.unlinking.load(std::memory_order_seq_cst)));\n", ""),
     "another bit of slots tells the half": ("growth.hpp", "slot::fragment_in(word) >> bit_ & 1;", "slot::fragment_in(word) >> (bit_ + 1) & 1;"),
     "slots are left whatever tells the half": ("growth.hpp", "fill_first(may_leave_ ? count : Bucket<Atomic>::slots_max);", "fill_first(count);"),
     "moved before it is filled": ("growth.hpp", "        freeze(first);\n",

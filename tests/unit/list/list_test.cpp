@@ -199,6 +199,25 @@ TEST_F(ListTest, a_destroyed_list_is_told_and_no_address_is_followed) {
     EXPECT_EQ(shared_.blocks_in_use(), 0U);
 }
 
+// Who is stopped after its insertion has happened says of the element still that it makes it. Another one takes the element out. It stays, for who
+// recovers the stopped one, should it be killed, reads it.
+TEST_F(ListTest, an_element_that_a_stopped_one_has_made_is_not_freed) {
+    Plain other(shared_, participants_.data(), 1, 1);
+    const BlockNumber list = user_.make();
+    ASSERT_EQ(user_.push_back(list, "a"), ListEffect::done);
+    const std::uint64_t blocks = shared_.blocks_in_use();
+    const ListParticipants<std::atomic> all{participants_.data(), participants_max};
+    all[2].made.store(table::made::of(user_.first(list).node) | table::made::filled,
+                      std::memory_order_release);
+    EXPECT_EQ(other.pop_front(list), "a");
+    EXPECT_EQ(shared_.blocks_in_use(), blocks);
+    EXPECT_TRUE(user_.lists.recover(2, [](std::uint32_t) { return false; }));
+    ASSERT_EQ(user_.push_back(list, "b"), ListEffect::done);
+    EXPECT_EQ(other.pop_front(list), "b");
+    EXPECT_EQ(shared_.blocks_in_use(), blocks - 1) << "both are freed";
+    user_.destroy(list);
+}
+
 TEST_F(ListTest, without_room_a_list_stays_as_it_is) {
     const BlockNumber list = user_.make();
     ASSERT_EQ(user_.push_back(list, "one"), ListEffect::done);

@@ -375,6 +375,57 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
                          [&](std::uint64_t seed) { run(seed, slots, hash_mask & ~(slots - 1)); });
 }
 
+// A mover that comes late reads of a record what another entry has made of it, and finds other entries for a chain than there are. It adds
+// nothing to a chain that was moved.
+TEST(Concurrency, a_late_mover_lengthens_no_chain_that_was_moved) {
+    constexpr std::uint32_t users = 3;
+    constexpr std::uint64_t slots = 2;
+    constexpr std::uint32_t there = 18;
+    constexpr std::uint32_t changed_by_each = 6;
+    // All in one bucket, and in two after it was moved: by a bit that slots do not hold.
+    constexpr std::uint64_t low_bits = 0xffff;
+    constexpr std::uint64_t half = std::uint64_t{1} << (split_last_bits + 1);
+    sched::for_each_seed(3000, [](std::uint64_t seed) {
+        SharedHeap shared;
+        const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
+        std::deque<Actor<sched::Atomic>> actors;
+        for (std::uint32_t i = 0; i < users; ++i)
+            actors.emplace_back(shared, participants.data(), i, 1, ~(low_bits ^ half));
+        const BlockNumber table = actors[0].table().make({slots, true});
+        actors[0].table().keep();
+        for (std::uint32_t which = 0; which < there; ++which)
+            EXPECT_TRUE(actors[0].insert(table, which));
+        auto& head =
+            *reinterpret_cast<Head<sched::Atomic>*>(shared.blocks.data() + offset_of(table));
+        head.counted[1].entries.store(
+            counter::insertion * Growth<sched::Atomic>::entries_per_bucket * slots,
+            std::memory_order_relaxed);
+        const auto body = [&](std::uint32_t user) {
+            return [&, user] {
+                const std::uint32_t first = user * changed_by_each;
+                for (std::uint32_t i = first; i < first + changed_by_each; ++i) {
+                    EXPECT_TRUE(actors[user].insert(table, there + i));
+                    EXPECT_TRUE(actors[user].erase(table, i));
+                }
+            };
+        };
+        sched::Options options;
+        options.seed = seed;
+        EXPECT_EQ(sched::run(options, {body(0), body(1), body(2)}).failure, "");
+        for (std::uint32_t which = 0; which < there + users * changed_by_each; ++which) {
+            EXPECT_EQ(actors[0].has(table, key_number(which)), which >= there)
+                << "seed " << seed << ", key " << which;
+            EXPECT_EQ(actors[0].erase(table, which), which >= there)
+                << "seed " << seed << ", key " << which;
+            EXPECT_FALSE(actors[0].has(table, key_number(which)))
+                << "seed " << seed << ", key " << which << ", twice";
+        }
+        actors[0].table().destroy(table, 0);
+        for (Actor<sched::Atomic>& actor : actors) actor.table().reclaim();
+        EXPECT_EQ(shared.blocks_in_use(), 0U) << "seed " << seed;
+    });
+}
+
 TEST(Concurrency, threads_of_a_growing_table_agree) {
     const test::ScopedWatchdog watchdog("threads change a table");
     constexpr std::uint32_t users = 4;
