@@ -383,14 +383,13 @@ TEST(Concurrency, a_late_mover_lengthens_no_chain_that_was_moved) {
     constexpr std::uint32_t there = 18;
     constexpr std::uint32_t changed_by_each = 6;
     // All in one bucket, and in two after it was moved: by a bit that slots do not hold.
-    constexpr std::uint64_t low_bits = 0xffff;
-    constexpr std::uint64_t half = std::uint64_t{1} << (split_last_bits + 1);
-    sched::for_each_seed(3000, [](std::uint64_t seed) {
+    constexpr std::uint64_t mask = ~(0xffff ^ std::uint64_t{1} << (split_last_bits + 1));
+    sched::for_each_seed(3000, [mask](std::uint64_t seed) {
         SharedHeap shared;
         const SharedPages participants(Participants<sched::Atomic>::bytes(participants_max));
         std::deque<Actor<sched::Atomic>> actors;
         for (std::uint32_t i = 0; i < users; ++i)
-            actors.emplace_back(shared, participants.data(), i, 1, ~(low_bits ^ half));
+            actors.emplace_back(shared, participants.data(), i, 1, mask);
         const BlockNumber table = actors[0].table().make({slots, true});
         actors[0].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
