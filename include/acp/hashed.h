@@ -75,12 +75,16 @@ typedef struct {
 
 /* Calls that do not wait: begun by the call, over when the handle is (acp_complete, acp_wait, acp_inquire); then
  * acp_result_of_reply tells what the call on one key would have returned. Keys and values that do not fit into one round trip
- * are refused with ACP_ERR_LIMIT; key, value and reply of acp_start_... are the caller's: key and value again when the call
- * returns, the reply when it is over. */
+ * are refused with ACP_ERR_LIMIT. You may reuse key and value as soon as acp_start_... returns; leave the reply alone, and
+ * keep it, until the handle is complete. Where another rank has swapped the container since the calling rank used it, the call
+ * may take effect only when acp_result_of_reply is asked for its result. The fields are the library's own. */
 typedef struct {
-    uint64_t what;  /* the library's own */
-    uint32_t bytes; /* of `room`, written */
-    uint32_t code;  /* the library's own */
+    uint32_t what;
+    uint32_t bytes;
+    uint32_t key_size;
+    uint32_t value_size;
+    acp_ga_t container;
+    uint64_t id;
     unsigned char room[1024];
 } acp_reply_t;
 
@@ -91,8 +95,9 @@ extern "C" {
 /* What a call that was started has to say, when it is over.
  *   value  NULL, or becomes a pointer into the reply to the value found (retrieve), or to what it was (fetch_add: 8 bytes)
  *   value_size  NULL, or becomes its size
- * Returns as the call on one key; -1 also where it failed. Does not block. */
-ACP_API int acp_result_of_reply(const acp_reply_t* reply, const void** value, size_t* value_size);
+ * Returns as the call on one key; -1 also where it failed. Does not block, but for a call on a container on another node that
+ * another rank has swapped: that is made now. */
+ACP_API int acp_result_of_reply(acp_reply_t* reply, const void** value, size_t* value_size);
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,19 @@ Ran on_table(OperationContext& context, const TableName& name, const Run& run) n
     return run(opened, table);
 }
 
+// The same of one that is issued without waiting too: whoever reads the result finds the table anew, and no handle has failed.
+template <typename Run>
+Ran on_table_or_told(OperationContext& context,
+                     const TableName& name,
+                     OperationResult result,
+                     const Run& run) noexcept {
+    const Ran ran = on_table(context, name, run);
+    if (ran.code != Code::stale) return ran;
+    EntryResult head;
+    head.effect = Effect::no_table;
+    return told(result, head);
+}
+
 // Writes a value behind the head of the result.
 class ValueWriter {
 public:
@@ -89,13 +102,14 @@ Ran run_find(OperationContext& context,
     if (!take(arguments, request) || arguments.size() != request.key_bytes) {
         return {Code::argument, 0};
     }
-    return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) {
-        ValueWriter writer(opened, result, request.value_bytes);
-        (void)opened.tables()->find(table, key_of(request, arguments),
-                                    [&](const char* value, std::uint32_t bytes,
-                                        BlockNumber record) { writer(value, bytes, record); });
-        return writer.finish();
-    });
+    return on_table_or_told(
+        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
+            ValueWriter writer(opened, result, request.value_bytes);
+            (void)opened.tables()->find(table, key_of(request, arguments),
+                                        [&](const char* value, std::uint32_t bytes,
+                                            BlockNumber record) { writer(value, bytes, record); });
+            return writer.finish();
+        });
 }
 
 Ran run_read(OperationContext& context,
@@ -138,11 +152,12 @@ Ran run_put(OperationContext& context,
         !take(arguments, words.expected_bytes, expected) || !arguments.empty()) {
         return {Code::argument, 0};
     }
-    return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) {
-        return put(opened, table,
-                   {key_of(request, key), value_of(value), words.mode, value_of(expected), 0},
-                   result);
-    });
+    return on_table_or_told(
+        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
+            return put(opened, table,
+                       {key_of(request, key), value_of(value), words.mode, value_of(expected), 0},
+                       result);
+        });
 }
 
 Ran run_put_block(OperationContext& context,
@@ -185,12 +200,13 @@ Ran run_erase(OperationContext& context,
     if (!take(arguments, request) || arguments.size() != request.key_bytes) {
         return {Code::argument, 0};
     }
-    return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) {
-        EntryResult head;
-        head.effect = opened.tables().with_room(
-            [&] { return opened.tables()->erase(table, key_of(request, arguments)); });
-        return told(result, head);
-    });
+    return on_table_or_told(
+        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
+            EntryResult head;
+            head.effect = opened.tables().with_room(
+                [&] { return opened.tables()->erase(table, key_of(request, arguments)); });
+            return told(result, head);
+        });
 }
 
 Ran run_erase_record(OperationContext& context,
@@ -217,11 +233,13 @@ Ran run_change(OperationContext& context,
         words.kind > ChangeKind::take_from_count || arguments.size() != request.key_bytes) {
         return {Code::argument, 0};
     }
-    return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) {
-        EntryResult head = change_entry(opened.tables(), table, key_of(request, arguments), words);
-        head.record = opened.address(head.record);
-        return told(result, head);
-    });
+    return on_table_or_told(
+        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
+            EntryResult head =
+                change_entry(opened.tables(), table, key_of(request, arguments), words);
+            head.record = opened.address(head.record);
+            return told(result, head);
+        });
 }
 
 // Reads the entries of a batch. false: they are malformed.

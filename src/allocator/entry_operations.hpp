@@ -31,7 +31,8 @@ struct EntryRequest {
     std::uint32_t value_bytes = 0;  // put: of the value; find: how many of them are wanted
 };
 
-// The first bytes of the result of all operations on an entry.
+// The first bytes of the result of all operations on an entry. Where the table is not there, find, put, erase and change tell
+// table::Effect::no_table; the others fail: stale.
 struct EntryResult {
     table::Effect effect = table::Effect::done;
     std::uint8_t is_whole = 1;  // find, read: whether the value, or as much as is wanted, follows

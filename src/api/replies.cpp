@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts the arguments together, and reads what was told.
+// Puts the arguments together, and reads what was told. A reply keeps what was asked until it is told something: where a swap by another
+// process has made the copy of the directory outdated, the call is made anew when its result is asked for.
 #include "api/replies.hpp"
 
 #include <cstring>
+
+#include "data/operation_message.hpp"
 
 #include "allocator/entry_operations.hpp"
 
@@ -10,6 +13,7 @@ namespace acp::api {
 
 using allocator::ChangeKind;
 using allocator::ChangeWords;
+using allocator::EntryRequest;
 using allocator::EntryResult;
 using base::Code;
 using base::Result;
@@ -18,7 +22,7 @@ using table::Effect;
 
 namespace {
 
-static_assert(sizeof(acp_reply_t::room) == memory::invoke_bytes_max);
+static_assert(sizeof(acp_reply_t::room) == data::message_bytes);
 
 std::uint32_t operation_of(BatchKind kind) noexcept {
     switch (kind) {
@@ -36,61 +40,83 @@ std::uint32_t operation_of(BatchKind kind) noexcept {
     return allocator::entry_change_number;
 }
 
-// The arguments of an operation. Nothing: they do not fit.
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written as far as read
-class Arguments {
-public:
-    template <typename Words>
-    void add(const Words& words) noexcept {
-        add(std::as_bytes(std::span(&words, 1)));
-    }
+bool stores(BatchKind kind) noexcept {
+    return kind == BatchKind::insert || kind == BatchKind::assign;
+}
 
-    void add(std::span<const std::byte> bytes) noexcept {
-        is_whole_ = is_whole_ && bytes.size() <= room_.size() - used_;
-        if (!is_whole_ || bytes.empty()) return;
-        std::memcpy(room_.data() + used_, bytes.data(), bytes.size());
-        used_ += bytes.size();
-    }
+// Where the key is among the arguments of an operation.
+std::size_t key_offset(BatchKind kind) noexcept {
+    if (stores(kind)) return sizeof(EntryRequest) + sizeof(allocator::PutWords);
+    if (kind == BatchKind::fetch_add_or_insert) return sizeof(EntryRequest) + sizeof(ChangeWords);
+    return sizeof(EntryRequest);
+}
 
-    [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-        return std::span<const std::byte>(room_).first(used_);
-    }
-
-private:
-    std::array<std::byte, memory::invoke_bytes_max> room_;  // NOLINT: written as far as read
-    std::size_t used_ = 0;
-    bool is_whole_ = true;
-};
-
-// Fills the arguments for a key at its place.
-Status fill(Arguments& arguments,
-            const data::TablePlace& place,
+// Writes down the call, with its arguments for no place yet in the room: they stay there until the result comes, and behind the EntryRequest
+// also when that tells of no table.
+Status fill(acp_reply_t& reply,
+            const ContainerName& name,
             BatchKind kind,
             const acp_entry_t& entry) {
-    const bool stores = kind == BatchKind::insert || kind == BatchKind::assign;
-    auto value = value_of(stores ? entry.value : nullptr, stores ? entry.value_size : 0);
+    auto value =
+        value_of(stores(kind) ? entry.value : nullptr, stores(kind) ? entry.value_size : 0);
     if (!value.is_ok()) return std::move(value).failure();
-    constexpr std::uint32_t all = ~0U;  // of a value that is found
-    arguments.add(allocator::EntryRequest{
-        {place.table, place.id},
-        place.hash,
-        static_cast<std::uint32_t>(std::min<std::size_t>(entry.key_size, all)),
-        stores ? static_cast<std::uint32_t>(std::min<std::size_t>(entry.value_size, all)) : all});
-    if (stores) {
+    data::OperationMessage arguments;
+    arguments.add(EntryRequest{});
+    if (stores(kind)) {
         allocator::PutWords words;
         words.mode = kind == BatchKind::insert ? table::PutMode::insert : table::PutMode::assign;
         arguments.add(words);
     } else if (kind == BatchKind::fetch_add_or_insert) {
         arguments.add(ChangeWords{ChangeKind::fetch_add_or_insert, entry.number, 0});
     }
-    arguments.add(bytes_at(entry.key, entry.key_size));
-    arguments.add(value.value());
-    if (arguments.is_whole()) return {};
-    return {Code::limit, "key and value have " +
-                             base::in_bytes(entry.key_size + value.value().size()) +
-                             ": a call that does not wait takes less than 1000 or so"};
+    arguments.add(bytes_at(entry.key, entry.key_size)).add(value.value());
+    if (!arguments.is_whole()) {
+        return {Code::limit, "key and value have " +
+                                 base::in_bytes(entry.key_size + value.value().size()) +
+                                 ": a call that does not wait takes less than 1000 or so"};
+    }
+    constexpr std::uint32_t all = ~0U;  // of a value that is found
+    reply.what = static_cast<std::uint32_t>(kind);
+    reply.key_size = static_cast<std::uint32_t>(entry.key_size);
+    reply.value_size = stores(kind) ? static_cast<std::uint32_t>(entry.value_size) : all;
+    reply.id = name.id;
+    reply.container = name.directory;
+    static_assert(sizeof(EntryResult) <= sizeof(EntryRequest));
+    std::memcpy(reply.room, arguments.bytes().data(), arguments.bytes().size());
+    return {};
+}
+
+EntryResult result_in(const acp_reply_t& reply) noexcept {
+    EntryResult result;
+    std::memcpy(&result, reply.room, sizeof result);
+    return result;
+}
+
+// Issues the operation of a call that was written down. Errors: those of Hashed::at_table.
+Result<gma::Handle> issue(data::Hashed& hashed, acp_reply_t& reply) {
+    const auto kind = static_cast<BatchKind>(reply.what);
+    const std::size_t bytes =
+        key_offset(kind) + reply.key_size + (stores(kind) ? reply.value_size : 0);
+    const data::Bytes asked = std::as_bytes(std::span(reply.room)).first(bytes);
+    return hashed.at_table(
+        {reply.container, reply.id, ContainerKind::map},
+        asked.subspan(key_offset(kind), reply.key_size),
+        [&](const data::TablePlace& place) -> Result<gma::Handle> {
+            data::OperationMessage arguments;
+            arguments
+                .add(EntryRequest{
+                    {place.table, place.id}, place.hash, reply.key_size, reply.value_size})
+                .add(asked.subspan(sizeof(EntryRequest)));
+            reply.bytes = 0;
+            const gma::Handle handle = library().gma->issue_invoke(
+                {hashed.tables().process_of(place.table), operation_of(kind), arguments.bytes(),
+                 std::as_writable_bytes(std::span(reply.room)), &reply.bytes},
+                gma::handle_null);
+            const bool is_over = handle % 2 != 0;
+            if (is_over && result_in(reply).effect == Effect::no_table)
+                return data::TableCalls::no_table(place);
+            return handle;
+        });
 }
 
 }  // namespace
@@ -100,31 +126,35 @@ Result<acp_handle_t> start_call(data::Hashed& hashed,
                                 BatchKind kind,
                                 const acp_entry_t& entry,
                                 acp_reply_t& reply) {
-    return hashed.at_table(
-        name, bytes_at(entry.key, entry.key_size),
-        [&](const data::TablePlace& place) -> Result<acp_handle_t> {
-            Arguments arguments;
-            if (auto status = fill(arguments, place, kind, entry); !status.is_ok()) return status;
-            reply.what = static_cast<std::uint64_t>(kind);
-            reply.bytes = 0;
-            reply.code = 0;
-            const gma::Handle handle = library().gma->issue_invoke(
-                {hashed.tables().process_of(place.table), operation_of(kind), arguments.bytes(),
-                 std::as_writable_bytes(std::span(reply.room)), &reply.bytes},
-                gma::handle_null);
-            return static_cast<acp_handle_t>(handle);
-        });
+    if (auto status = fill(reply, name, kind, entry); !status.is_ok()) return status;
+    auto handle = issue(hashed, reply);
+    if (!handle.is_ok()) return std::move(handle).failure();
+    return static_cast<acp_handle_t>(handle.value());
 }
 
 namespace {
 
-Result<int> read_reply(const acp_reply_t& reply, const void** value, std::size_t* value_size) {
-    EntryResult result;
-    if (reply.bytes < sizeof result) {
+// Where the directory has changed since a copy of it was made.
+Status ask_anew(data::Hashed& hashed, acp_reply_t& reply) {
+    hashed.directories().forget(reply.container);
+    auto handle = issue(hashed, reply);
+    if (!handle.is_ok()) return std::move(handle).failure();
+    auto status = library().gma->wait_for_one(handle.value());
+    if (status.is_ok() && result_in(reply).effect == Effect::no_table)
+        return {Code::stale, "the map was destroyed, or is being swapped"};
+    return status;
+}
+
+Result<int> read_reply(acp_reply_t& reply, const void** value, std::size_t* value_size) {
+    if (reply.bytes < sizeof(EntryResult)) {
         return Status(Code::state,
                       "the call is not over, or has failed: acp_wait on its handle tells");
     }
-    std::memcpy(&result, reply.room, sizeof result);
+    if (result_in(reply).effect == Effect::no_table) {
+        auto status = ask_anew(*library().hashed, reply);
+        if (!status.is_ok()) return status;
+    }
+    const EntryResult result = result_in(reply);
     const auto kind = static_cast<BatchKind>(reply.what);
     const auto tell_value = [&](const unsigned char* at, std::size_t size) {
         if (value != nullptr) *value = at;
@@ -156,9 +186,7 @@ Result<int> read_reply(const acp_reply_t& reply, const void** value, std::size_t
 
 }  // namespace acp::api
 
-extern "C" int acp_result_of_reply(const acp_reply_t* reply,
-                                   const void** value,
-                                   size_t* value_size) {
+extern "C" int acp_result_of_reply(acp_reply_t* reply, const void** value, size_t* value_size) {
     using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
     return api::run<api::Gravity::misuse_ends>(
         "acp_result_of_reply", -1, [&]() -> base::Result<int> {

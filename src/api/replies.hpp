@@ -16,12 +16,11 @@ namespace acp::api {
                                                     const acp_entry_t& entry,
                                                     acp_reply_t& reply);
 
-template <typename Handle>
-acp_handle_t start(const char* call,
-                   const Handle& handle,
-                   BatchKind kind,
-                   const acp_entry_t* entry,
-                   acp_reply_t* reply) noexcept {
+inline acp_handle_t start(const char* call,
+                          const acp_map_t& handle,
+                          BatchKind kind,
+                          const acp_entry_t* entry,
+                          acp_reply_t* reply) noexcept {
     return call_hashed(
         call, acp_handle_t{ACP_HANDLE_NULL}, handle,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<acp_handle_t> {

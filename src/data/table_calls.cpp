@@ -79,6 +79,7 @@ Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
     if (!status.is_ok()) return status;
     EntryResult result;
     std::memcpy(&result, told.data(), sizeof result);
+    if (result.effect == Effect::no_table) return no_table(place);
     if (result.effect != Effect::done) return result;
     if (result.is_whole == 0) return fetch_value(place, result, room);
     const std::size_t bytes = std::min<std::size_t>(told_bytes - sizeof result, room.size());
@@ -151,22 +152,23 @@ Result<EntryResult> TableCalls::fetch_value(const TablePlace& place,
     }
     const allocator::RecordRequest request{{place.table, place.id}, place.hash, found.record, 0};
     EntryResult now;
-    auto status = ask_whole(process_of(place.table), allocator::entry_read_number,
-                            std::as_bytes(std::span(&request, 1)), now);
+    auto status =
+        ask_whole(place, allocator::entry_read_number, std::as_bytes(std::span(&request, 1)), now);
     if (!status.is_ok()) return status;
     result.is_whole = now.effect == Effect::done ? 1 : 0;
     return result;
 }
 
 // An operation whose result is an EntryResult alone.
-Status TableCalls::ask_whole(std::uint32_t process,
+Status TableCalls::ask_whole(const TablePlace& place,
                              std::uint32_t operation,
                              Bytes arguments,
                              EntryResult& result) {
     OperationRoom told;  // NOLINT: written as far as read
-    auto status = ask(gma_, {process, operation, arguments, Room(told), nullptr});
-    if (status.is_ok()) std::memcpy(&result, told.data(), sizeof result);
-    return status;
+    auto status = ask(gma_, {process_of(place.table), operation, arguments, Room(told), nullptr});
+    if (!status.is_ok()) return status;
+    std::memcpy(&result, told.data(), sizeof result);
+    return result.effect == Effect::no_table ? no_table(place) : Status();
 }
 
 // A block of the owner's heap that holds key and value as a record does.
@@ -197,7 +199,7 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
     EntryResult result;
     Status status;
     if (message.is_whole()) {
-        status = ask_whole(process, allocator::entry_put_block_number, message.bytes(), result);
+        status = ask_whole(place, allocator::entry_put_block_number, message.bytes(), result);
     } else {
         status = {Code::limit, "a value of " + std::to_string(put.expected.size()) +
                                    " bytes is too long to be compared on another node: " +
@@ -224,8 +226,7 @@ Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& pu
         .add(put.expected);
     if (!message.is_whole()) return put_block_there(place, put);
     EntryResult result;
-    auto status =
-        ask_whole(process_of(place.table), allocator::entry_put_number, message.bytes(), result);
+    auto status = ask_whole(place, allocator::entry_put_number, message.bytes(), result);
     if (!status.is_ok()) return status;
     return result;
 }
@@ -258,8 +259,7 @@ Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
         if (!erased.is_ok() || erased.value().effect == Effect::done) return erased;
     }
     EntryResult result;
-    auto status =
-        ask_whole(process_of(place.table), allocator::entry_erase_number, message.bytes(), result);
+    auto status = ask_whole(place, allocator::entry_erase_number, message.bytes(), result);
     if (!status.is_ok()) return status;
     if (result.effect == Effect::no_room) return no_room(place, 0);
     return result;
@@ -268,7 +268,7 @@ Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
 Result<EntryResult> TableCalls::erase_record(const TablePlace& place, GlobalAddress record) {
     const allocator::RecordRequest request{{place.table, place.id}, place.hash, record, 0};
     EntryResult result;
-    auto status = ask_whole(process_of(place.table), allocator::entry_erase_record_number,
+    auto status = ask_whole(place, allocator::entry_erase_record_number,
                             std::as_bytes(std::span(&request, 1)), result);
     if (!status.is_ok()) return status;
     if (result.effect == Effect::no_room) return no_room(place, 0);
@@ -292,8 +292,7 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
                               " bytes are the most");
         }
         EntryResult told;
-        auto status = ask_whole(process_of(place.table), allocator::entry_change_number,
-                                message.bytes(), told);
+        auto status = ask_whole(place, allocator::entry_change_number, message.bytes(), told);
         if (!status.is_ok()) return status;
         return told;
     }();

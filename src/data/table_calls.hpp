@@ -208,7 +208,7 @@ private:
                                             std::uint32_t operation,
                                             Bytes arguments,
                                             Room room);
-    base::Status ask_whole(std::uint32_t process,
+    base::Status ask_whole(const TablePlace& place,
                            std::uint32_t operation,
                            Bytes arguments,
                            EntryResult& result);

@@ -30,6 +30,7 @@ enum class Effect : std::uint8_t {
     absent,     // there is no entry of this key
     no_room,    // there is no memory
     no_number,  // the value has not 8 bytes
+    no_table,   // told of an operation: no table of this identity is there
 };
 
 // What becomes of an entry of the same key.

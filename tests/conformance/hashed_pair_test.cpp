@@ -189,5 +189,59 @@ TEST_F(HashedPairTest, scans_after_an_exchange_by_another_rank_find_what_each_ha
     }
 }
 
+// Several of each kind are under way before any result is asked for.
+TEST_F(HashedPairTest,
+       calls_that_do_not_wait_find_after_an_exchange_by_another_rank_what_each_has) {
+    for (int swapper = 0; swapper < procs_; ++swapper) {
+        with_two_maps([&](acp_map_t one, acp_map_t other) {
+            constexpr std::size_t count = 8;
+            std::vector<std::string> keys;
+            for (std::size_t i = 0; i < count; ++i) {
+                keys.push_back(own_key(i));
+                ASSERT_EQ(insert(one, keys[i], "of one"), 1);
+                ASSERT_EQ(value_of(other, keys[i]), std::nullopt);
+            }
+            sync_ranks();
+            if (rank_ == swapper) {
+                EXPECT_EQ(acp_swap_map(one, other), 0) << acp_error_message();
+            }
+            sync_ranks();
+            std::vector<acp_reply_t> replies(4 * count);
+            std::uint64_t number = 5;
+            acp_handle_t last = ACP_HANDLE_NULL;
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::string& key = keys[i];
+                acp_entry_t entry{key.data(), key.size(), &number, sizeof number, number, 0};
+                last = acp_start_retrieve_map(other, key.data(), key.size(), &replies[i]);
+                last = acp_start_insert_map(one, &entry, &replies[count + i]);
+                const std::string counter = "counter " + key;
+                entry.key = counter.data();
+                entry.key_size = counter.size();
+                last = acp_start_fetch_add_map(other, &entry, &replies[2 * count + i]);
+                const std::string none = "none " + key;
+                last = acp_start_remove_map(one, none.data(), none.size(), &replies[3 * count + i]);
+                ASSERT_NE(last, static_cast<acp_handle_t>(ACP_HANDLE_NULL)) << acp_error_message();
+            }
+            expect_done(last);
+            for (std::size_t i = 0; i < count; ++i) {
+                const void* value = nullptr;
+                std::size_t bytes = 0;
+                ASSERT_EQ(acp_result_of_reply(&replies[i], &value, &bytes), 1)
+                    << acp_error_message();
+                EXPECT_EQ(std::string(static_cast<const char*>(value), bytes), "of one");
+                EXPECT_EQ(acp_result_of_reply(&replies[count + i], nullptr, nullptr), 1);
+                EXPECT_EQ(acp_result_of_reply(&replies[2 * count + i], nullptr, nullptr), 0);
+                EXPECT_EQ(acp_result_of_reply(&replies[3 * count + i], nullptr, nullptr), 0);
+                EXPECT_EQ(acp_result_of_reply(&replies[3 * count + i], nullptr, nullptr), 0)
+                    << "asked twice";
+            }
+            sync_ranks();
+            EXPECT_EQ(acp_size_map(one), count * static_cast<std::size_t>(procs_));
+            EXPECT_EQ(acp_size_map(other), 2 * count * static_cast<std::size_t>(procs_));
+            sync_ranks();
+        });
+    }
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -384,7 +384,7 @@ TEST_F(HashedTest, calls_that_do_not_wait_tell_their_results_afterwards) {
             ASSERT_NE(last, static_cast<acp_handle_t>(ACP_HANDLE_NULL)) << acp_error_message();
         }
         expect_done(last);
-        for (const acp_reply_t& reply : replies) {
+        for (acp_reply_t& reply : replies) {
             EXPECT_EQ(acp_result_of_reply(&reply, nullptr, nullptr), 1) << acp_error_message();
         }
         for (std::size_t i = 0; i < count; ++i) {

@@ -362,10 +362,9 @@ TEST_F(TableOperationsTest, what_is_no_table_of_this_identity_is_stale) {
          {table, table + 64, other, std::uint64_t{0}, start + heap_bytes - 64, ~std::uint64_t{0},
           owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
         EXPECT_EQ(destroy(address), Code::stale) << address;
-        EXPECT_EQ(run(entry_find_number, Message().add(request_of(address, "k", 9)).add_text("k")),
-                  Code::stale);
-        EXPECT_EQ(run(entry_erase_number, Message().add(request_of(address, "k", 0)).add_text("k")),
-                  Code::stale);
+        const RecordRequest record{{address, id}, 0, 0, 9};
+        EXPECT_EQ(run(entry_read_number, Message().add(record)), Code::stale);
+        EXPECT_EQ(find(address, "k").effect, Effect::no_table);
     }
     EXPECT_EQ(run(table_destroy_number, Message().add(TableName{other, id + 1})), Code::ok);
 }
