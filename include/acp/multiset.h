@@ -55,7 +55,8 @@ ACP_API int acp_destroy_multiset(acp_multiset_t set);
 /* Adds one to the count of a key, which is 0 where it is not there. Returns an iterator to its entry. */
 ACP_API acp_multiset_it_t acp_insert_multiset(acp_multiset_t set, const void* key, size_t key_size);
 
-/* Adds to the count of a key. Returns the count then, or 0 on failure.   number  1 or more */
+/* Adds to the count of a key. Returns the count then, or 0 on failure: ACP_ERR_ARGUMENT, and the count stays as it is, where it
+ * would be 2^64 - 1 or more.   number  1 or more */
 ACP_API uint64_t acp_add_multiset(acp_multiset_t set,
                                   const void* key,
                                   size_t key_size,

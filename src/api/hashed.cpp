@@ -42,7 +42,7 @@ int result_of(BatchKind kind, Effect effect) noexcept {
         case BatchKind::add_to_count:
             break;
     }
-    if (effect == Effect::no_number) return -1;
+    if (effect == Effect::no_number || effect == Effect::out_of_range) return -1;
     return effect == Effect::done ? 1 : 0;
 }
 
@@ -246,6 +246,8 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
     if (!first.is_ok()) return first;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (entries[i].result != -1) continue;
+        if (kind == BatchKind::add_to_count)
+            return data::no_such_count().within("entry " + std::to_string(i));
         return Status(Code::argument,
                       "the value of entry " + std::to_string(i) + " has not 8 bytes");
     }

@@ -48,6 +48,10 @@ Status too_long() {
     return {Code::argument, "keys and values have less than 4 GiB"};
 }
 
+Status no_such_count() {
+    return {Code::argument, "the number is 0, or the count would be 2^64 - 1 or more"};
+}
+
 Status TableCalls::no_table(const TablePlace& place) {
     return {Code::stale, "the table at " + base::hex(place.table) + " was destroyed"};
 }
@@ -299,6 +303,7 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
     if (result.is_ok() && result.value().effect == Effect::no_room) {
         return no_room(place, Record::head_bytes + key.size() + sizeof(std::uint64_t));
     }
+    if (result.is_ok() && result.value().effect == Effect::out_of_range) return no_such_count();
     return result;
 }
 

@@ -39,6 +39,9 @@ using table::PutMode;
 
 [[nodiscard]] base::Status too_long();
 
+// What table::Effect::out_of_range is told as: argument.
+[[nodiscard]] base::Status no_such_count();
+
 // A key as its table knows it.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {
     return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};

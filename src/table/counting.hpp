@@ -38,11 +38,13 @@ public:
         : ground_(ground), reclaimer_(ground), growth_(ground), insertion_(ground) {}
 
     // Adds to a count, which is 0 where there is no entry.   number  1 or more
-    // done, no_room, no_number
+    // done, no_room, no_number, out_of_range
     CountEffect add(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
+        if (number == 0 || number == ended_count) return {Effect::out_of_range, 0, 0};
         for (;;) {
-            CountEffect effect =
-                change(head, key, [number](std::uint64_t count) { return count + number; });
+            CountEffect effect = change(head, key, [number](std::uint64_t count) {
+                return count < ended_count - number ? count + number : no_count;
+            });
             if (effect.effect != Effect::absent) return effect;
             const PutEffect put =
                 insertion_.put(head, {key, {&number, sizeof number}, PutMode::insert});
@@ -66,7 +68,9 @@ public:
     }
 
 private:
-    // Changes a count, unless it was ended. An entry whose count is ended is unlinked.
+    static constexpr std::uint64_t no_count = 0;
+
+    // Changes a count, unless it was ended, or the next one is none. An entry whose count is ended is unlinked.
     template <typename Next>
     CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
         for (;;) {
@@ -84,6 +88,7 @@ private:
             bool is_told = false;
             while (count != ended_count) {
                 changed = next(count);
+                if (changed == no_count) return {Effect::out_of_range, count, 0};
                 if (changed == ended_count) {
                     unlinking.store(unlinking::of_ended(slot::record_in(entry.word)),
                                     std::memory_order_release);

@@ -25,12 +25,13 @@ struct EntryValue {
 
 // What a call did.
 enum class Effect : std::uint8_t {
-    done,       // inserted, replaced, erased, changed
-    present,    // there was an entry of this key, and it stays as it is
-    absent,     // there is no entry of this key
-    no_room,    // there is no memory
-    no_number,  // the value has not 8 bytes
-    no_table,   // told of an operation: no table of this identity is there
+    done,          // inserted, replaced, erased, changed
+    present,       // there was an entry of this key, and it stays as it is
+    absent,        // there is no entry of this key
+    no_room,       // there is no memory
+    no_number,     // the value has not 8 bytes
+    out_of_range,  // the count would be less than 1, or ended_count or more, and stays as it is
+    no_table,      // told of an operation: no table of this identity is there
 };
 
 // What becomes of an entry of the same key.

@@ -60,6 +60,23 @@ TEST_F(CountingTest, a_record_that_a_stopped_one_takes_out_of_use_is_not_freed) 
     EXPECT_EQ(shared_.blocks_in_use(), blocks - 1);
 }
 
+TEST_F(CountingTest, a_count_that_would_be_none_is_refused_and_stays) {
+    const auto add = [&](std::uint64_t number) {
+        return user_.table.add(table_, key_of("a"), number).effect;
+    };
+    EXPECT_EQ(add(0), Effect::out_of_range);
+    EXPECT_EQ(add(ended_count), Effect::out_of_range);
+    EXPECT_EQ(user_.table.entries(table_), 0U);
+    ASSERT_EQ(add(ended_count - 2), Effect::done);
+    EXPECT_EQ(add(2), Effect::out_of_range);
+    EXPECT_EQ(add(3), Effect::out_of_range) << "the sum is 0 in 64 bits";
+    EXPECT_EQ(add(std::uint64_t{1} << 63), Effect::out_of_range);
+    EXPECT_EQ(add(0), Effect::out_of_range);
+    EXPECT_EQ(user_.table.add(table_, key_of("a"), 1).count, ended_count - 1);
+    EXPECT_EQ(add(1), Effect::out_of_range);
+    EXPECT_EQ(user_.table.subtract(table_, key_of("a"), ended_count - 3).count, 2U);
+}
+
 TEST_F(CountingTest, a_number_is_added_to_or_inserted) {
     std::uint64_t old = 7;
     EXPECT_EQ(user_.table.fetch_add_or_insert(table_, key_of("n"), 5, old), Effect::absent);
