@@ -103,7 +103,8 @@ Ran run_walk(OperationContext& context,
     return {Code::ok, write_walked_entries(opened.tables(), table, request, address, result)};
 }
 
-// The entries of a bucket are noted, and erased when the visit has ended.
+// The entries of a bucket are noted, and erased when the visit has ended. Where one of them is not there any more, or stays, the bucket is
+// visited again: its value may have been replaced.
 Ran run_clear_table(OperationContext& context,
                     OperationArguments arguments,
                     OperationResult result) noexcept {
@@ -113,22 +114,26 @@ Ran run_clear_table(OperationContext& context,
     OpenedTables opened(context);
     const BlockNumber table = opened.table(request.name);
     if (table == 0) return {Code::stale, 0};
-    WalkResult head{request.after, 0, 1};
-    for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0; ++i) {
+    ClearResult head{request.after};
+    for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0 && head.has_room != 0; ++i) {
         std::array<std::pair<std::uint64_t, BlockNumber>, 32>
             noted;  // NOLINT: written as far as read
         std::uint32_t count = 0;
-        const bool has_more =
-            opened.tables()->walk(table, head.after, [&](const VisitedEntry& entry) {
-                noted[count++] = {opened.tables()->hash_at(table, entry.place.position),
-                                  entry.record};
-                return count == noted.size() ? Visited::stop_here : Visited::go_on;
-            });
-        for (std::uint32_t j = 0; j < count; ++j) {
-            (void)opened.tables().with_room([&] {
+        table::WalkPlace after = head.after;
+        const bool has_more = opened.tables()->walk(table, after, [&](const VisitedEntry& entry) {
+            noted[count++] = {opened.tables()->hash_at(table, entry.place.position), entry.record};
+            return count == noted.size() ? Visited::stop_here : Visited::go_on;
+        });
+        bool are_erased = true;
+        for (std::uint32_t j = 0; j < count && head.has_room != 0; ++j) {
+            const Effect effect = opened.tables().with_room([&] {
                 return opened.tables()->erase_record(table, noted[j].first, noted[j].second);
             });
+            are_erased = are_erased && effect == Effect::done;
+            if (effect == Effect::no_room) head.has_room = 0;
         }
+        if (!are_erased) continue;
+        head.after = after;
         head.has_more = has_more ? 1 : 0;
     }
     std::memcpy(result.data(), &head, sizeof head);
@@ -168,7 +173,7 @@ const std::array<NumberedOperation, table_operation_count>& table_operations() n
          run_entries, places_of_table},
         {table_walk_number, "a walk over a table", sizeof(WalkRequest), most, run_walk,
          places_of_table},
-        {table_clear_number, "clearing a table", sizeof(WalkRequest), sizeof(WalkResult),
+        {table_clear_number, "clearing a table", sizeof(WalkRequest), sizeof(ClearResult),
          run_clear_table, places_of_table},
     }};
     return rows;

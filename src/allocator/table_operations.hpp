@@ -48,7 +48,7 @@ struct GiveRequest {
 
 // walk: entries behind a place, as many as there is room for. Its result is a WalkResult; then for each entry a WalkedEntry, and if
 // wants_bytes its key and its value, but for an entry that does not fit into a whole result.
-// clear: erases entries behind a place, a bounded number. Its result is a WalkResult without entries.
+// clear: erases entries behind a place, a bounded number, also those whose values are replaced meanwhile. Its result is a ClearResult.
 struct WalkRequest {
     TableName name;
     table::WalkPlace after;
@@ -60,6 +60,12 @@ struct WalkResult {
     table::WalkPlace after;
     std::uint32_t count = 0;
     std::uint32_t has_more = 0;
+};
+
+struct ClearResult {
+    table::WalkPlace after;
+    std::uint32_t has_room = 1;  // 0: the next entry stays, as there is no memory to move its bucket
+    std::uint32_t has_more = 1;
 };
 
 struct WalkedEntry {

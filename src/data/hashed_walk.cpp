@@ -288,12 +288,13 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
     if (!places.is_ok()) return std::move(places).failure();
     for (const TablePlace& place : places.value()) {
         allocator::WalkRequest request{{place.table, place.id}, {}, 0};
-        for (allocator::WalkResult told{{}, 0, 1}; told.has_more != 0; request.after = told.after) {
+        for (allocator::ClearResult told; told.has_more != 0; request.after = told.after) {
             auto status = ask(hashed_.tables().gma(),
                               {hashed_.tables().process_of(place.table),
                                allocator::table_clear_number, std::as_bytes(std::span(&request, 1)),
                                std::as_writable_bytes(std::span(&told, 1)), nullptr});
             if (!status.is_ok()) return status;
+            if (told.has_room == 0) return hashed_.tables().no_room(place, 0);
         }
     }
     return {};

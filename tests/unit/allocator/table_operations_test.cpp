@@ -252,9 +252,10 @@ TEST_F(TableOperationsTest, a_walk_tells_every_entry_and_clearing_leaves_none) {
     }
     EXPECT_EQ(places, keys.size());
     request.after = {};
-    for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
+    for (ClearResult head; head.has_more != 0; request.after = head.after) {
         ASSERT_EQ(run(table_clear_number, Message().add(request)), Code::ok);
-        head = told<WalkResult>();
+        head = told<ClearResult>();
+        ASSERT_EQ(head.has_room, 1U);
     }
     ASSERT_EQ(run(table_entries_number, Message().add(TableName{table, id})), Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 0U);
@@ -452,6 +453,52 @@ TEST_F(FullHeapTest, a_block_that_finds_a_slot_at_the_second_try_is_the_tables) 
     EXPECT_EQ(put_block(), Effect::done);
     EXPECT_EQ(find(table_, key_).record, words_.block.address);
     EXPECT_EQ(allocate(block_bytes), 0U) << "the entry's record was freed";
+}
+
+// The table grows, and all its entries are in one bucket, which was not moved yet.
+TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_for_want_of_room_is_told_and_cleared_later) {
+    const std::uint64_t other = make();
+    constexpr int records = 8;  // as long as a bucket
+    for (int i = 0; i < records; ++i) {
+        ASSERT_EQ(put(other, std::to_string(i), std::string(40, 'v'), PutMode::insert),
+                  Effect::done);
+    }
+    const std::uint64_t table = make(4);
+    const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const auto& head = *reinterpret_cast<const table::Head<std::atomic>*>(
+        node_.claimed(0, node::Claim::heap_blocks) + (table - start));
+    const auto is_growing = [&head] {
+        return table::Root::unpacked(head.root.load(std::memory_order_relaxed)).is_growing();
+    };
+    std::uint64_t entries = 0;
+    for (; !is_growing(); ++entries) {
+        const EntryRequest request{{table, id}, 3 | entries << 24, 1, 0};
+        ASSERT_EQ(
+            run(entry_put_number, Message().add(request).add(PutWords()).add_text("k")),
+            Code::ok);
+        ASSERT_EQ(told<EntryResult>().effect, Effect::done);
+    }
+    fill_heap();
+    ClearResult cleared;
+    WalkRequest request{{table, id}, {}};
+    const auto clear = [&] {
+        do {
+            ASSERT_EQ(run(table_clear_number, Message().add(request)), Code::ok);
+            cleared = told<ClearResult>();
+            request.after = cleared.after;
+        } while (cleared.has_more != 0 && cleared.has_room != 0);
+    };
+    const auto left = [&] {
+        EXPECT_EQ(run(table_entries_number, Message().add(TableName{table, id})), Code::ok);
+        return told<std::uint64_t>();
+    };
+    clear();
+    EXPECT_EQ(cleared.has_room, 0U);
+    EXPECT_EQ(left(), entries);
+    for (int i = 0; i < records; ++i) ASSERT_EQ(erase(other, std::to_string(i)), Effect::done);
+    clear();
+    EXPECT_EQ(cleared.has_room, 1U);
+    EXPECT_EQ(left(), 0U);
 }
 
 TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
