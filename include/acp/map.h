@@ -25,7 +25,9 @@ typedef struct {
  * one whose container, rank or entry was changed is refused with ACP_ERR_ARGUMENT. */
 typedef struct {
     acp_map_t map;
-    int rank;      /* the entry's place among the map's ranks; num_ranks: the end */
+    /* NOT a rank of the job but an index 0 .. num_ranks - 1 into the list of ranks given at creation; num_ranks: the end; -1: a
+     * failure */
+    int rank;
     int is_local;  /* acp_begin_local_map began it: it ends behind the calling rank's entries */
     uint64_t slot; /* where an iteration is in that rank's table */
     uint64_t tie;  /* and among the entries there */
@@ -174,8 +176,10 @@ ACP_API int acp_clear_local_map(acp_map_t map);
 
 /* assign: map1 holds what map2 holds, and nothing else. merge: map1 gets the entries of map2 of which it has no key.
  * Entries that change meanwhile in map2 may be taken as before or after. move: map1 := map2, and map2 is empty; what
- * others insert or replace in map2 meanwhile is moved or stays. _local: only those of map2 stored on the calling rank.
- * swap: each holds what the other held; nobody else may use either meanwhile. 0, or -1. */
+ * others insert or replace in map2 meanwhile is moved or stays, but a value of 8 bytes is changed in place: what
+ * acp_fetch_add_map, acp_compare_exchange_map, acp_replace_map and acp_insert_or_assign_map make of one in map2 during a move
+ * may be lost, also where they have returned success. _local: only those of map2 stored on the calling rank. swap: each
+ * holds what the other held; nobody else may use either meanwhile. 0, or -1. */
 ACP_API int acp_assign_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_assign_local_map(acp_map_t map1, acp_map_t map2);
 ACP_API int acp_merge_map(acp_map_t map1, acp_map_t map2);

@@ -25,7 +25,9 @@ typedef struct {
  * one whose container, rank or entry was changed is refused with ACP_ERR_ARGUMENT. */
 typedef struct {
     acp_multimap_t map;
-    int rank;     /* the entry's place among the multimap's ranks; num_ranks: the end */
+    /* NOT a rank of the job but an index 0 .. num_ranks - 1 into the list of ranks given at creation; num_ranks: the end; -1: a
+     * failure */
+    int rank;
     int is_local; /* acp_begin_local_multimap began it: it ends behind the calling rank's entries */
     uint64_t slot; /* where an iteration is in that rank's table */
     uint64_t tie;  /* and among the entries there */
