@@ -171,8 +171,9 @@ Status Allocator::allocate_there(std::uint32_t process,
         std::memcpy(group.asked.data(), &head, sizeof head);
         std::copy_n(sizes.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                     group.asked.begin() + 1);
-        asks.add({process, allocator::allocate_number, bytes_of(group.asked, group.count + 1),
-                  std::as_writable_bytes(std::span(group.told)), &group.told_bytes});
+        asks.add_or_fail({process, allocator::allocate_number,
+                          bytes_of(group.asked, group.count + 1),
+                          std::as_writable_bytes(std::span(group.told)), &group.told_bytes});
     }
     auto status = asks.wait();
     for (const Group& group : under_way) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,16 @@ public:
         note([&] { return gma_.issue_invoke(call, gma::handle_null); });
     }
 
-    // The same of a copy.
+    // The same, but where there is no memory wait() fails with that: for operations whose results say what is to be undone.
+    void add_or_fail(const gma::Invocation& call) noexcept {
+        try {
+            add(call);
+        } catch (const std::bad_alloc&) {
+            is_refused_ = true;
+        }
+    }
+
+    // As add(), of a copy.
     void add_copy(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes) {
         note([&] { return copy_within(gma_, target, source, bytes); });
     }
@@ -60,6 +70,8 @@ public:
     // Waits until all are over. The first failure that is of none of these codes.
     base::Status wait(std::initializer_list<base::Code> unheeded = {}) {
         base::Status first;
+        if (is_refused_) first = base::Status::bare(base::Code::memory);
+        is_refused_ = false;
         for (const gma::Handle handle : handles_) {
             if (handle == gma::handle_null) continue;
             auto status = gma_.wait_for_one(handle);
@@ -82,6 +94,7 @@ private:
 
     gma::Gma& gma_;
     std::vector<gma::Handle> handles_;
+    bool is_refused_ = false;
 };
 
 // Copies between a plain pointer and an address. Errors: of a copy.

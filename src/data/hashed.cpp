@@ -2,6 +2,7 @@
 // Directories and tables are made and destroyed together.
 #include "data/hashed.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -22,29 +23,28 @@ using base::Status;
 Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
     : gma_(gma), allocator_(allocator), directories_(gma, allocator), tables_(gma, allocator) {}
 
-// All at once; a table of another node takes one round trip.
+// All at once; a table of another node takes one round trip. directory.tables are zero before, and where one could not be made none is left.
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
     const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
                                           options.kind == ContainerKind::multimap ? 1U : 0U,
                                           directory.body.id, gma_.space().process()};
-    directory.tables.assign(options.processes.size(), 0);
     Status status;
     {
         Asks asks(gma_);
         for (std::size_t i = 0; i < options.processes.size(); ++i) {
-            asks.add({options.processes[i], allocator::table_make_number,
-                      std::as_bytes(std::span(&request, 1)),
-                      std::as_writable_bytes(std::span(&directory.tables[i], 1)), nullptr});
+            asks.add_or_fail({options.processes[i], allocator::table_make_number,
+                              std::as_bytes(std::span(&request, 1)),
+                              std::as_writable_bytes(std::span(&directory.tables[i], 1)),
+                              nullptr});
         }
         status = asks.wait();
     }
-    for (std::size_t i = 0; i < options.processes.size() && status.is_ok(); ++i) {
-        if (directory.tables[i] != 0) continue;
-        status = allocator_.no_room(options.processes[i],
-                                    options.slots * sizeof(table::Bucket<std::atomic>));
-    }
-    if (!status.is_ok()) directories_.destroy_tables(directory);
-    return status;
+    const auto missing = std::find(directory.tables.begin(), directory.tables.end(), 0U);
+    if (status.is_ok() && missing == directory.tables.end()) return status;
+    directories_.destroy_tables(directory);
+    if (!status.is_ok()) return status;
+    const auto process = options.processes.begin() + (missing - directory.tables.begin());
+    return allocator_.no_room(*process, options.slots * sizeof(table::Bucket<std::atomic>));
 }
 
 // The directory and the tables are lent to this process until the first use: killed before it has told anybody of them, it leaves none.
@@ -61,6 +61,7 @@ Result<ContainerName> Hashed::create(const HashedOptions& options) {
     body.slots = options.slots;
     body.tables = options.processes.size();
     directory.body = body;
+    directory.tables.assign(options.processes.size(), 0);
     const allocator::DirectoryMake request{head, gma_.space().process()};
     ContainerName name{0, head.id, options.kind};
     std::uint32_t told = 0;

@@ -43,8 +43,11 @@ Status HashedExchange::prepare(const ContainerName& name,
         return put(gma, name.directory + at, from, bytes);
     };
     auto status = put(gma, body.list, other.tables.data(), body.tables * sizeof(GlobalAddress));
-    if (status.is_ok())
+    if (status.is_ok()) {
         status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
+    } else if (is_moved) {
+        (void)allocator.free(body.list, allocator::BlockOwner::container);
+    }
     if (status.is_ok() && is_moved) {
         status =
             write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
