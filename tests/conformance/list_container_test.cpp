@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <acp.h>
 
+#include "list_fixture.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
 
 namespace acp::test {
 namespace {
-
-using Texts = std::vector<std::string>;
 
 int compare_texts(const acp_element_t one, const acp_element_t other) {
     const auto text = [](const acp_element_t& element) {
@@ -31,76 +29,6 @@ int compare_texts(const acp_element_t one, const acp_element_t other) {
 int never_equal(const acp_element_t, const acp_element_t) {
     return 1;
 }
-
-class ListContainerTest : public RankedTest {
-protected:
-    void SetUp() override {
-        RankedTest::SetUp();
-        allow_seconds(120);
-    }
-
-    void TearDown() override {
-        sync_ranks();
-        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
-        RankedTest::TearDown();
-    }
-
-    // A list of rank 0's, of another rank's on its node, and of one far away, as far as there are such.
-    [[nodiscard]] std::vector<int> homes() const {
-        std::set<int> some{rank_, (rank_ + 1) % procs_, procs_ - 1};
-        return {some.begin(), some.end()};
-    }
-
-    static void push(acp_list_t list, const std::string& text, int rank) {
-        ASSERT_EQ(acp_push_back_list(list, text.data(), text.size(), rank), 0)
-            << acp_error_message();
-    }
-
-    [[nodiscard]] acp_list_t made(int home, const Texts& texts = {}) const {
-        const acp_list_t list = acp_create_list(home);
-        EXPECT_NE(list.ga, ACP_GA_NULL) << acp_error_message();
-        for (std::size_t i = 0; i < texts.size(); ++i)
-            push(list, texts[i], i % 2 == 0 ? home : static_cast<int>(i) % procs_);
-        return list;
-    }
-
-    static std::string read(acp_list_it_t it) {
-        const int64_t size = acp_read_list(it, nullptr, 0);
-        if (size < 0) return std::string("(none) ") + acp_error_message();
-        std::string text(static_cast<std::size_t>(size), '\0');
-        EXPECT_EQ(acp_read_list(it, text.data(), text.size()), size) << acp_error_message();
-        return text;
-    }
-
-    static Texts texts(acp_list_t list) {
-        Texts found;
-        const acp_list_it_t end = acp_end_list(list);
-        for (acp_list_it_t it = acp_begin_list(list); it.elem != end.elem && it.elem != 0;
-             it = acp_increment_list_it(it)) {
-            found.push_back(read(it));
-        }
-        return found;
-    }
-
-    static std::string take_front(acp_list_t list) {
-        std::string text(100'000, '\0');
-        const int64_t size = acp_take_front_list(list, text.data(), text.size());
-        if (size == ACP_LIST_EMPTY) return "(empty)";
-        if (size < 0) return std::string("(failed) ") + acp_error_message();
-        text.resize(static_cast<std::size_t>(size));
-        return text;
-    }
-
-    static void expect_failure_of(int code, const std::string& part) {
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
-
-    static acp_list_it_t at(acp_list_t list, int number) {
-        return acp_advance_list_it(acp_begin_list(list), number);
-    }
-};
 
 TEST_F(ListContainerTest, does_what_std_list_does) {
     Random random(static_cast<std::uint64_t>(rank_) + 11);
@@ -161,30 +89,6 @@ TEST_F(ListContainerTest, does_what_std_list_does) {
         }
         EXPECT_EQ(texts(list), Texts(model.begin(), model.end()));
         EXPECT_EQ(acp_destroy_list(list), 0) << acp_error_message();
-    }
-}
-
-TEST_F(ListContainerTest, iterators_go_on_and_back_and_count) {
-    for (const int home : homes()) {
-        const acp_list_t list = made(home, {"a", "b", "c"});
-        const acp_list_it_t end = acp_end_list(list);
-        const acp_list_it_t first = acp_begin_list(list);
-        EXPECT_EQ(end.elem, list.ga);
-        EXPECT_EQ(acp_increment_list_it(end).elem, end.elem);
-        EXPECT_EQ(read(acp_decrement_list_it(end)), "c");
-        EXPECT_EQ(acp_decrement_list_it(first).elem, first.elem);
-        EXPECT_EQ(read(acp_advance_list_it(first, 2)), "c");
-        EXPECT_EQ(acp_advance_list_it(first, 3).elem, end.elem);
-        EXPECT_EQ(acp_advance_list_it(first, 100).elem, end.elem);
-        EXPECT_EQ(read(acp_advance_list_it(end, -2)), "b");
-        EXPECT_EQ(acp_advance_list_it(end, -100).elem, first.elem);
-        EXPECT_EQ(acp_distance_list_it(first, end), 3);
-        EXPECT_EQ(acp_distance_list_it(first, first), 0);
-        EXPECT_EQ(acp_distance_list_it(end, first), -1);
-        expect_failure_of(ACP_ERR_ARGUMENT, "begins at the end");
-        EXPECT_EQ(acp_distance_list_it(acp_increment_list_it(first), first), -1);
-        expect_failure_of(ACP_ERR_ARGUMENT, "does not come behind");
-        EXPECT_EQ(acp_destroy_list(list), 0);
     }
 }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of lists share: lists of texts with their bytes on any rank, and failures that are expected.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+
+#include "support/ranked.hpp"
+
+namespace acp::test {
+
+using Texts = std::vector<std::string>;
+
+class ListContainerTest : public RankedTest {
+protected:
+    void SetUp() override {
+        RankedTest::SetUp();
+        allow_seconds(120);
+    }
+
+    void TearDown() override {
+        sync_ranks();
+        EXPECT_EQ(acp_heap_check(rank_), 0) << acp_error_message();
+        RankedTest::TearDown();
+    }
+
+    // A list of rank 0's, of another rank's on its node, and of one far away, as far as there are such.
+    [[nodiscard]] std::vector<int> homes() const {
+        std::set<int> some{rank_, (rank_ + 1) % procs_, procs_ - 1};
+        return {some.begin(), some.end()};
+    }
+
+    static void push(acp_list_t list, const std::string& text, int rank) {
+        ASSERT_EQ(acp_push_back_list(list, text.data(), text.size(), rank), 0)
+            << acp_error_message();
+    }
+
+    [[nodiscard]] acp_list_t made(int home, const Texts& texts = {}) const {
+        const acp_list_t list = acp_create_list(home);
+        EXPECT_NE(list.ga, ACP_GA_NULL) << acp_error_message();
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            push(list, texts[i], i % 2 == 0 ? home : static_cast<int>(i) % procs_);
+        return list;
+    }
+
+    static std::string read(acp_list_it_t it) {
+        const int64_t size = acp_read_list(it, nullptr, 0);
+        if (size < 0) return std::string("(none) ") + acp_error_message();
+        std::string text(static_cast<std::size_t>(size), '\0');
+        EXPECT_EQ(acp_read_list(it, text.data(), text.size()), size) << acp_error_message();
+        return text;
+    }
+
+    static Texts texts(acp_list_t list) {
+        Texts found;
+        const acp_list_it_t end = acp_end_list(list);
+        for (acp_list_it_t it = acp_begin_list(list); it.elem != end.elem && it.elem != 0;
+             it = acp_increment_list_it(it)) {
+            found.push_back(read(it));
+        }
+        return found;
+    }
+
+    static std::string take_front(acp_list_t list) {
+        std::string text(100'000, '\0');
+        const int64_t size = acp_take_front_list(list, text.data(), text.size());
+        if (size == ACP_LIST_EMPTY) return "(empty)";
+        if (size < 0) return std::string("(failed) ") + acp_error_message();
+        text.resize(static_cast<std::size_t>(size));
+        return text;
+    }
+
+    static void expect_failure_of(int code, const std::string& part) {
+        EXPECT_EQ(acp_errno(), code) << acp_error_message();
+        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
+            << part << " is not in: " << acp_error_message();
+    }
+
+    static acp_list_it_t at(acp_list_t list, int number) {
+        return acp_advance_list_it(acp_begin_list(list), number);
+    }
+};
+
+}  // namespace acp::test

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Iterators of lists: how they go on and back, and what becomes of them where elements are erased meanwhile.
+#include <acp.h>
+
+#include "list_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+class ListIteratorTest : public ListContainerTest {};
+
+TEST_F(ListIteratorTest, iterators_go_on_and_back_and_count) {
+    for (const int home : homes()) {
+        const acp_list_t list = made(home, {"a", "b", "c"});
+        const acp_list_it_t end = acp_end_list(list);
+        const acp_list_it_t first = acp_begin_list(list);
+        EXPECT_EQ(end.elem, list.ga);
+        EXPECT_EQ(acp_increment_list_it(end).elem, end.elem);
+        EXPECT_EQ(read(acp_decrement_list_it(end)), "c");
+        EXPECT_EQ(acp_decrement_list_it(first).elem, first.elem);
+        EXPECT_EQ(read(acp_advance_list_it(first, 2)), "c");
+        EXPECT_EQ(acp_advance_list_it(first, 3).elem, end.elem);
+        EXPECT_EQ(acp_advance_list_it(first, 100).elem, end.elem);
+        EXPECT_EQ(read(acp_advance_list_it(end, -2)), "b");
+        EXPECT_EQ(acp_advance_list_it(end, -100).elem, first.elem);
+        EXPECT_EQ(acp_distance_list_it(first, end), 3);
+        EXPECT_EQ(acp_distance_list_it(first, first), 0);
+        EXPECT_EQ(acp_distance_list_it(end, first), -1);
+        expect_failure_of(ACP_ERR_ARGUMENT, "begins at the end");
+        EXPECT_EQ(acp_distance_list_it(acp_increment_list_it(first), first), -1);
+        expect_failure_of(ACP_ERR_ARGUMENT, "does not come behind");
+        EXPECT_EQ(acp_destroy_list(list), 0);
+    }
+}
+
+}  // namespace
+}  // namespace acp::test
