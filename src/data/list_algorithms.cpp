@@ -68,17 +68,18 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
                                           base::hex(first.list) + " and " + base::hex(end.list));
     }
     std::vector<Lists::Met> met;
-    if (first.element == end.element) {
-        auto status = look_for(first.list);
-        return status.is_ok() ? Result(std::move(met))
-                              : Result<std::vector<Lists::Met>>(std::move(status));
-    }
     if (first.is_end()) {
-        return Status(Code::argument, "the range begins at the end of the list " +
-                                          base::hex(first.list) + " and does not end there");
+        auto status = look_for(first.list);
+        if (status.is_ok() && !end.is_end()) {
+            status = {Code::argument, "the range begins at the end of the list " +
+                                          base::hex(first.list) + " and does not end there"};
+        }
+        if (!status.is_ok()) return status;
+        return met;
     }
     auto content = lists_.content(first);
     if (!content.is_ok()) return std::move(content).failure();
+    if (first == end) return met;
     met.push_back({first, content.value(), {}, false});
     while (true) {
         auto found = lists_.stretch(met.back().at, false, stretch_max, room_bytes);
@@ -88,15 +89,16 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
         }
         if (!found.is_ok()) return std::move(found).failure();
         for (Lists::Met& one : found.value().elements) {
-            if (one.at.element == end.element) return met;
+            if (one.at == end) return met;
             met.push_back(std::move(one));
         }
         if (!found.value().is_at_end) continue;
         if (end.is_end()) return met;
+        auto of_end = lists_.content(end);
+        if (!of_end.is_ok()) return std::move(of_end).failure();
         return Status(Code::argument, "the element " + base::hex(end.element) +
                                           " does not come behind " + base::hex(first.element) +
-                                          " in the list " + base::hex(first.list) +
-                                          ", or was erased");
+                                          " in the list " + base::hex(first.list));
     }
 }
 
@@ -264,7 +266,7 @@ Status ListAlgorithms::splice(const ListPlace& before,
     if (!met.is_ok()) return std::move(met).failure();
     const Places places = places_of(met.value());
     for (const ListPlace& at : places) {
-        if (before.list == at.list && before.element == at.element) {
+        if (before == at) {
             return {Code::argument, "the element " + base::hex(before.element) +
                                         " before which the range is to be lies in the range"};
         }

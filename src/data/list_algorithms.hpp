@@ -25,7 +25,7 @@ public:
     using Compare = std::function<int(const Lists::Content& one, const Lists::Content& other)>;
 
     // Elements from `first` up to `end`, which both are of one list; the end of the list may be both. Errors: argument (of different
-    // lists; `end` does not come behind `first`), stale (`first` was taken out).
+    // lists; `end` does not come behind `first`), stale (one of them was taken out).
     base::Result<std::vector<Lists::Met>> range(const ListPlace& first,
                                                 const ListPlace& end,
                                                 std::uint32_t room_bytes = 0);

@@ -21,6 +21,8 @@ struct ListPlace {
     std::uint64_t mark = 0;     // of the element; of the end: 0
 
     [[nodiscard]] bool is_end() const noexcept { return element == list; }
+
+    friend bool operator==(const ListPlace&, const ListPlace&) = default;
 };
 
 class ListNames {

@@ -33,5 +33,29 @@ TEST_F(ListIteratorTest, iterators_go_on_and_back_and_count) {
     }
 }
 
+// The memory of an erased element becomes that of a later one of the list: iterators of both have one address.
+TEST_F(ListIteratorTest, a_range_does_not_end_at_another_element_in_the_place_of_its_end) {
+    const acp_list_t list = made(rank_);
+    for (const char* text : {"a", "b", "c"}) push(list, text, rank_);
+    const acp_list_it_t first = acp_begin_list(list);
+    const acp_list_it_t erased = at(list, 1);
+    acp_erase_list(erased);
+    acp_list_it_t later = acp_insert_list(acp_end_list(list), "d", 1, rank_);
+    for (int i = 0; i < 20'000 && later.elem != erased.elem; ++i) {
+        acp_erase_list(later);
+        later = acp_insert_list(acp_end_list(list), "d", 1, rank_);
+    }
+    EXPECT_EQ(later.elem, erased.elem) << "no block was used again";
+    EXPECT_EQ(acp_distance_list_it(first, later), 2);
+    for (const acp_list_it_t& from : {first, later}) {
+        EXPECT_EQ(acp_distance_list_it(from, erased), -1);
+        expect_failure_of(ACP_ERR_STALE, "was erased, or is in another list");
+        EXPECT_EQ(acp_erase_range_list(from, erased).elem, ACP_GA_NULL);
+        expect_failure_of(ACP_ERR_STALE, "acp_erase_range_list");
+    }
+    EXPECT_EQ(texts(list), (Texts{"a", "c", "d"}));
+    EXPECT_EQ(acp_destroy_list(list), 0);
+}
+
 }  // namespace
 }  // namespace acp::test
