@@ -290,18 +290,26 @@ Status ListAlgorithms::exchange(GlobalAddress one, GlobalAddress other) {
 }
 
 Result<ListPlace> ListAlgorithms::advance(const ListPlace& from, std::int64_t steps) {
-    ListPlace at = from;
     const bool is_backward = steps < 0;
-    for (std::uint64_t left = is_backward ? 0 - static_cast<std::uint64_t>(steps)
-                                          : static_cast<std::uint64_t>(steps);
-         left > 0;) {
+    const std::uint64_t all =
+        is_backward ? 0 - static_cast<std::uint64_t>(steps) : static_cast<std::uint64_t>(steps);
+    std::vector<Lists::Met> met;  // the last ones on the way
+    ListPlace at = from;
+    for (std::uint64_t left = all; left > 0;) {
         if (at.is_end() && !is_backward) return at;
         const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, stretch_max));
         auto found = lists_.stretch(at, is_backward, most);
+        if (!found.is_ok() && found.failure().code() == Code::stale && !met.empty()) {
+            met.pop_back();  // it was taken out: look again behind the one before it
+            at = met.empty() ? from : met.back().at;
+            left = met.empty() ? all : left + 1;
+            continue;
+        }
         if (!found.is_ok()) return std::move(found).failure();
-        const auto& elements = found.value().elements;
-        if (!elements.empty()) at = elements.back().at;
+        auto& elements = found.value().elements;
         left -= elements.size();
+        if (!elements.empty()) met = std::move(elements);
+        if (!met.empty()) at = met.back().at;
         if (found.value().is_at_end && left > 0) return is_backward ? at : Lists::end_of(from.list);
     }
     return at;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Iterators of lists: how they go on and back, and what becomes of them where elements are erased meanwhile.
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include <acp.h>
 
 #include "list_fixture.hpp"
@@ -55,6 +59,39 @@ TEST_F(ListIteratorTest, a_range_does_not_end_at_another_element_in_the_place_of
     }
     EXPECT_EQ(texts(list), (Texts{"a", "c", "d"}));
     EXPECT_EQ(acp_destroy_list(list), 0);
+}
+
+// An operation tells 20 to 40 elements; of those where it ends another thread replaces one after the other.
+TEST_F(ListIteratorTest, go_on_past_elements_that_others_erase) {
+    constexpr int changed_first = 20;
+    constexpr int changed_end = 40;
+    constexpr int steps = 100;
+    for (const int home : homes()) {
+        const acp_list_t list = acp_create_list(home);
+        std::vector<acp_list_it_t> its;
+        for (int i = 0; i < 2 * steps; ++i)
+            its.push_back(acp_insert_list(acp_end_list(list), &i, sizeof i, home));
+        std::atomic<bool> is_over{false};
+        std::thread other([&] {
+            for (int i = changed_first; !is_over; i = i + 1 < changed_end ? i + 1 : changed_first) {
+                acp_list_it_t& it = its[static_cast<std::size_t>(i)];
+                EXPECT_NE(acp_erase_list(it).elem, ACP_GA_NULL) << acp_error_message();
+                it = acp_insert_list(its[static_cast<std::size_t>(i) + 1], &i, sizeof i, home);
+            }
+        });
+        bool is_well = true;
+        for (int i = 0; i < 2'000 && is_well; ++i) {
+            const acp_list_it_t reached = acp_advance_list_it(its.front(), steps);
+            int value = 0;
+            is_well = acp_read_list(reached, &value, sizeof value) == sizeof value;
+            EXPECT_TRUE(is_well) << acp_error_message();
+            // One further for each that was not there just then.
+            EXPECT_TRUE(value >= steps && value < steps + changed_end - changed_first) << value;
+        }
+        is_over = true;
+        other.join();
+        EXPECT_EQ(acp_destroy_list(list), 0);
+    }
 }
 
 }  // namespace
