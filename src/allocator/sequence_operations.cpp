@@ -2,9 +2,11 @@
 // Reads the arguments, works on the sequence, writes the result.
 #include "allocator/sequence_operations.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/format.hpp"
@@ -61,18 +63,27 @@ public:
 
     [[nodiscard]] BlockNumber number() const noexcept { return number_; }
 
-    // The memory of a stage; nullptr, and code(): it is no block with room for the bytes, or not lent.
-    [[nodiscard]] char* stage(const LentBlock& lent, std::uint64_t bytes) noexcept {
+    // The memory of a stage; empty, and code(): it is no block with room for the bytes, or not lent.
+    [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept {
         const heap::Offset offset =
             offset_in_heap(context_.space(), context_.process(), lent.address);
         if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
-        if (!stage_ || !stage_->is_there() || heap_.usable_bytes(offset) < bytes || bytes == 0) {
+        const std::uint64_t usable = stage_ && stage_->is_there() ? heap_.usable_bytes(offset) : 0;
+        if (usable < bytes || bytes == 0) {
             code_ = Code::address;
-            return nullptr;
+            return {};
         }
-        return context_.space().segment().claimed(context_.space().slot_of(context_.process()),
-                                                  node::Claim::heap_blocks) +
-               offset;
+        return {context_.space().segment().claimed(context_.space().slot_of(context_.process()),
+                                                   node::Claim::heap_blocks) +
+                    offset,
+                usable};
+    }
+
+    // Where bytes go that a caller wants: the stage, or what follows the result's head; empty as of stage().
+    [[nodiscard]] std::span<char> room(const LentBlock& lent, Result result) noexcept {
+        if (lent.address != 0) return stage(lent);
+        return {reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult),
+                sequence_inline_max};
     }
 
     [[nodiscard]] Ran refusal() const noexcept { return {code_, 0}; }
@@ -88,11 +99,12 @@ private:
 
 Ran told(Result result,
          SequenceEffect effect,
-         std::uint64_t bytes,
+         const sequence::Portion& portion,
          std::uint64_t following = 0) noexcept {
     SequenceResult head;
     head.effect = effect;
-    head.bytes = bytes;
+    head.bytes = portion.bytes;
+    head.there = portion.there;
     std::memcpy(result.data(), &head, sizeof head);
     return {Code::ok, static_cast<std::uint32_t>(sizeof head + following)};
 }
@@ -146,7 +158,7 @@ Ran run_push(OperationContext& context, Arguments arguments, Result result) noex
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
     const char* source = reinterpret_cast<const char*>(arguments.data());
-    if (request.stage.address != 0) source = opened.stage(request.stage, request.bytes);
+    if (request.stage.address != 0) source = opened.stage(request.stage, request.bytes).data();
     if (source == nullptr && request.stage.address != 0) return opened.refusal();
     std::uint64_t index = 0;
     const SequenceEffect effect = opened.sequences().with_room([&] {
@@ -154,7 +166,7 @@ Ran run_push(OperationContext& context, Arguments arguments, Result result) noex
             opened.number(), request.is_front != 0 ? ContentEnd::front : ContentEnd::back, source,
             request.bytes, index);
     });
-    return told(result, effect, index);
+    return told(result, effect, {index, 0});
 }
 
 Ran run_pop(OperationContext& context, Arguments arguments, Result result) noexcept {
@@ -164,42 +176,38 @@ Ran run_pop(OperationContext& context, Arguments arguments, Result result) noexc
         (request.is_front != 0 && request.name.kind != SequenceKind::deque)) {
         return {Code::argument, 0};
     }
-    const bool is_inline = request.is_wanted != 0 && request.stage.address == 0;
-    if (is_inline && request.bytes > sequence_inline_max) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
-    char* target = nullptr;
-    if (is_inline) target = reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult);
-    if (request.stage.address != 0) {
-        target = opened.stage(request.stage, request.bytes);
-        if (target == nullptr) return opened.refusal();
+    sequence::Removal removal{request.is_front != 0 ? ContentEnd::front : ContentEnd::back, nullptr,
+                              request.bytes};
+    if (request.is_wanted != 0) {
+        const std::span<char> room = opened.room(request.stage, result);
+        if (room.empty()) return opened.refusal();
+        removal.target = room.data();
+        removal.room_bytes = room.size();
     }
-    std::uint64_t removed = 0;
-    const SequenceEffect effect = opened.sequences().with_room([&] {
-        return opened.sequences()->pop(opened.number(),
-                                       request.is_front != 0 ? ContentEnd::front : ContentEnd::back,
-                                       target, request.bytes, removed);
-    });
-    if (effect != SequenceEffect::done) removed = 0;
-    return told(result, effect, removed, is_inline ? removed : 0);
+    sequence::Portion portion;
+    const SequenceEffect effect = opened.sequences().with_room(
+        [&] { return opened.sequences()->pop(opened.number(), removal, portion); });
+    if (effect != SequenceEffect::done) portion = {};
+    const bool is_inline = request.is_wanted != 0 && request.stage.address == 0;
+    return told(result, effect, portion, is_inline ? portion.bytes : 0);
 }
 
 Ran run_read(OperationContext& context, Arguments arguments, Result result) noexcept {
     SequenceRead request;
-    if (!take(arguments, request) || !arguments.empty() ||
-        (request.stage.address == 0 && request.bytes > sequence_inline_max)) {
-        return {Code::argument, 0};
-    }
+    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
-    char* target = reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult);
-    if (request.stage.address != 0) target = opened.stage(request.stage, request.bytes);
-    if (target == nullptr) return opened.refusal();
-    std::uint64_t copied = 0;
-    opened.sequences()->read(opened.number(), request.index, target, request.bytes, copied);
-    return told(result, SequenceEffect::done, copied, request.stage.address == 0 ? copied : 0);
+    const std::span<char> room = opened.room(request.stage, result);
+    if (room.empty()) return opened.refusal();
+    const sequence::Portion portion =
+        opened.sequences()->read(opened.number(), request.index, room.data(),
+                                 std::min<std::uint64_t>(request.bytes, room.size()));
+    return told(result, SequenceEffect::done, portion,
+                request.stage.address == 0 ? portion.bytes : 0);
 }
 
 Ran run_splice(OperationContext& context, Arguments arguments, Result result) noexcept {
@@ -220,13 +228,13 @@ Ran run_splice(OperationContext& context, Arguments arguments, Result result) no
     splice.may_shrink = request.may_shrink != 0;
     splice.source = reinterpret_cast<const char*>(arguments.data());
     if (request.stage.address != 0) {
-        splice.source = opened.stage(request.stage, request.added);
+        splice.source = opened.stage(request.stage, request.added).data();
         if (splice.source == nullptr) return opened.refusal();
     }
     std::uint64_t before = 0;
     const SequenceEffect effect = opened.sequences().with_room(
         [&] { return opened.sequences()->splice(opened.number(), splice, before); });
-    return told(result, effect, before);
+    return told(result, effect, {before, 0});
 }
 
 Ran run_tell(OperationContext& context, Arguments arguments, Result result) noexcept {

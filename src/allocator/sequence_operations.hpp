@@ -43,6 +43,7 @@ struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
     std::array<std::uint8_t, 7> reserved{};
     std::uint64_t bytes = 0;
+    std::uint64_t there = 0;  // of a pop and a read: bytes of the content, at that moment
 };
 
 // push: the bytes follow where there is no stage. Its result tells the index where they begin.
@@ -53,21 +54,22 @@ struct SequencePush {
     std::uint64_t bytes = 0;
 };
 
-// pop: its result tells how many bytes were removed; they follow where they are wanted and there is no stage.
+// pop: its result tells how many bytes were removed; they follow where they are wanted and there is no stage. Where the stage, or without
+// one sequence_inline_max, is too small for the bytes that would be removed and are wanted, nothing is.
 struct SequencePop {
     SequenceName name;
     std::uint64_t is_front = 0;  // as above
     std::uint64_t is_wanted = 0;
     LentBlock stage;
-    std::uint64_t bytes = 0;  // wanted, without a stage: at most sequence_inline_max
+    std::uint64_t bytes = 0;
 };
 
-// read: its result tells how many bytes there were; they follow where there is no stage.
+// read: its result tells how many bytes were copied, no more than there is room for as above; they follow where there is no stage.
 struct SequenceRead {
     SequenceName name;
     std::uint64_t index = 0;
     LentBlock stage;
-    std::uint64_t bytes = 0;  // without a stage: at most sequence_inline_max
+    std::uint64_t bytes = 0;
 };
 
 // splice: the bytes follow where there is no stage. Its result tells how many bytes there were before.

@@ -154,41 +154,42 @@ Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
     return told.bytes;
 }
 
-// Sends a request whose result brings bytes, by a stage if they are many. The stage has room for somewhat more than there was when the
-// call began; `is_whole` tells whether the caller got all that there was of what it wanted.
+// Sends a request whose result brings bytes from an index; again where they did not fit, by a stage for somewhat more than there were.
 template <typename Request>
-Result<std::uint64_t> Sequences::fetch_there(
-    std::uint32_t owner, std::uint32_t operation, Request request, char* target, bool* is_whole) {
-    const std::uint64_t wanted = request.bytes;
-    Stage stage(gma_, allocator_);
-    if (request.bytes > allocator::sequence_inline_max) {
-        auto told = tell_there(owner, {request.name, 0, 0});
-        if (!told.is_ok()) return std::move(told).failure();
-        const std::uint64_t there = told.value().bytes;
-        request.bytes = std::min(request.bytes, there + there / 8 + allocator::sequence_inline_max);
-    }
-    if (request.bytes > allocator::sequence_inline_max) {
-        auto status = stage.borrow(owner, request.bytes);
-        if (!status.is_ok()) return status;
-        request.stage = stage.lent();
-    }
+Result<std::uint64_t> Sequences::fetch_there(std::uint32_t owner,
+                                             std::uint32_t operation,
+                                             Request request,
+                                             std::uint64_t index,
+                                             char* target) {
     std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
-    std::uint32_t told_bytes = 0;
-    auto status = ask(request.name, {owner, operation, std::as_bytes(std::span(&request, 1)),
-                                     result, &told_bytes});
-    if (!status.is_ok()) return status;
-    SequenceResult told;
-    std::memcpy(&told, result.data(), sizeof told);
-    status = outcome(owner, told.effect, request.bytes);
-    if (!status.is_ok()) return status;
-    if (request.stage.address == 0) {
-        std::memcpy(target, result.data() + sizeof told, told_bytes - sizeof told);
-    } else if (told.bytes != 0) {
-        status = stage.get(target, told.bytes);
+    for (std::uint64_t room = allocator::sequence_inline_max;;) {
+        Stage stage(gma_, allocator_);
+        if (room > allocator::sequence_inline_max) {
+            auto status = stage.borrow(owner, room);
+            if (!status.is_ok()) return status;
+            request.stage = stage.lent();
+        }
+        std::uint32_t told_bytes = 0;
+        auto status = ask(request.name, {owner, operation, std::as_bytes(std::span(&request, 1)),
+                                         result, &told_bytes});
+        SequenceResult told;
+        if (status.is_ok()) std::memcpy(&told, result.data(), sizeof told);
+        if (status.is_ok()) status = outcome(owner, told.effect, room);
+        if (!status.is_ok()) return status;
+        const std::uint64_t wanted =
+            std::min(request.bytes, told.there - std::min(told.there, index));
+        if (told.bytes < wanted) {
+            room = std::min(request.bytes, wanted + wanted / 8);
+            continue;
+        }
+        if (request.stage.address == 0) {
+            std::memcpy(target, result.data() + sizeof told, told_bytes - sizeof told);
+        } else if (told.bytes != 0) {
+            status = stage.get(target, told.bytes);
+        }
+        if (!status.is_ok()) return status;
+        return told.bytes;
     }
-    if (!status.is_ok()) return status;
-    *is_whole = told.bytes < request.bytes || request.bytes == wanted;
-    return told.bytes;
 }
 
 Result<SequenceTold> Sequences::tell_there(std::uint32_t owner,
@@ -282,21 +283,21 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     if (!where.value()) {
         const allocator::SequencePop request{
             name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
-        bool is_whole = false;
         return target != nullptr
-                   ? fetch_there(owner, allocator::sequence_pop_number, request, target, &is_whole)
+                   ? fetch_there(owner, allocator::sequence_pop_number, request, 0, target)
                    : change_there(owner, allocator::sequence_pop_number, request, nullptr, 0, 0);
     }
-    std::uint64_t removed = 0;
+    sequence::Portion removed;
     SequenceEffect effect = SequenceEffect::done;
     auto status = here(name, owner, [&](const Here& found) {
-        effect = found.sequences.with_room(
-            [&] { return found.sequences->pop(found.number, end, target, bytes, removed); });
+        effect = found.sequences.with_room([&] {
+            return found.sequences->pop(found.number, {end, target, bytes}, removed);
+        });
         return Status();
     });
     if (status.is_ok()) status = outcome(owner, effect, bytes);
     if (!status.is_ok()) return status;
-    return removed;
+    return removed.bytes;
 }
 
 Result<std::uint64_t> Sequences::read(const SequenceName& name,
@@ -306,20 +307,17 @@ Result<std::uint64_t> Sequences::read(const SequenceName& name,
     std::uint32_t owner = 0;
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
-    while (!where.value()) {  // again where the content has grown much meanwhile
-        bool is_whole = false;
-        auto copied =
-            fetch_there(owner, allocator::sequence_read_number,
-                        allocator::SequenceRead{name, index, {}, bytes}, target, &is_whole);
-        if (!copied.is_ok() || is_whole) return copied;
+    if (!where.value()) {
+        return fetch_there(owner, allocator::sequence_read_number,
+                           allocator::SequenceRead{name, index, {}, bytes}, index, target);
     }
-    std::uint64_t copied = 0;
+    sequence::Portion copied;
     auto status = here(name, owner, [&](const Here& found) {
-        found.sequences->read(found.number, index, target, bytes, copied);
+        copied = found.sequences->read(found.number, index, target, bytes);
         return Status();
     });
     if (!status.is_ok()) return status;
-    return copied;
+    return copied.bytes;
 }
 
 Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence::Splice& splice) {

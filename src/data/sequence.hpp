@@ -42,15 +42,14 @@ public:
                                      const char* source,
                                      std::uint64_t bytes);
 
-    // Returns how many bytes were removed. Of more than fit into one operation with another node it takes about as many
-    // as there were when the call began.
+    // Returns how many bytes were removed.
     //   target  nullptr: they are dropped
     base::Result<std::uint64_t> pop(const SequenceName& name,
                                     sequence::ContentEnd end,
                                     char* target,
                                     std::uint64_t bytes);
 
-    // Returns how many bytes there were, as above.
+    // Returns how many bytes there were.
     base::Result<std::uint64_t> read(const SequenceName& name,
                                      std::uint64_t index,
                                      char* target,
@@ -87,8 +86,8 @@ private:
     [[nodiscard]] base::Result<std::uint64_t> fetch_there(std::uint32_t owner,
                                                           std::uint32_t operation,
                                                           Request request,
-                                                          char* target,
-                                                          bool* is_whole);
+                                                          std::uint64_t index,
+                                                          char* target);
     [[nodiscard]] base::Result<allocator::SequenceTold> tell_there(
         std::uint32_t owner, const allocator::SequenceTell& request);
     [[nodiscard]] base::Status outcome(std::uint32_t owner,

@@ -45,6 +45,21 @@ struct Splice {
     bool may_shrink = false;           // the new body may be smaller than the old one
 };
 
+// What is removed at an end.
+struct Removal {
+    ContentEnd end = ContentEnd::back;
+    char* target = nullptr;  // gets it in the order of the content; nullptr: it is dropped
+    std::uint64_t bytes = 0;
+    // Of the target. Where it is too small for what there is of these bytes nothing is removed.
+    std::uint64_t room_bytes = ~std::uint64_t{0};
+};
+
+// How many bytes a call has handed out, and how many the content had at that moment.
+struct Portion {
+    std::uint64_t bytes = 0;
+    std::uint64_t there = 0;
+};
+
 // A piece of the content.   place  offset in the heap
 struct ContentPiece {
     std::uint64_t place = 0;
@@ -169,48 +184,41 @@ public:
         }
     }
 
-    // Removes up to so many bytes from an end; `removed` tells how many. done, no_room (see the contract)
-    //   target  room for them, in the order of the content; nullptr: they are dropped
-    SequenceEffect pop(BlockNumber number,
-                       ContentEnd end,
-                       char* target,
-                       std::uint64_t bytes,
-                       std::uint64_t& removed) {
+    // Removes bytes at an end; `portion` tells how many. done, no_room (see the contract)
+    SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
         auto& head = begin(number);
         for (ContentView view;;) {
             if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
-            removed = std::min(bytes, view.bytes);
-            if (removed == 0) {
+            const std::uint64_t removed = std::min(removal.bytes, view.bytes);
+            portion = {removed <= removal.room_bytes ? removed : 0, view.bytes};
+            if (portion.bytes == 0) {
                 if (ground_.is_current(head, view)) return SequenceEffect::done;
                 continue;
             }
-            if (take_from_end(head, view, end, target, removed) == Attempt::done)
+            if (take_from_end(head, view, removal.end, removal.target, removed) == Attempt::done)
                 return SequenceEffect::done;
         }
     }
 
-    // Copies up to so many bytes from an index; `copied` tells how many there were. They are of one moment. Waits for nobody, but where
-    // others change the content again and again.
-    void read(BlockNumber number,
-              std::uint64_t index,
-              char* target,
-              std::uint64_t bytes,
-              std::uint64_t& copied) {
+    // Copies up to so many bytes from an index; they are of one moment. Waits for nobody, but where others change the content again and
+    // again.
+    Portion read(BlockNumber number, std::uint64_t index, char* target, std::uint64_t bytes) {
         auto& head = begin(number);
         ContentView view;
         for (std::uint32_t i = 0;; ++i) {
             view = reservation_.look(head);
             if (!ground_.is_current(head, view)) continue;
-            copied = index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
+            const std::uint64_t copied =
+                index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
             const bool is_held = i >= reads_most && view.operation.state == TurnState::idle &&
                                  reservation_.hold(head, view);
             ground_.ring(view).read(index, target, copied);
             if (is_held) {
                 // What was read is of the moment when the hold began, whether it was taken over or not.
                 (void)reservation_.release(head, view, view.operation.which);
-                return;
+                return {copied, view.bytes};
             }
-            if (ground_.is_current(head, view)) return;
+            if (ground_.is_current(head, view)) return {copied, view.bytes};
         }
     }
 
@@ -349,7 +357,7 @@ private:
         return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
     }
 
-    // Removes bytes at an end, into `target` as of pop().
+    // Removes bytes at an end, into `target` as of Removal.
     Attempt take_from_end(SequenceHead<Atomic>& head,
                           ContentView view,
                           ContentEnd end,

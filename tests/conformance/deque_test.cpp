@@ -276,5 +276,31 @@ TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
     }
 }
 
+// A second thread pushes whole records while the first one takes as many as there are.
+TEST_F(DequeTest, records_are_taken_whole_whatever_is_pushed_meanwhile) {
+    constexpr std::int64_t record_bytes = 24;
+    constexpr std::size_t pushed_bytes = std::size_t{500} * record_bytes;
+    for (const int owner : {rank_, (rank_ + 1) % procs_, procs_ - 1}) {
+        const acp_deque_t deque = acp_create_deque(0, owner);
+        std::atomic<bool> is_over{false};
+        std::thread pusher([&] {
+            const std::vector<char> records(pushed_bytes);
+            while (!is_over) {
+                if (acp_size_deque(deque) >= 20 * pushed_bytes) continue;
+                EXPECT_EQ(acp_push_back_deque(deque, records.data(), records.size()), 0)
+                    << acp_error_message();
+            }
+        });
+        std::vector<char> taken(1'000 * pushed_bytes);
+        for (int i = 0; i < 700; ++i) {
+            const std::int64_t count = acp_take_front_deque(deque, taken.data(), taken.size());
+            EXPECT_TRUE(count >= 0 && count % record_bytes == 0) << count;
+        }
+        is_over = true;
+        pusher.join();
+        EXPECT_EQ(acp_destroy_deque(deque), 0) << acp_error_message();
+    }
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -51,7 +51,8 @@ MUTANTS = {
     "the committed extent is written": ("sequence.hpp", "        const std::uint32_t which = 1 - view.operation.which;\n",
         "        const std::uint32_t which = view.operation.which;\n"),
     "reads are not looked at again": ("sequence.hpp",
-        "            if (ground_.is_current(head, view)) return;\n        }\n", "            return;\n        }\n"),
+        "            if (ground_.is_current(head, view)) return {copied, view.bytes};\n        }\n",
+        "            return {copied, view.bytes};\n        }\n"),
     "a replaced body is freed before it is": ("sequence.hpp",
         "        const bool is_done = reservation_.install(head, view, view.operation, named);\n"
         "        const auto forget = [&] { replaced.store(0, std::memory_order_release); };\n        if (is_done) {\n"

@@ -37,9 +37,7 @@ protected:
     static std::string read(NodeHeap& heap, table::BlockNumber in) {
         NodeSequences sequences(heap, 0);
         std::string found(100'000, '\0');
-        std::uint64_t count = 0;
-        sequences->read(in, 0, found.data(), found.size(), count);
-        found.resize(count);
+        found.resize(sequences->read(in, 0, found.data(), found.size()).bytes);
         return found;
     }
 

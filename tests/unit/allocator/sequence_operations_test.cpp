@@ -160,6 +160,29 @@ TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
     EXPECT_EQ(blocks(), 0U);
 }
 
+TEST_F(SequenceOperationsTest, a_pop_for_which_there_is_no_room_tells_how_much_there_is) {
+    const SequenceName name = make(SequenceKind::vector, 2'000);
+    const LentBlock small{allocate(1'000)};
+    for (const LentBlock& stage : {LentBlock{}, small}) {
+        for (const std::uint64_t bytes : {std::uint64_t{1'500}, ~std::uint64_t{0}}) {
+            EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, bytes}), Code::ok);
+            EXPECT_EQ(told<SequenceResult>().bytes, 0U);
+            EXPECT_EQ(told<SequenceResult>().there, 2'000U);
+            EXPECT_EQ(result_.size(), sizeof(SequenceResult));
+        }
+    }
+    const LentBlock large{allocate(1'500)};
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, large, 1'500}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, 1'500U);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, {}, ~std::uint64_t{0}}), Code::ok);
+    EXPECT_EQ(told<SequenceResult>().bytes, 500U);
+    EXPECT_EQ(result_.size(), sizeof(SequenceResult) + 500);
+    free(small.address);
+    free(large.address);
+    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(blocks(), 0U);
+}
+
 TEST_F(SequenceOperationsTest, a_stage_that_is_not_lent_any_more_is_neither_read_nor_written) {
     const SequenceName name = make(SequenceKind::vector, 3);
     const LentBlock stage{allocate(5'000), 1};
@@ -212,11 +235,8 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
               Code::address);
     EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {12345}, 1}), Code::address);
     EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, {}, 1}), Code::argument);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, {}, sequence_inline_max + 1}),
-              Code::argument);
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, {}, sequence_inline_max + 1}),
-              Code::argument);
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, stage, 5'000}), Code::address);
+    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, {12345}, 1}), Code::address);
+    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, {12345}, 1}), Code::address);
     SequenceSplice splice;
     splice.name = vector;
     splice.added = 5;

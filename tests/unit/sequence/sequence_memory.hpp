@@ -149,9 +149,9 @@ struct User {
     // "" when there is nothing.
     std::string take(BlockNumber in, ContentEnd end, std::uint64_t bytes) {
         std::string taken(bytes, '\0');
-        std::uint64_t count = 0;
-        EXPECT_EQ(sequence.pop(in, end, taken.data(), bytes, count), SequenceEffect::done);
-        taken.resize(count);
+        Portion portion;
+        EXPECT_EQ(sequence.pop(in, {end, taken.data(), bytes}, portion), SequenceEffect::done);
+        taken.resize(portion.bytes);
         return taken;
     }
 
@@ -159,9 +159,7 @@ struct User {
 
     std::string read(BlockNumber in, std::uint64_t at, std::uint64_t bytes) {
         std::string found(bytes, '\0');
-        std::uint64_t count = 0;
-        sequence.read(in, at, found.data(), bytes, count);
-        found.resize(count);
+        found.resize(sequence.read(in, at, found.data(), bytes).bytes);
         return found;
     }
 

@@ -108,17 +108,38 @@ TEST_P(SequenceTest, does_what_a_string_does) {
                     break;
                 }
                 default:
-                    std::uint64_t removed = 0;
-                    EXPECT_EQ(user_.sequence.pop(in, ContentEnd::back, nullptr, count, removed),
+                    Portion removed;
+                    EXPECT_EQ(user_.sequence.pop(in, {ContentEnd::back, nullptr, count}, removed),
                               SequenceEffect::done);
-                    EXPECT_EQ(removed, std::min<std::uint64_t>(count, model.size())) << when;
-                    model.resize(model.size() - removed);
+                    EXPECT_EQ(removed.bytes, std::min<std::uint64_t>(count, model.size())) << when;
+                    EXPECT_EQ(removed.there, model.size()) << when;
+                    model.resize(model.size() - removed.bytes);
             }
             if (i % 20 == 0) expect_content(in, model, when);
         }
         expect_content(in, model, "at last");
         destroy(in);
     }
+}
+
+TEST_P(SequenceTest, a_pop_removes_nothing_where_there_is_no_room_for_all) {
+    const BlockNumber in = make(0, 0);
+    EXPECT_EQ(user_.push(in, ContentEnd::back, "twelve bytes"), SequenceEffect::done);
+    std::string target(12, '-');
+    Portion portion;
+    for (const std::uint64_t bytes : {12U, 100U}) {
+        EXPECT_EQ(user_.sequence.pop(in, {ContentEnd::back, target.data(), bytes, 11}, portion),
+                  SequenceEffect::done);
+        EXPECT_EQ(portion.bytes, 0U);
+        EXPECT_EQ(portion.there, 12U);
+    }
+    expect_content(in, "twelve bytes", "after pops without room");
+    EXPECT_EQ(user_.sequence.pop(in, {ContentEnd::back, target.data(), 11, 11}, portion),
+              SequenceEffect::done);
+    EXPECT_EQ(portion.bytes, 11U);
+    EXPECT_EQ(target, "welve bytes-");
+    expect_content(in, "t", "at last");
+    destroy(in);
 }
 
 TEST_P(SequenceTest, begins_with_zeros_and_room) {
