@@ -51,13 +51,13 @@ struct ListPlaced {
 };
 
 // take: its result is a ListTaken, then the element's first bytes, as many as are asked for.
-enum class TakeWhich : std::uint32_t { at, first, last };
+enum class TakeWhich : std::uint64_t { at, first, last };
 
 struct ListTake {
     std::uint64_t list = 0;
     list::Position at;
     TakeWhich which = TakeWhich::at;
-    std::uint32_t room_bytes = 0;
+    std::uint64_t room_bytes = 0;
     std::uint64_t process = NodeHeap::nobody;  // of the caller
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "data/operation_message.hpp"
@@ -29,10 +28,8 @@ Result<ListTaking::Taken> ListTaking::take(const ListPlace& at,
     if (!heap.is_ok()) return std::move(heap).failure();
     auto element = names_.position(at);
     if (!element.is_ok()) return std::move(element).failure();
-    const auto room_bytes = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(room.size(), std::numeric_limits<std::uint32_t>::max()));
     const local::Space& space = gma_.space();
-    allocator::ListTake request{at.list, element.value(), which, room_bytes, space.process()};
+    allocator::ListTake request{at.list, element.value(), which, room.size(), space.process()};
     ListTaken taken;
     if (heap.value() != nullptr) {
         local::Hazards::Lease lease(gma_.hazards());
@@ -41,7 +38,7 @@ Result<ListTaking::Taken> ListTaking::take(const ListPlace& at,
         if (request.at.node == 0) request.at = lists->end_of(list);
         taken.effect = ListEffect::no_list;
         if (list != 0)
-            taken = allocator::take_element(lists, list, request, room.data(), room_bytes);
+            taken = allocator::take_element(lists, list, request, room.data(), room.size());
     } else {
         auto status = take_there(request, home.value(), taken, room);
         if (!status.is_ok()) return status;

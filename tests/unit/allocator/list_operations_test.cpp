@@ -178,13 +178,19 @@ TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
     EXPECT_EQ(second.usage(0).blocks, 2U);
     EXPECT_EQ(take(list, TakeWhich::first), "of the other process");
     EXPECT_EQ(second.usage(0).blocks, 1U);
-    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::first, 2'000})),
-              Code::ok);
-    const ListTaken too_long = told<ListTaken>();
-    EXPECT_EQ(too_long.bytes, 2'000U);
-    EXPECT_EQ(process_of_apart(too_long.apart), 1U);
-    EXPECT_EQ(second.usage(0).blocks, 1U) << "the caller reads it and frees it";
-    EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart))), heap::Freed::done);
+    push_apart(list, 1, std::string(2'000, 'x'));
+    for (const std::uint64_t room : {std::uint64_t{2'000}, std::uint64_t{1} << 32}) {
+        EXPECT_EQ(
+            run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::first, room})),
+            Code::ok);
+        const ListTaken too_long = told<ListTaken>();
+        EXPECT_EQ(too_long.bytes, 2'000U);
+        EXPECT_EQ(process_of_apart(too_long.apart), 1U);
+        EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart))),
+                  heap::Freed::done)
+            << "the caller reads it and frees it";
+    }
+    EXPECT_EQ(second.usage(0).blocks, 0U);
     push_apart(list, 0, std::string(2'000, 'y'));
     EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::last, 0})),
               Code::ok);
