@@ -186,13 +186,11 @@ std::int64_t read_sequence(const SequenceCall& call,
         auto copied =
             library().sequences->read(from, static_cast<std::uint64_t>(index),
                                       bytes != 0 ? static_cast<char*>(target) : &none, bytes);
-        if (!copied.is_ok() || copied.value() != 0 || bytes == 0) return copied;
-        auto told = library().sequences->tell(from, 0, 0);
-        if (!told.is_ok()) return std::move(told).failure();
-        if (static_cast<std::uint64_t>(index) <= told.value().bytes) return copied;
+        if (!copied.is_ok()) return std::move(copied).failure();
+        const std::uint64_t there = copied.value().there;
+        if (static_cast<std::uint64_t>(index) <= there) return copied.value().bytes;
         return Status(Code::argument, "index " + std::to_string(index) +
-                                          " is behind the end: there are " +
-                                          base::in_bytes(told.value().bytes));
+                                          " is behind the end: there are " + base::in_bytes(there));
     });
 }
 

@@ -20,6 +20,7 @@ using base::Code;
 using base::Result;
 using base::Status;
 using sequence::ContentEnd;
+using sequence::Portion;
 using sequence::SequenceEffect;
 using sequence::SequenceKind;
 
@@ -156,11 +157,11 @@ Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
 
 // Sends a request whose result brings bytes from an index; again where they did not fit, by a stage for somewhat more than there were.
 template <typename Request>
-Result<std::uint64_t> Sequences::fetch_there(std::uint32_t owner,
-                                             std::uint32_t operation,
-                                             Request request,
-                                             std::uint64_t index,
-                                             char* target) {
+Result<Portion> Sequences::fetch_there(std::uint32_t owner,
+                                       std::uint32_t operation,
+                                       Request request,
+                                       std::uint64_t index,
+                                       char* target) {
     std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
     for (std::uint64_t room = allocator::sequence_inline_max;;) {
         Stage stage(gma_, allocator_);
@@ -188,7 +189,7 @@ Result<std::uint64_t> Sequences::fetch_there(std::uint32_t owner,
             status = stage.get(target, told.bytes);
         }
         if (!status.is_ok()) return status;
-        return told.bytes;
+        return Portion{told.bytes, told.there};
     }
 }
 
@@ -283,11 +284,13 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     if (!where.value()) {
         const allocator::SequencePop request{
             name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
-        return target != nullptr
-                   ? fetch_there(owner, allocator::sequence_pop_number, request, 0, target)
-                   : change_there(owner, allocator::sequence_pop_number, request, nullptr, 0, 0);
+        if (target == nullptr)
+            return change_there(owner, allocator::sequence_pop_number, request, nullptr, 0, 0);
+        auto taken = fetch_there(owner, allocator::sequence_pop_number, request, 0, target);
+        if (!taken.is_ok()) return std::move(taken).failure();
+        return taken.value().bytes;
     }
-    sequence::Portion removed;
+    Portion removed;
     SequenceEffect effect = SequenceEffect::done;
     auto status = here(name, owner, [&](const Here& found) {
         effect = found.sequences.with_room([&] {
@@ -300,10 +303,10 @@ Result<std::uint64_t> Sequences::pop(const SequenceName& name,
     return removed.bytes;
 }
 
-Result<std::uint64_t> Sequences::read(const SequenceName& name,
-                                      std::uint64_t index,
-                                      char* target,
-                                      std::uint64_t bytes) {
+Result<Portion> Sequences::read(const SequenceName& name,
+                                std::uint64_t index,
+                                char* target,
+                                std::uint64_t bytes) {
     std::uint32_t owner = 0;
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
@@ -311,13 +314,13 @@ Result<std::uint64_t> Sequences::read(const SequenceName& name,
         return fetch_there(owner, allocator::sequence_read_number,
                            allocator::SequenceRead{name, index, {}, bytes}, index, target);
     }
-    sequence::Portion copied;
+    Portion copied;
     auto status = here(name, owner, [&](const Here& found) {
         copied = found.sequences->read(found.number, index, target, bytes);
         return Status();
     });
     if (!status.is_ok()) return status;
-    return copied.bytes;
+    return copied;
 }
 
 Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence::Splice& splice) {

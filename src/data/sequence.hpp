@@ -49,11 +49,11 @@ public:
                                     char* target,
                                     std::uint64_t bytes);
 
-    // Returns how many bytes there were.
-    base::Result<std::uint64_t> read(const SequenceName& name,
-                                     std::uint64_t index,
-                                     char* target,
-                                     std::uint64_t bytes);
+    // Copies up to so many bytes from an index, which may lie behind the content.
+    base::Result<sequence::Portion> read(const SequenceName& name,
+                                         std::uint64_t index,
+                                         char* target,
+                                         std::uint64_t bytes);
 
     // Of this: argument (the range is not in the content). Returns how many bytes there were before.
     base::Result<std::uint64_t> splice(const SequenceName& name, const sequence::Splice& splice);
@@ -83,11 +83,11 @@ private:
                                                            std::uint64_t bytes,
                                                            std::uint64_t wanted);
     template <typename Request>
-    [[nodiscard]] base::Result<std::uint64_t> fetch_there(std::uint32_t owner,
-                                                          std::uint32_t operation,
-                                                          Request request,
-                                                          std::uint64_t index,
-                                                          char* target);
+    [[nodiscard]] base::Result<sequence::Portion> fetch_there(std::uint32_t owner,
+                                                              std::uint32_t operation,
+                                                              Request request,
+                                                              std::uint64_t index,
+                                                              char* target);
     [[nodiscard]] base::Result<allocator::SequenceTold> tell_there(
         std::uint32_t owner, const allocator::SequenceTell& request);
     [[nodiscard]] base::Status outcome(std::uint32_t owner,

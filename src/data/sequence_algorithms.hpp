@@ -39,8 +39,9 @@ public:
             content.resize(std::min(end - begin, left + more));
             auto copied = sequences_.read(from, begin, content.data(), content.size());
             if (!copied.is_ok()) return std::move(copied).failure();
-            const bool is_whole = copied.value() < content.size() || content.size() == end - begin;
-            content.resize(copied.value());
+            const std::uint64_t bytes = copied.value().bytes;
+            const bool is_whole = bytes < content.size() || content.size() == end - begin;
+            content.resize(bytes);
             if (is_whole) return content;
         }
     }

@@ -333,5 +333,31 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
     sync_ranks();
 }
 
+// A second thread lets the content grow over an index and shrink again.
+TEST_F(VectorTest, a_read_tells_the_end_as_it_was_when_it_read) {
+    for (const int owner : {rank_, (rank_ + 1) % procs_, procs_ - 1}) {
+        const acp_vector_t vector = make("first", owner);
+        char room[10];
+        std::atomic<bool> is_over{false};
+        std::thread other([&] {
+            const std::string more(25, 'm');
+            while (!is_over) {
+                EXPECT_EQ(acp_push_back_vector(vector, more.data(), more.size()), 0);
+                EXPECT_EQ(acp_pop_back_vector(vector, more.size()), 0);
+            }
+        });
+        for (int i = 0; i < 5'000; ++i) {
+            const std::int64_t count = acp_read_vector(vector, 8, room, sizeof room);
+            EXPECT_TRUE(count == sizeof room || count == -1) << count;
+        }
+        is_over = true;
+        other.join();
+        EXPECT_EQ(acp_read_vector(vector, 5, room, 0), 0);
+        EXPECT_EQ(acp_read_vector(vector, 6, room, 0), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"index 6 is behind the end", "5 bytes"});
+        EXPECT_EQ(acp_destroy_vector(vector), 0);
+    }
+}
+
 }  // namespace
 }  // namespace acp::test

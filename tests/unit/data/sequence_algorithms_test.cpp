@@ -45,13 +45,14 @@ public:
         return told;
     }
 
-    Result<std::uint64_t> read(const SequenceName& name,
-                               std::uint64_t index,
-                               char* target,
-                               std::uint64_t bytes) {
+    Result<sequence::Portion> read(const SequenceName& name,
+                                   std::uint64_t index,
+                                   char* target,
+                                   std::uint64_t bytes) {
         step();
         const std::string& from = content[name.address];
-        return index < from.size() ? from.copy(target, bytes, index) : 0;
+        return sequence::Portion{index < from.size() ? from.copy(target, bytes, index) : 0,
+                                 from.size()};
     }
 
     Result<std::uint64_t> push(const SequenceName& name,
@@ -157,10 +158,10 @@ TEST(SequenceExchange, that_has_no_memory_for_a_content_changes_nothing) {
     struct NoMemory : Strings {
         GlobalAddress refused_at = 0;
 
-        Result<std::uint64_t> read(const SequenceName& name,
-                                   std::uint64_t index,
-                                   char* target,
-                                   std::uint64_t bytes) {
+        Result<sequence::Portion> read(const SequenceName& name,
+                                       std::uint64_t index,
+                                       char* target,
+                                       std::uint64_t bytes) {
             if (name.address == refused_at) throw std::bad_alloc();
             return Strings::read(name, index, target, bytes);
         }
