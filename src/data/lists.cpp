@@ -13,6 +13,8 @@
 #include "data/kind_at.hpp"
 #include "data/operation_message.hpp"
 
+#include "allocator/operations.hpp"
+
 namespace acp::data {
 
 using acp::list::ApartPayload;
@@ -407,17 +409,34 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
     return {};
 }
 
-// Frees the blocks whose bytes an operation could not free.   told  a ListErased and the addresses
+// Frees the blocks that an operation could not free, one process's after the other's. Keeps no memory of its own for that: nobody else
+// would find them.   told  a ListErased and the addresses
 Status Lists::free_left(std::span<const std::byte> told) {
-    std::vector<GlobalAddress> blocks;
+    std::array<GlobalAddress, allocator::blocks_max> blocks{};
+    std::size_t count = 0;
     for (auto rest = told.subspan(sizeof(ListErased)); rest.size() >= sizeof(std::uint64_t);
          rest = rest.subspan(sizeof(std::uint64_t))) {
-        blocks.push_back(names_.address_of(value_in<std::uint64_t>(rest)));
+        blocks[count++] = names_.address_of(value_in<std::uint64_t>(rest));
     }
-    if (blocks.empty()) return {};
-    auto status = allocator_.free_many(blocks, allocator::BlockOwner::container);
-    // What was on a rank that is lost is gone with it.
-    return status.code() == Code::peer ? Status() : std::move(status);
+    const auto end = blocks.begin() + static_cast<std::ptrdiff_t>(count);
+    std::sort(blocks.begin(), end);
+    Status first;
+    for (auto next = blocks.begin(); next != end;) {
+        const std::uint64_t process = space_.layout().process(*next);
+        const auto begin = next;
+        next = std::find_if(begin, end, [&](GlobalAddress block) {
+            return space_.layout().process(block) != process;
+        });
+        std::array<heap::Freed, allocator::blocks_max> freed{};
+        auto done = asks_.ask(0, static_cast<std::uint32_t>(process), allocator::free_owned_number,
+                              std::as_bytes(std::span(begin, next)),
+                              std::as_writable_bytes(std::span(freed)));
+        if (done.is_ok() || !first.is_ok()) continue;
+        auto status = std::move(done).failure();
+        // What was on a rank that is lost is gone with it.
+        if (status.code() != Code::peer) first = std::move(status);
+    }
+    return first;
 }
 
 Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {

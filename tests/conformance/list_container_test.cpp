@@ -13,6 +13,7 @@
 #include "list_fixture.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
+#include "support/refuse_memory.hpp"
 
 namespace acp::test {
 namespace {
@@ -381,6 +382,34 @@ TEST_F(ListContainerTest, a_full_heap_is_told_and_changes_nothing) {
         EXPECT_EQ(acp_free_many(blocks.size(), blocks.data()), 0);
         EXPECT_EQ(acp_push_front_list(list, large.data(), large.size(), home), 0)
             << acp_error_message();
+        EXPECT_EQ(acp_destroy_list(list), 0);
+    }
+    sync_ranks();
+}
+
+TEST_F(ListContainerTest, what_is_erased_is_freed_also_where_memory_is_refused) {
+    sync_ranks();
+    const auto blocks = [](int rank) {
+        acp_heap_stat_t stat{};
+        EXPECT_EQ(acp_heap_stat(rank, &stat), 0);
+        return stat.blocks;
+    };
+    for (const int home : {0, procs_ - 1}) {
+        if (rank_ != 0 || procs_ == 1) continue;
+        const int other = procs_ - 1 - home;
+        const acp_list_t list = made(home);
+        const std::size_t before = blocks(other);
+        std::uint64_t seen = 1;
+        for (std::uint64_t first = 1; seen >= first && first < 100; ++first) {
+            for (int i = 0; i < 3; ++i) push(list, std::string(2'000, 'x'), other);
+            {
+                const Refusal refusal(first);
+                (void)acp_clear_list(list);
+                seen = Refusal::seen();
+            }
+            EXPECT_EQ(acp_clear_list(list), 0) << acp_error_message();
+        }
+        EXPECT_EQ(blocks(other), before);
         EXPECT_EQ(acp_destroy_list(list), 0);
     }
     sync_ranks();
