@@ -101,8 +101,9 @@ ACP_API size_t acp_capacity_deque(acp_deque_t deque);
 ACP_API int acp_empty_deque(acp_deque_t deque);
 
 /* The address of a byte, for copies and atomics in place; ACP_GA_NULL with ACP_ERR_ARGUMENT when it is not there. It is valid until the
- * deque gets a new body: by a push beyond its capacity, an insert, erase, write, assign, swap or reserve by anybody, or when a call
- * takes it over from a process that was stopped in a push. What is written later may change other memory. */
+ * deque gets a new body: by a push beyond its capacity, an insert, erase, write, assign, swap or reserve by anybody, or when a process was
+ * suspended within a push, pop or read and another call, to go on without it, has copied the content to new memory. Writing to an old
+ * address may then overwrite memory that belongs to something else. */
 ACP_API acp_ga_t acp_at_deque(acp_deque_t deque, int64_t index);
 
 /* Where up to `size` bytes from an iterator lie: in one piece, or in two where they go around the end of the deque's memory. Pieces that

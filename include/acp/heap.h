@@ -55,8 +55,10 @@ ACP_API size_t acp_usable_size(acp_ga_t ga);
 
 /* How much of a heap is in use, in bytes: about, while others use it. */
 typedef struct {
-    size_t limit;     /* the heap's limit */
-    size_t in_use;    /* taken from it: blocks, and what is kept for blocks of their sizes */
+    size_t limit; /* the heap's limit */
+    /* Not available to blocks of other sizes: the allocated blocks, and free room in the 16 KiB units that is reserved for further blocks of
+     * the same size class. */
+    size_t in_use;
     size_t allocated; /* in blocks, each as acp_usable_size says */
     size_t blocks;    /* how many blocks */
     size_t

@@ -18,8 +18,8 @@
  * Where the bytes of an element are on a rank that is lost (dead, and not on the caller's node), acp_take_... and acp_read_list fail with
  * ACP_ERR_PEER and the element stays in the list. acp_pop_..., acp_erase_list and acp_destroy_list do without the bytes.
  *
- * An iterator stays true while its element is in its list, whatever happens to the others; the end is always true. A call with an
- * iterator whose element was erased, or moved to another list, fails with ACP_ERR_STALE.
+ * An iterator stays valid as long as its element is in the list, whatever happens to other elements; acp_end_list's stays valid as long as
+ * the list exists. A call with an iterator whose element was erased, or moved to another list, fails with ACP_ERR_STALE.
  *
  * Calls that fail change nothing (sequences of steps: nothing further), return what is said here, and set acp_errno(): ACP_ERR_MEMORY (no
  * room in a heap), ACP_ERR_STALE (no list is there, or no such element any more), ACP_ERR_ADDRESS (an address of no heap),
@@ -100,7 +100,7 @@ ACP_API int acp_clear_list(acp_list_t list);
 ACP_API int acp_assign_list(acp_list_t list1, acp_list_t list2);
 ACP_API int acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end);
 
-/* Moves an element, or those from `start` up to `end`, before `it`, of the same or another list. Within a list iterators stay true. Returns
+/* Moves an element, or those from `start` up to `end`, before `it`, of the same or another list. Within a list iterators stay valid. Returns
  * 0, or -1: ACP_ERR_ARGUMENT where `it` is in the range. */
 ACP_API int acp_splice_list(acp_list_it_t it, acp_list_it_t element);
 ACP_API int acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
@@ -112,7 +112,7 @@ ACP_API int acp_merge_list(acp_list_t list1, acp_list_t list2, acp_list_compare_
 ACP_API int acp_remove_list(acp_list_t list, const void* ptr, size_t size);
 ACP_API int acp_unique_list(acp_list_t list);
 
-/* Reverses the order; sorts, and leaves equal elements in their order; exchanges what two lists hold. Iterators stay true but those of
+/* Reverses the order; sorts, and leaves equal elements in their order; exchanges what two lists hold. Iterators stay valid but those of
  * acp_swap_list. Return 0 or -1, as the four above. */
 ACP_API int acp_reverse_list(acp_list_t list);
 ACP_API int acp_sort_list(acp_list_t list, acp_list_compare_t compare);

@@ -99,8 +99,9 @@ ACP_API size_t acp_capacity_vector(acp_vector_t vector);
 ACP_API int acp_empty_vector(acp_vector_t vector);
 
 /* The address of a byte, for copies and atomics in place; ACP_GA_NULL with ACP_ERR_ARGUMENT when it is not there. It is valid until the
- * vector gets a new body: by a push beyond its capacity, an insert, erase, write, assign, swap or reserve by anybody, or when a call
- * takes it over from a process that was stopped in a push. What is written later may change other memory. */
+ * vector gets a new body: by a push beyond its capacity, an insert, erase, write, assign, swap or reserve by anybody, or when a process was
+ * suspended within a push, pop or read and another call, to go on without it, has copied the content to new memory. Writing to an old
+ * address may then overwrite memory that belongs to something else. */
 ACP_API acp_ga_t acp_at_vector(acp_vector_t vector, int64_t index);
 ACP_API acp_ga_t acp_dereference_vector_it(acp_vector_it_t it);
 

@@ -2,7 +2,7 @@
 // What is done to whole lists and ranges of them: each is a sequence of operations of data::Lists, of which every one is a step by
 // itself. Others may change the lists between two steps: what they insert meanwhile may be passed over, what they take out is, and no
 // element is ever in two lists or in none, but for copies between heaps. Keeps nothing. Any thread; blocks where other nodes are asked.
-// Tests: tests/conformance/list_container_test.cpp.
+// Tests: tests/conformance/list_container_test.cpp, list_iterator_test.cpp.
 #pragma once
 
 #include <cstddef>
