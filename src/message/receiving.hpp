@@ -76,6 +76,7 @@ public:
     }
 
     void recover() noexcept override {
+        if (has_partner_ended_) return;        // it frees the memory of the ring
         if (!ring_.path().may_send()) return;  // the partner has not taken what was sent before
         ring_.recover();
         wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for

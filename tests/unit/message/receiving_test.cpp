@@ -77,8 +77,7 @@ protected:
                 bytes};
     }
 
-    // Begins a request and goes on with it.
-    ChannelRequest& begin(RequestKind kind) {
+    ChannelRequest& add(RequestKind kind) {
         auto& request = *requests_.emplace_back(std::make_unique<ChannelRequest>());
         request.kind = kind;
         if (kind == RequestKind::receive) {
@@ -86,6 +85,12 @@ protected:
             request.bytes = room_.size();
         }
         queue_.add(request);
+        return request;
+    }
+
+    // Begins a request and goes on with it.
+    ChannelRequest& begin(RequestKind kind) {
+        ChannelRequest& request = add(kind);
         (void)receiving_->go_on(queue_);
         return request;
     }
@@ -308,6 +313,16 @@ TEST_F(ReceivingTest, a_loan_that_the_sender_has_taken_back_fails) {
     EXPECT_EQ(words.taken.load(), 1U);
     put_whole("behind it");
     expect_received("behind it");
+}
+
+TEST_F(ReceivingTest, after_the_last_record_nothing_is_written_to_the_ring_which_the_sender_frees) {
+    put(nullptr, 0, RecordTag::end);
+    EXPECT_EQ(begin(RequestKind::receive).result.status.code(), Code::stale);
+    ring_.assign(ring_.size(), 0x5555555555555555);  // somebody else's block
+    const std::vector<std::uint64_t> before = ring_;
+    receiving_->recover();
+    EXPECT_TRUE(begin(RequestKind::free).is_done.load());
+    EXPECT_EQ(ring_, before);
 }
 
 // The call that receives names itself before this.
