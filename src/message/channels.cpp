@@ -41,13 +41,18 @@ class Channels::RequestCondition final : public gma::Condition {
 public:
     RequestCondition(Channels& channels,
                      ChannelRequest& request,
-                     ChannelEnd& end,
+                     SlotHandle handle,
                      node::AwaitedCall call) noexcept
-        : channels_(channels), request_(request), end_(end), call_(call) {}
+        : channels_(channels),
+          request_(request),
+          handle_(handle),
+          end_(*request.end.load(std::memory_order_relaxed)),
+          call_(call) {}
 
     [[nodiscard]] bool is_done() const noexcept {
         // acquire: partner is RequestQueue::end_front
-        return request_.is_done.load(std::memory_order_acquire);
+        return request_.is_done.load(std::memory_order_acquire) ||
+               !Slots<ChannelRequest>::is_still(request_, handle_);
     }
 
     // At this end alone.
@@ -55,12 +60,19 @@ public:
         if (is_done()) return gma::LookResult::all;
         // Another thread that has the lock does the same.
         const std::unique_lock lock(end_.mutex, std::try_to_lock);
-        const bool has_moved = lock && end_.go_on();
+        const bool has_moved = lock && has_end() && end_.go_on();
         if (is_done()) return gma::LookResult::all;
         return has_moved ? gma::LookResult::progress : gma::LookResult::nothing;
     }
 
     gma::LookResult look() override { return look_here(); }
+
+    // Once, whoever has the lock.
+    [[nodiscard]] bool look_thoroughly() noexcept {
+        const std::scoped_lock lock(end_.mutex);
+        if (has_end()) end_.go_on_thoroughly();
+        return is_done();
+    }
 
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const local::Space& space = channels_.tools_.gma.space();
@@ -73,9 +85,13 @@ public:
     }
 
 private:
+    // With the lock of the end: no other thread has ended the request, and so none has freed the end, whose last one ends after it.
+    [[nodiscard]] bool has_end() const noexcept { return !is_done(); }
+
     Channels& channels_;
     ChannelRequest& request_;
-    ChannelEnd& end_;
+    SlotHandle handle_;
+    ChannelEnd& end_;  // if the request is still that of the handle
     node::AwaitedCall call_;
 };
 
@@ -187,8 +203,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
     if (request == nullptr) {
         return Status(Code::stale, "there is no such request: it has ended, or was never made");
     }
-    ChannelEnd& end = *request->end.load(std::memory_order_relaxed);
-    RequestCondition condition(*this, *request, end, call);
+    RequestCondition condition(*this, *request, handle, call);
     bool is_done = condition.is_done();
     const int looks = timeout_ns == 0 ? 1 : looks_at_once;
     for (int i = 0; i < looks && !is_done; ++i) {
@@ -196,10 +211,7 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
         if (!is_done) os::relax();
     }
     if (!is_done && timeout_ns == 0) {
-        std::unique_lock lock(end.mutex);
-        end.go_on_thoroughly();
-        is_done = condition.is_done();
-        lock.unlock();
+        is_done = condition.look_thoroughly();
         if (!is_done) tools_.gma.under_way().look_in_vain();
     }
     if (!is_done) {
