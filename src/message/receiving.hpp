@@ -65,6 +65,8 @@ public:
                     wake_if(ring_.tell_due());
                     return has_moved;
                 }
+                // The sender frees its memory when it is told that its last record was taken. Nothing that was sent before may come later.
+                if (tag_of(record) == RecordTag::end && !ring_.path().is_idle()) return has_moved;
                 if (is_refused_) {
                     refuse(queue);
                 } else {

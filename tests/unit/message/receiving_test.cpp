@@ -325,6 +325,43 @@ TEST_F(ReceivingTest, after_the_last_record_nothing_is_written_to_the_ring_which
     EXPECT_EQ(ring_, before);
 }
 
+// A path on which words to the sender may be under way.
+class BusyPath : public MappedPath<> {
+public:
+    BusyPath(const MappedPath<>& path, const bool& is_busy) noexcept
+        : MappedPath<>(path), is_busy_(&is_busy) {}
+
+    [[nodiscard]] bool is_idle() const noexcept { return !*is_busy_; }
+
+private:
+    const bool* is_busy_;
+};
+
+// A word of before would come after the credit by which the sender learns that it may free its memory.
+TEST_F(ReceivingTest, the_last_record_is_taken_when_no_word_to_the_sender_is_under_way) {
+    for (const bool is_refused : {false, true}) {
+        const RingKey key(is_refused ? 8 : 9);
+        const MappedPath<> path(ring_memory(), bell_, MappedPath<>::Fence::by_each);
+        sending_ = std::make_unique<RingSender<MappedPath<>>>(path, shape, key);
+        bool is_busy = true;
+        Receiving<BusyPath> receiving(*gma_, BusyPath(path, is_busy), shape, key,
+                                      SenderPlaces{0, heap_, sender}, bell_);
+        EXPECT_FALSE(receiving.ring().open(key));
+        if (is_refused) put("text", 4, static_cast<RecordTag>(99));
+        put(nullptr, 0, RecordTag::end);
+        const std::uint64_t end = sending_->next();
+        const ChannelRequest& free = add(RequestKind::free);
+        (void)receiving.go_on(queue_);
+        EXPECT_FALSE(receiving.is_over());
+        EXPECT_FALSE(sending_->is_released(end));
+        is_busy = false;
+        EXPECT_TRUE(receiving.go_on(queue_));
+        EXPECT_TRUE(free.is_done.load());
+        EXPECT_TRUE(receiving.is_over());
+        EXPECT_TRUE(sending_->is_released(end));
+    }
+}
+
 // The call that receives names itself before this.
 TEST_F(ReceivingTest, a_fetch_that_fails_names_no_other_call_of_the_interface) {
     put(FetchOffer{gma_->space().starter_address(1) + (1 << 16), 100}, RecordTag::offer);
