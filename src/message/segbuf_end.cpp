@@ -29,7 +29,6 @@ using base::Status;
 struct SegbufEnd::OwnBlock {
     Letter letter;                          // written by the partner
     std::atomic<std::uint64_t> goodbye{0};  // 1: the partner has disconnected; written by it
-    std::atomic<std::uint64_t> probe{0};    // means nothing; written by the partner
 };
 
 namespace {
@@ -274,19 +273,15 @@ void SegbufEnd::probe() {
     const std::uint64_t now_ns = os::now_ns();
     if (now_ns - probed_at_ns_ < probe_pause_ns) return;
     probed_at_ns_ = now_ns;
-    tell(Kind::word, offsetof(OwnBlock, probe), 0);
+    // To a word that stays: the partner's block is freed once it has taken this end's last word.
+    add(tools_->gma.space().claimed_address(partner(), node::Claim::channel_map), 0);
 }
 
-// Stores a word of the partner's block, and wakes who waits there.
-void SegbufEnd::tell(Kind kind, std::uint64_t block_offset, std::uint64_t value) {
-    const operations::PutSignal told{there(block_offset), there(block_offset), value};
-    commands_.begin(kind, [&] {
-        return tools_->gma.issue_invoke({partner(),
-                                         operations::put_signal_set_number,
-                                         std::as_bytes(std::span(&told, 1)),
-                                         {},
-                                         nullptr},
-                                        gma::handle_null);
+// Adds to a word of the partner's process.
+void SegbufEnd::add(GlobalAddress word, std::uint64_t value) {
+    commands_.begin(Kind::word, [&] {
+        return tools_->gma.issue(
+            gma::PointerIssuer::add_of({word, value}, memory::IssuedBy::segment), gma::handle_null);
     });
 }
 
@@ -318,11 +313,7 @@ Status SegbufEnd::release() {
     if (counts_.sent == counts_.released) {
         return {Code::limit, "no segment has come that could be given back"};
     }
-    commands_.begin(Kind::word, [&] {
-        return tools_->gma.issue(
-            gma::PointerIssuer::add_of({there(words_offset), 1}, memory::IssuedBy::segment),
-            gma::handle_null);
-    });
+    add(there(words_offset), 1);
     ++counts_.released;
     commands_.forget_ended();
     return {};
@@ -339,7 +330,17 @@ Status SegbufEnd::disconnect() {
 void SegbufEnd::say_goodbye() {
     if (commands_.has_said_goodbye()) return;
     commands_.settle();
-    tell(Kind::goodbye, offsetof(OwnBlock, goodbye), 1);
+    const GlobalAddress word = there(offsetof(OwnBlock, goodbye));
+    // Wakes who waits there.
+    const operations::PutSignal told{word, word, 1};
+    commands_.begin(Kind::goodbye, [&] {
+        return tools_->gma.issue_invoke({partner(),
+                                         operations::put_signal_set_number,
+                                         std::as_bytes(std::span(&told, 1)),
+                                         {},
+                                         nullptr},
+                                        gma::handle_null);
+    });
 }
 
 Status SegbufEnd::begin_free() {

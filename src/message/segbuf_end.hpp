@@ -103,7 +103,7 @@ public:
     // Waits for what is under way, and keeps the first failure.
     void settle_sent() noexcept { commands_.settle(); }
 
-    // For who waits long: if nothing is under way, sends something that means nothing, and so learns whether the partner's node is lost.
+    // For who waits long: if nothing is under way, adds 0 to a word of the partner's process, and so learns whether its node is lost.
     void probe();
 
     static constexpr SlotKind slot_kind = SlotKind::segbuf;
@@ -128,7 +128,7 @@ private:
     [[nodiscard]] bool has_partner_ended() const noexcept;
     [[nodiscard]] base::Status why_gone() const;
     void say_goodbye();
-    void tell(Kind kind, std::uint64_t block_offset, std::uint64_t value);
+    void add(GlobalAddress word, std::uint64_t value);
     void drop() noexcept;
     [[nodiscard]] GlobalAddress there(std::uint64_t block_offset) const noexcept;
     [[nodiscard]] OwnBlock& own() const noexcept;
