@@ -263,10 +263,12 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             constexpr const char* call = "acp_wait_ch_timeout";
             auto ended = library().channels->wait(number_of(request), timeout_ns,
                                                   AwaitedCall::wait_ch_timeout);
-            if (size != nullptr) *size = ended.is_ok() ? ended.value().bytes : no_bytes;
+            const std::uint64_t bytes = ended.is_ok() ? ended.value().bytes : 0;
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
             const Code code = status.code();
+            const bool has_message = code == Code::ok || code == Code::truncated;
+            if (size != nullptr) *size = has_message ? bytes : no_bytes;
             if (code != Code::ok) {
                 api::keep(named(call, "request", number_of(request), std::move(status)));
             }

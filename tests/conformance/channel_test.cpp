@@ -298,6 +298,9 @@ TEST_F(ChannelTest, what_was_not_received_is_dropped_by_free_and_more_than_was_s
         unsigned char byte = 0;
         EXPECT_EQ(acp_recv_ch(awaited, &byte, 1), no_bytes);
         expect_refused(ACP_ERR_STALE, "the sender has freed the channel");
+        std::size_t size = 5;
+        EXPECT_EQ(acp_wait_ch_timeout(acp_nbrecv_ch(awaited, &byte, 1), &size, -1), ACP_ERR_STALE);
+        EXPECT_EQ(size, no_bytes);
         EXPECT_EQ(acp_free_ch(awaited), 0) << acp_error_message();
     }
     EXPECT_EQ(acp_send_ch(unread, "x", 1), -1);
