@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The path of the sender of a ring to a receiver on another node: what is placed and published goes there in one numbered operation
 // (operations/put_signal.hpp), which also wakes whoever waits there. What ring.hpp calls the journal is not written: a header that is lost
-// costs a request and its answer. For the thread that uses the end. Tests: tests/conformance/channel_test.cpp.
+// costs a request and its answer. For the thread that uses the end. Tests: tests/unit/message/far_sender_path_test.cpp,
+// tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <span>
 
 #include "gma/gma.hpp"
@@ -34,8 +34,8 @@ public:
     };
 
     //   gma  outlives this
-    // Throws std::bad_alloc, as copies do.
-    FarSenderPath(gma::Gma& gma, const RingPlace& place) : gma_(&gma), place_(place) {}
+    // Throws std::bad_alloc: afterwards no record is lost for want of memory.
+    FarSenderPath(gma::Gma& gma, const RingPlace& place);
 
     FarSenderPath(const FarSenderPath&) = default;
     FarSenderPath& operator=(const FarSenderPath&) = default;
@@ -68,7 +68,7 @@ public:
 
     // Sends a word that means nothing, if nothing is under way: whoever waits long learns by it whether the other node is lost.
     void probe() noexcept {
-        if (under_way_.empty()) (void)publish(place_.shape.journal_offset(0), 0);
+        if (begun_ == ended_) (void)publish(place_.shape.journal_offset(0), 0);
     }
 
     // Whether another record may be sent without waiting for what is under way.
@@ -81,12 +81,17 @@ public:
     void settle() noexcept;
 
 private:
-    static constexpr std::size_t under_way_max = 32;
+    static constexpr std::uint64_t under_way_max = 32;
+    static constexpr std::uint64_t handles_max = 2 * under_way_max;
 
     struct Message {  // NOLINT: written as far as read
         operations::PutSignal head;
         std::array<char, payload_bytes_max> bytes;  // NOLINT: written as far as read
     };
+
+    [[nodiscard]] gma::Handle& handle_at(std::uint64_t number) noexcept {
+        return handles_[number % handles_max];
+    }
 
     void forget_ended() noexcept;
     void end_oldest() noexcept;
@@ -96,7 +101,10 @@ private:
     std::uint64_t placed_at_ = 0;
     std::uint64_t placed_bytes_ = 0;
     Message message_;
-    std::deque<gma::Handle> under_way_;  // oldest first
+    // What is under way: from number ended_ on, before begun_.
+    std::array<gma::Handle, handles_max> handles_{};
+    std::uint64_t begun_ = 0;
+    std::uint64_t ended_ = 0;
     bool is_cut_off_ = false;
 };
 
