@@ -14,6 +14,7 @@
 #include "node/loss.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
+#include "os/mapping.hpp"
 
 #include "operations/put_signal.hpp"
 
@@ -128,12 +129,16 @@ Status SegbufEnd::prepare(std::uint64_t& where) {
         where = space.starter_address(space.process()) + in_starter;
     } else if (memory::is_within(in_heap, space.segment().shape().heap_bytes, bytes)) {
         where = tools_->allocator.start_of(space.process()) + in_heap;
+    } else {
+        const auto rights = is_source ? os::Rights::read : os::Rights::read_write;
+        if (auto status = os::check_mapped(ring_.buffer, bytes, rights); !status.is_ok())
+            return status;
     }
     const bool is_landing = !is_source && where == 0 &&
                             ring_.segment_bytes <= landing_segment_bytes_max &&
                             bytes <= landing_bytes_max;
     const std::uint64_t words = is_source ? 1 : ring_.segments;
-    // The product is below 2^64, since that with the segments' length is below 2^61.
+    // Far below 2^64, since there is memory for as many segments.
     const std::uint64_t head_bytes = words_offset + words * word_bytes;
     auto block = tools_->allocator.allocate(space.process(), head_bytes + (is_landing ? bytes : 0),
                                             words_offset);
