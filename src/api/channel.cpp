@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/channel.h>.
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -111,6 +112,15 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = 
     if (!ended.is_ok())
         return named(call, "request", number_of(request), std::move(ended).failure(), place);
     return told(call, "request", number_of(request), std::move(ended).value(), place);
+}
+
+// Of one request in a list of several, also where there is no memory to tell in words how it has ended.
+Result<size_t> wait_for_one_of(acp_request_t* requests, int place) {
+    try {
+        return wait_for(AwaitedCall::waitall_ch, requests[place], place);
+    } catch (const std::bad_alloc&) {
+        return Status::bare(Code::memory);
+    }
 }
 
 [[gnu::noinline]] size_t wait_long(acp_request_t request) {
@@ -245,7 +255,7 @@ int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
         for (int i = 0; i < count; ++i) {
             size_t size = 0;
             if (requests[i] != ACP_REQUEST_NULL) {
-                auto ended = wait_for(AwaitedCall::waitall_ch, requests[i], i);
+                auto ended = wait_for_one_of(requests, i);
                 size = ended.is_ok() ? ended.value() : no_bytes;
                 if (!ended.is_ok() && first.is_ok()) first = std::move(ended).failure();
             }

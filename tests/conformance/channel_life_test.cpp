@@ -320,5 +320,29 @@ TEST_F(ChannelLifeTest, a_ring_that_was_emptied_has_room_while_the_receiver_does
     }
 }
 
+TEST_F(ChannelLifeTest, a_wait_for_several_goes_on_where_memory_for_words_is_refused) {
+    if (!is_of_two()) return;
+    const acp_ch_t channel = make();
+    if (rank_ == 0) {
+        const std::uint64_t word = 7;
+        EXPECT_EQ(acp_send_ch(channel, &word, sizeof word), 0) << acp_error_message();
+    } else {
+        std::uint64_t word = 0;
+        acp_request_t requests[2] = {
+            reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005}),  // of none
+            acp_nbrecv_ch(channel, &word, sizeof word)};
+        std::size_t sizes[2] = {};
+        int outcome = 0;
+        {
+            const Refusal refusal(1);
+            outcome = acp_waitall_ch(requests, 2, sizes);
+        }
+        EXPECT_EQ(outcome, -1);
+        EXPECT_EQ(sizes[0], no_bytes);
+        EXPECT_EQ(sizes[1], sizeof word);
+    }
+    EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
+}
+
 }  // namespace
 }  // namespace acp::test
