@@ -45,7 +45,8 @@ ACP_API int acp_free(acp_ga_t ga);
 /* acp_malloc and acp_free of several blocks, which costs other nodes one round trip for about a hundred of them.
  *   sizes      `count` of them, read before the call returns
  *   addresses  room for `count`; [i] becomes the address of the block of sizes[i]
- * acp_malloc_many: all blocks or, with -1, none (addresses are ACP_GA_NULL). acp_free_many: frees all that can be freed, of any
+ * acp_malloc_many: all blocks or, with -1, none (addresses are ACP_GA_NULL; after ACP_ERR_ARGUMENT, which a count above 2^36 is
+ * too, they are as before). acp_free_many: frees all that can be freed, of any
  * ranks; -1 with the first error. NULL is legal only with count 0. */
 ACP_API int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addresses);
 ACP_API int acp_free_many(size_t count, const acp_ga_t* addresses);

@@ -12,6 +12,7 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "gma/commands.hpp"
+#include "node/heap_limit.hpp"
 
 #include <acp/access.h>
 #include <acp/heap.h>
@@ -22,6 +23,9 @@ using namespace acp;  // NOLINT(google-build-using-namespace): the boundary name
 using api::Gravity;
 using api::library;
 using api::run;
+
+// More blocks than that are in no heap, of whatever limit.
+constexpr std::size_t blocks_most = node::heap_bytes_max / allocator::alignment_least;
 
 // "acp_malloc(4096 bytes, rank 3) by rank 0 on host"
 base::Status named(const std::string& call, base::Status failure) {
@@ -174,6 +178,10 @@ int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addre
         if (count != 0 && (sizes == nullptr || addresses == nullptr)) {
             return named(call, {base::Code::argument,
                                 sizes == nullptr ? "sizes is NULL" : "addresses is NULL"});
+        }
+        if (count > blocks_most) {
+            return named(call, {base::Code::argument, "no heap has room for more than " +
+                                                          std::to_string(blocks_most) + " blocks"});
         }
         auto process = process_of(rank);
         if (!process.is_ok()) return named(call, std::move(process).failure());

@@ -242,6 +242,19 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
     EXPECT_EQ(acp_malloc_many(0, nullptr, 0, nullptr), 0);
     EXPECT_EQ(acp_free_many(0, nullptr), 0);
     EXPECT_EQ(acp_malloc_many(1, nullptr, 0, nullptr), -1);
+    // Of each the size of the array has more than 64 bits, or reaches beyond any memory.
+    for (const std::size_t extra : {0U, 3U}) {
+        for (const int power : {37, 58, 61, 62, 63}) {
+            const std::size_t sizes_there[] = {8, 8, 8};
+            acp_ga_t blocks[] = {1, 1, 1};
+            const std::size_t count = (std::size_t{1} << power) + extra;
+            EXPECT_EQ(acp_malloc_many(count, sizes_there, procs_ - 1, blocks), -1) << count;
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_malloc_many", "no heap has room"});
+            for (const acp_ga_t block : blocks) EXPECT_EQ(block, 1U);
+        }
+    }
+    sync_ranks();
+    EXPECT_EQ(stat(rank_).blocks, 0U);
     EXPECT_EQ(acp_free_many(1, nullptr), -1);
 }
 
