@@ -57,12 +57,13 @@ bool stores_values(const ContainerName& name, BatchKind kind) noexcept {
 // Errors: argument.
 Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entry_t> entries) {
     const bool stores = stores_values(name, kind);
+    const bool has_value = stores || (kind == BatchKind::find && !is_of_keys_alone(name));
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const acp_entry_t& entry = entries[i];
         if (entry.key == nullptr && entry.key_size != 0) {
             return {Code::argument, "the key of entry " + std::to_string(i) + " is NULL"};
         }
-        if (stores && entry.value == nullptr && entry.value_size != 0) {
+        if (has_value && entry.value == nullptr && entry.value_size != 0) {
             return {Code::argument, "entry " + std::to_string(i) + ": the value is NULL"};
         }
         if (data::is_too_long(bytes_at(entry.key, entry.key_size)) ||

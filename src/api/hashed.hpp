@@ -329,6 +329,21 @@ int destroy(const char* call, const Handle& handle) noexcept {
     return {static_cast<std::byte*>(pointer), pointer == nullptr ? 0 : size};
 }
 
+// Whether a value can be copied to where a caller says: NULL is room for 0 bytes alone.
+[[nodiscard, gnu::always_inline]] inline bool is_room(const void* value,
+                                                      const std::size_t* value_size) noexcept {
+    return value_size != nullptr && (value != nullptr || *value_size == 0);
+}
+
+// Room for a value. Errors: argument (is_room).
+[[nodiscard]] inline base::Result<std::span<std::byte>> room_of(void* value,
+                                                                const std::size_t* value_size) {
+    if (is_room(value, value_size)) return room_at(value, *value_size);
+    return base::Status(base::Code::argument, value_size == nullptr
+                                                  ? "value_size is NULL"
+                                                  : "the room for the value is NULL");
+}
+
 // A call on many keys.
 //   result(item) -> int  of each; a failure of all is told once
 using data::BatchKind;

@@ -91,21 +91,21 @@ int change(const char* call,
                                             void* value,
                                             std::size_t* value_size) noexcept {
     EntryResult at_once;
-    if (value_size != nullptr && api::run_at_once<data::TableCalls::Finding>(
-                                     map, key, 0, at_once, [&](auto& here, const auto& place) {
-                                         return data::TableCalls::find_in(
-                                             here, place, key, api::room_at(value, *value_size));
-                                     })) [[likely]] {
+    if (api::is_room(value, value_size) &&
+        api::run_at_once<data::TableCalls::Finding>(
+            map, key, 0, at_once, [&](auto& here, const auto& place) {
+                return data::TableCalls::find_in(here, place, key,
+                                                 api::room_at(value, *value_size));
+            })) [[likely]] {
         if (at_once.effect != Effect::done) return 0;
         *value_size = at_once.value_bytes;
         return 1;
     }
     return api::call_with_key("acp_retrieve_map", -1, map, key,
                               [=](Hashed& hashed, const ContainerName& name) -> Result<int> {
-                                  if (value_size == nullptr)
-                                      return Status(Code::argument, "value_size is NULL");
-                                  auto found = hashed.find(
-                                      name, key, api::room_at(value, *value_size), nullptr);
+                                  auto room = api::room_of(value, value_size);
+                                  if (!room.is_ok()) return std::move(room).failure();
+                                  auto found = hashed.find(name, key, room.value(), nullptr);
                                   if (!found.is_ok()) return std::move(found).failure();
                                   if (found.value().effect != Effect::done) return 0;
                                   *value_size = found.value().value_bytes;
@@ -231,12 +231,12 @@ int acp_retrieve_map(
     acp_map_t map, const void* key, size_t key_size, void* value, size_t* value_size) {
     using Found = data::TableViews::Found;
     const Bytes bytes = bytes_at(key, key_size);
-    if (value_size != nullptr) [[likely]] {
+    if (api::is_room(value, value_size)) [[likely]] {
         std::uint64_t tables = 0;
         const Found found = api::find_by_view(
             map, bytes, tables,
             [&](const data::TableView&, std::uint64_t, const auto& record, std::uint64_t) {
-                record.copy_value(value, value != nullptr ? *value_size : 0);
+                record.copy_value(value, *value_size);
                 *value_size = record.value_bytes;
             });
         if (found != Found::unknown) [[likely]]

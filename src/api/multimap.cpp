@@ -114,14 +114,13 @@ int64_t acp_count_multimap(acp_multimap_t map, const void* key, size_t key_size)
 int acp_read_multimap_it(acp_multimap_it_t it, void* value, size_t* value_size) {
     return api::call_hashed("acp_read_multimap_it", -1, it.map,
                             [&](Hashed& hashed, const ContainerName& name) -> Result<int> {
-                                if (value_size == nullptr)
-                                    return Status(Code::argument, "value_size is NULL");
+                                auto room = api::room_of(value, value_size);
+                                if (!room.is_ok()) return std::move(room).failure();
                                 auto status = api::check_iterator<acp_multimap_t>(it);
                                 if (!status.is_ok()) return status;
                                 if (it.elem == ACP_GA_NULL)
                                     return Status(Code::argument, "the iterator is at no entry");
-                                auto read = hashed.read(name, api::place_of(it),
-                                                        api::room_at(value, *value_size));
+                                auto read = hashed.read(name, api::place_of(it), room.value());
                                 if (!read.is_ok()) return std::move(read).failure();
                                 if (read.value().effect != Effect::done) return 0;
                                 *value_size = read.value().value_bytes;

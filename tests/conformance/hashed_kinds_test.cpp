@@ -183,6 +183,8 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_key) {
                 std::size_t bytes = sizeof room;
                 ASSERT_EQ(acp_read_multimap_it(it, room, &bytes), 1) << acp_error_message();
                 EXPECT_TRUE(values.insert(std::string(room, bytes)).second);
+                EXPECT_EQ(acp_read_multimap_it(it, nullptr, &bytes), -1);
+                EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
             }
             EXPECT_EQ(values.size(), 30U * static_cast<std::size_t>(procs_));
             sync_ranks();

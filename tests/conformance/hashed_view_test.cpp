@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <semaphore>
 #include <string>
 #include <sys/time.h>
@@ -63,6 +64,35 @@ TEST_F(HashedViewTest, finds_see_what_any_rank_changes) {
         by_rank(3, [&] { EXPECT_EQ(remove(map, "key"), 1); });
         find_often(map, "key", 0);
         EXPECT_EQ(value_of(map, "key"), std::nullopt);
+    });
+}
+
+TEST_F(HashedViewTest, no_room_of_some_bytes_is_refused_whether_the_map_is_known_or_not) {
+    with_each_map(0, [this](acp_map_t map) {
+        if (rank_ == 0) {
+            EXPECT_EQ(insert(map, "key", "value"), 1) << acp_error_message();
+        }
+        sync_ranks();
+        for (const int finds : {0, 1}) {
+            if (finds != 0) find_often(map, "key", 1);
+            for (const char* const key : {"key", "other"}) {
+                std::size_t bytes = 10;
+                EXPECT_EQ(acp_retrieve_map(map, key, std::strlen(key), nullptr, &bytes), -1);
+                EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+                EXPECT_EQ(bytes, 10U);
+                acp_entry_t entry{key, std::strlen(key), nullptr, 10, 0, 0};
+                EXPECT_EQ(acp_find_many_map(map, 1, &entry), -1);
+                EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
+                EXPECT_EQ(entry.value_size, 10U);
+            }
+            std::size_t bytes = 0;
+            EXPECT_EQ(acp_retrieve_map(map, "key", 3, nullptr, &bytes), 1) << acp_error_message();
+            EXPECT_EQ(bytes, 5U);
+            acp_entry_t entry{"key", 3, nullptr, 0, 0, 0};
+            EXPECT_EQ(acp_find_many_map(map, 1, &entry), 1) << acp_error_message();
+            EXPECT_EQ(entry.value_size, 5U);
+        }
+        sync_ranks();
     });
 }
 
