@@ -328,17 +328,25 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
     auto where = is_here(name, owner);
     if (!where.is_ok()) return std::move(where).failure();
     if (!where.value()) {
-        return change_there(owner, allocator::sequence_splice_number,
-                            allocator::SequenceSplice{name,
-                                                      splice.at,
-                                                      splice.removed,
-                                                      splice.added,
-                                                      splice.capacity_least,
-                                                      splice.must_fit ? 1U : 0U,
-                                                      splice.may_shrink ? 1U : 0U,
-                                                      {}},
-                            splice.source, splice.added,
-                            std::max(splice.added, splice.capacity_least));
+        auto changed = change_there(owner, allocator::sequence_splice_number,
+                                    allocator::SequenceSplice{name,
+                                                              splice.at,
+                                                              splice.removed,
+                                                              splice.added,
+                                                              splice.capacity_least,
+                                                              splice.must_fit ? 1U : 0U,
+                                                              splice.may_shrink ? 1U : 0U,
+                                                              {}},
+                                    splice.source, splice.added,
+                                    std::max(splice.added, splice.capacity_least));
+        if (changed.is_ok() || changed.failure().code() != Code::memory || !splice.must_fit)
+            return changed;
+        // Without room for the bytes on their way it was not asked whether their place is there.
+        auto told = tell_there(owner, {name, 0, 0});
+        if (!told.is_ok()) return std::move(told).failure();
+        const std::uint64_t there = told.value().bytes;
+        if (splice.at <= there && splice.removed <= there - splice.at) return changed;
+        return outcome(owner, SequenceEffect::outside, 0);
     }
     std::uint64_t before = 0;
     SequenceEffect effect = SequenceEffect::done;

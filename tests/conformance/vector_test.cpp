@@ -260,6 +260,12 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
         }
         EXPECT_EQ(acp_read_vector(vector, 7, &byte, 1), 0);
         EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), 3), -1);
+        // More than the owner's heap has room for.
+        for (const std::size_t bytes :
+             {std::size_t{1} << 50, std::numeric_limits<std::size_t>::max() - 4}) {
+            EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), bytes), -1);
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector", "not inside the content"});
+        }
         EXPECT_EQ(acp_insert_vector({vector, -1}, "x", 1).vector.ga, ACP_GA_NULL);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_vector", "negative"});
         EXPECT_EQ(acp_erase_vector({vector, -5}, 1).vector.ga, ACP_GA_NULL);
@@ -329,6 +335,16 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
         EXPECT_EQ(acp_clear_vector(vector), 0);
         EXPECT_EQ(acp_push_back_vector(vector, text.data(), text.size()), 0);
         EXPECT_EQ(acp_destroy_vector(vector), 0);
+        const std::size_t most = stat.limit / 3 * 2;
+        const acp_vector_t large = acp_create_vector(most, owner);
+        const std::string half(stat.limit / 2, 'h');
+        EXPECT_EQ(acp_write_vector(large, 0, half.data(), half.size()), -1);
+        expect_refused(ACP_ERR_MEMORY, {"acp_write_vector", "no room"});
+        EXPECT_EQ(
+            acp_write_vector(large, static_cast<std::int64_t>(most) - 1, half.data(), half.size()),
+            -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_write_vector", "not inside the content"});
+        EXPECT_EQ(acp_destroy_vector(large), 0);
     }
     sync_ranks();
 }
