@@ -9,7 +9,7 @@
  * killed in a call leaves the deque as it was before the call or as it would be after it, or at a step of the call where that says so.
  *
  * Calls that fail change nothing, return what is said here, and set acp_errno(): ACP_ERR_MEMORY (no room in the owner's heap),
- * ACP_ERR_STALE (no deque is there: it was destroyed), ACP_ERR_ADDRESS (an address of no rank), ACP_ERR_ARGUMENT, ACP_ERR_PEER (the
+ * ACP_ERR_STALE (no deque is there: it was destroyed), ACP_ERR_ADDRESS (an address of no heap), ACP_ERR_ARGUMENT, ACP_ERR_PEER (the
  * owner's node is lost), ACP_ERR_UNSUPPORTED (heaps of size 0). Any thread may make every call; not from a signal handler. */
 #ifndef ACP_DEQUE_H
 #define ACP_DEQUE_H

@@ -74,6 +74,11 @@ struct Sequences::Here {
 };
 
 Status Sequences::none_there(const SequenceName& name) const {
+    const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(name.address));
+    if (allocator::offset_in_heap(gma_.space(), process, name.address) == heap::no_block) {
+        return {Code::address, "global address " + base::hex(name.address) +
+                                   ": no heap is there, nor a " + kind_name(name.kind)};
+    }
     auto other = refuse_other_kind(gma_, allocator_, name.address, kind_name(name.kind));
     if (!other.is_ok()) return other;
     return {Code::stale, "no " + std::string(kind_name(name.kind)) + " is at global address " +

@@ -33,7 +33,7 @@ public:
                                      std::uint64_t bytes,
                                      std::uint64_t capacity);
 
-    // Errors, as of all that follows: stale (no sequence of the kind is there: it was destroyed), address.
+    // Errors, as of all that follows: stale (no sequence of the kind is there: it was destroyed), address (it is none of a heap).
     base::Status destroy(const SequenceName& name);
 
     // Returns the index where the bytes begin.

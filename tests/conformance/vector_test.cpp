@@ -303,8 +303,13 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
     EXPECT_EQ(acp_push_back_vector(null, "x", 1), -1);
     expect_refused(ACP_ERR_ADDRESS, {"acp_push_back_vector"});
     EXPECT_EQ(acp_capacity_vector({~ACP_GA_NULL}), 0U);
-    EXPECT_EQ(acp_push_back_vector({acp_query_starter_ga(rank_)}, "x", 1), -1);
-    expect_refused(ACP_ERR_STALE, {"acp_push_back_vector", "no vector is at"});
+    expect_refused(ACP_ERR_ADDRESS, {"acp_capacity_vector"});
+    for (int owner = 0; owner < procs_; ++owner) {
+        EXPECT_EQ(acp_push_back_vector({acp_query_starter_ga(owner)}, "x", 1), -1);
+        expect_refused(ACP_ERR_ADDRESS, {"acp_push_back_vector", "no heap is there"});
+        EXPECT_EQ(acp_destroy_deque({acp_query_starter_ga(owner)}), -1);
+        expect_refused(ACP_ERR_ADDRESS, {"acp_destroy_deque", "no heap is there"});
+    }
     for (const int wrong : {-1, procs_}) {
         EXPECT_EQ(acp_create_vector(8, wrong).ga, ACP_GA_NULL);
         expect_refused(ACP_ERR_ARGUMENT, {"acp_create_vector", "is not one of 0 to"});
