@@ -69,7 +69,8 @@ typedef struct {
     size_t value_size;
     /* Fetch_add: what to add; becomes what the value was before. */
     uint64_t number;
-    /* Becomes what the call on this key alone would return. */
+    /* Becomes what the call on this key alone would return. Stays what it was where a key or value of the list is refused as an
+     * argument (NULL with a size, 4 GiB): then nothing is done for any of them. */
     int result;
 } acp_entry_t;
 
