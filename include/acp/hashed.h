@@ -24,7 +24,7 @@
  * acp_error_message() say which. ACP_ERR_MEMORY (no room in the owner's heap: the container is as before), ACP_ERR_PEER (the
  * owner's node is lost; or the owner is dead, and its node is not the caller's), ACP_ERR_STALE, ACP_ERR_ADDRESS,
  * ACP_ERR_ARGUMENT. They may come from every call here. A key of more than 900 bytes or so on another node cannot be counted,
- * added to, compared, or gone through by its entries: ACP_ERR_LIMIT. */
+ * added to, compared, or gone through by its entries, nor be found in a multimap: ACP_ERR_LIMIT. */
 #ifndef ACP_HASHED_H
 #define ACP_HASHED_H
 
