@@ -15,8 +15,9 @@ MUTANTS = {
     "a stopped holder's body stays in use": ("reservation.hpp",
         "        if (view.operation.state == TurnState::evicting && !is_dead)\n            return install_copy(head, view);\n",
         "        static_cast<void>(&Reservation::install_copy);\n"),
+    "a body of later changes is put back": ("reservation.hpp", "        if (ground_.is_current(head, view)) keep_body", "        keep_body"),
     "a stopped changer is waited past": ("reservation.hpp",
-        "        keep_body(head, view);\n        return true;\n",
+        "        if (ground_.is_current(head, view)) keep_body(head, view);\n        return true;\n",
         "        std::uint64_t expected = view.operation_word;\n"
         "        (void)head.operation.compare_exchange_strong(expected, view.operation.as(TurnState::idle, 0).packed(),\n"
         "            std::memory_order_acq_rel, std::memory_order_relaxed);\n        return true;\n"),
