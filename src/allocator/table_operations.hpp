@@ -64,7 +64,8 @@ struct WalkResult {
 
 struct ClearResult {
     table::WalkPlace after;
-    std::uint32_t has_room = 1;  // 0: the next entry stays, as there is no memory to move its bucket
+    std::uint32_t has_room =
+        1;  // 0: the next entry stays, as there is no memory to move its bucket
     std::uint32_t has_more = 1;
 };
 

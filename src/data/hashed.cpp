@@ -34,8 +34,7 @@ Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
         for (std::size_t i = 0; i < options.processes.size(); ++i) {
             asks.add_or_fail({options.processes[i], allocator::table_make_number,
                               std::as_bytes(std::span(&request, 1)),
-                              std::as_writable_bytes(std::span(&directory.tables[i], 1)),
-                              nullptr});
+                              std::as_writable_bytes(std::span(&directory.tables[i], 1)), nullptr});
         }
         status = asks.wait();
     }

@@ -126,6 +126,38 @@ TEST_F(HashedTest, a_multiset_counts_what_all_ranks_insert) {
         });
 }
 
+// A replacement inserts nothing, so none may be left.
+TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_meanwhile) {
+    with_map(2, [this](acp_map_t map) {
+        constexpr std::uint64_t keys = 20;
+        const std::string values[2] = {"a value", "another value"};
+        for (int round = 0; round < 40; ++round) {
+            for (std::uint64_t i = 0; rank_ == 0 && i < keys; ++i)
+                ASSERT_EQ(insert(map, std::to_string(i), values[0]), 1) << acp_error_message();
+            sync_ranks();
+            if (rank_ == 0) {
+                EXPECT_EQ(acp_clear_map(map), 0) << acp_error_message();
+                EXPECT_EQ(acp_size_map(map), 0U);
+                while (acp_size_map(map) != 0) ASSERT_EQ(acp_clear_map(map), 0);
+            }
+            for (std::uint64_t gone = 0, turn = 0; rank_ != 0 && gone < keys; ++turn) {
+                gone = 0;
+                for (std::uint64_t i = 0; i < keys; ++i) {
+                    const std::string key = std::to_string(i);
+                    std::string before = values[turn % 2];
+                    const std::string& after = values[1 - turn % 2];
+                    const acp_entry_t entry{key.data(),    key.size(), before.data(),
+                                            before.size(), 0,          0};
+                    const int result = acp_replace_map(map, &entry, after.data(), after.size());
+                    ASSERT_NE(result, -1) << acp_error_message();
+                    if (result == 2) ++gone;
+                }
+            }
+            sync_ranks();
+        }
+    });
+}
+
 TEST_F(HashedTest, a_count_below_one_or_above_the_most_is_refused_and_stays) {
     with_shared<acp_multiset_t>(
         [&] { return acp_create_multiset(0, nullptr, 1, 0); }, acp_destroy_multiset,

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of operations on tables share: their arguments as bytes, and a heap on which they are run.
+#pragma once
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "allocator/entry_operations.hpp"
+#include "allocator/operations.hpp"
+#include "allocator/table_operations.hpp"
+#include "support/hash.hpp"
+#include "unit/local/test_owner.hpp"
+
+namespace acp::allocator::test {
+
+using base::Code;
+using table::Effect;
+using table::PutMode;
+
+constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+
+inline const local::NumberedOperation& row_of(std::uint32_t number) {
+    if (number == allocate_number) return operations().front();
+    for (const local::NumberedOperation& row : table_operations()) {
+        if (row.number == number) return row;
+    }
+    for (const local::NumberedOperation& row : entry_operations()) {
+        if (row.number == number) return row;
+    }
+    ADD_FAILURE() << number;
+    return table_operations().front();
+}
+
+// Arguments, put together.
+class Message {
+public:
+    template <typename Value>
+    Message& add(const Value& value) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+        return *this;
+    }
+
+    Message& add_text(const std::string& text) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+        bytes_.insert(bytes_.end(), bytes, bytes + text.size());
+        return *this;
+    }
+
+    [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+class TableOperationsTest : public testing::Test {
+protected:
+    Code run(std::uint32_t number, const Message& message) {
+        const local::NumberedOperation& row = row_of(number);
+        result_.assign(row.result_bytes_max, std::byte{0xee});
+        local::OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(),
+                                        0);
+        const auto ran = local::run_operation(row, context, message.bytes(), result_);
+        result_.resize(ran.result_bytes);
+        return ran.code;
+    }
+
+    std::uint64_t make(std::uint64_t slots = 4) {
+        EXPECT_EQ(run(table_make_number, Message().add(TableRequest{slots, 1, 0, id})), Code::ok);
+        return told<std::uint64_t>();
+    }
+
+    Code destroy(std::uint64_t table) {
+        return run(table_destroy_number, Message().add(TableName{table, id}));
+    }
+
+    template <typename Value>
+    [[nodiscard]] Value told() const {
+        Value value{};
+        EXPECT_GE(result_.size(), sizeof value);
+        std::memcpy(&value, result_.data(), std::min(result_.size(), sizeof value));
+        return value;
+    }
+
+    static EntryRequest request_of(std::uint64_t table,
+                                   const std::string& key,
+                                   std::size_t value_bytes) {
+        return {{table, id},
+                hash_of(key),
+                static_cast<std::uint32_t>(key.size()),
+                static_cast<std::uint32_t>(value_bytes)};
+    }
+
+    static std::uint64_t hash_of(const std::string& key) {
+        return acp::test::hash_of(key) & table::hash_mask;
+    }
+
+    Effect put(std::uint64_t table,
+               const std::string& key,
+               const std::string& value,
+               PutMode mode,
+               const std::string& expected = "") {
+        PutWords words;
+        words.mode = mode;
+        words.expected_bytes = static_cast<std::uint32_t>(expected.size());
+        EXPECT_EQ(run(entry_put_number, Message()
+                                            .add(request_of(table, key, value.size()))
+                                            .add(words)
+                                            .add_text(key)
+                                            .add_text(value)
+                                            .add_text(expected)),
+                  Code::ok);
+        return told<EntryResult>().effect;
+    }
+
+    EntryResult find(std::uint64_t table, const std::string& key, std::size_t room = 500) {
+        EXPECT_EQ(run(entry_find_number, Message().add(request_of(table, key, room)).add_text(key)),
+                  Code::ok);
+        return told<EntryResult>();
+    }
+
+    Effect erase(std::uint64_t table, const std::string& key) {
+        EXPECT_EQ(run(entry_erase_number, Message().add(request_of(table, key, 0)).add_text(key)),
+                  Code::ok);
+        return told<EntryResult>().effect;
+    }
+
+    EntryResult change(std::uint64_t table, const std::string& key, const ChangeWords& words) {
+        EXPECT_EQ(run(entry_change_number,
+                      Message().add(request_of(table, key, 0)).add(words).add_text(key)),
+                  Code::ok);
+        return told<EntryResult>();
+    }
+
+    [[nodiscard]] std::string value_found() const {
+        const auto* start = reinterpret_cast<const char*>(result_.data()) + sizeof(EntryResult);
+        return {start, result_.size() - sizeof(EntryResult)};
+    }
+
+    static constexpr std::uint64_t id = 0x1d;
+
+    node::Segment node_ = local::test::make_node(2, 2, heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+}  // namespace acp::allocator::test
