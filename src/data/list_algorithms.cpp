@@ -68,12 +68,12 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
                                           base::hex(first.list) + " and " + base::hex(end.list));
     }
     std::vector<Lists::Met> met;
+    if (first.is_end() && !end.is_end()) {
+        return Status(Code::argument, "the range begins at the end of the list " +
+                                          base::hex(first.list) + " and does not end there");
+    }
     if (first.is_end()) {
         auto status = look_for(first.list);
-        if (status.is_ok() && !end.is_end()) {
-            status = {Code::argument, "the range begins at the end of the list " +
-                                          base::hex(first.list) + " and does not end there"};
-        }
         if (!status.is_ok()) return status;
         return met;
     }
@@ -291,12 +291,12 @@ Status ListAlgorithms::exchange(GlobalAddress one, GlobalAddress other) {
 
 Result<ListPlace> ListAlgorithms::advance(const ListPlace& from, std::int64_t steps) {
     const bool is_backward = steps < 0;
+    if (from.is_end() && !is_backward) return from;
     const std::uint64_t all =
         is_backward ? 0 - static_cast<std::uint64_t>(steps) : static_cast<std::uint64_t>(steps);
     std::vector<Lists::Met> met;  // the last ones on the way
     ListPlace at = from;
     for (std::uint64_t left = all; left > 0;) {
-        if (at.is_end() && !is_backward) return at;
         const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, stretch_max));
         auto found = lists_.stretch(at, is_backward, most);
         if (!found.is_ok() && found.failure().code() == Code::stale && !met.empty()) {
