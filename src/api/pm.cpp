@@ -273,21 +273,19 @@ int acp_wait_buffer_pm(acp_pm_t pm, int rank, size_t size, void** buffer, int64_
     if (const int failed = explain_no_room(call, pm, rank, size, buffer); failed != 0)
         return failed;
     return run(call, pm, [&](auto& context) -> Result<int> {
-        const pm::RoomFound found = wait_for_room(context, process_of(rank), size, timeout_ns);
+        pm::RoomFound found = wait_for_room(context, process_of(rank), size, timeout_ns);
         switch (found.outcome) {
             case pm::RoomWait::room:
                 *buffer = found.room;
                 return 1;
             case pm::RoomWait::message:
                 return ACP_PM_RECEIVE_FIRST;
-            case pm::RoomWait::timeout:
-                return 0;
             case pm::RoomWait::never:
+                return std::move(found.why);
+            case pm::RoomWait::timeout:
                 break;
         }
-        Status status = context.why_no_room(process_of(rank));
-        if (!status.is_ok()) return status;
-        return 0;  // it has opened its context again meanwhile
+        return 0;
     });
 }
 

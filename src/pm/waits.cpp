@@ -67,16 +67,17 @@ public:
         entry.tell(node::AwaitedCall::wait_buffer_pm, since_ns, &told);
     }
 
-    [[nodiscard]] RoomFound found() const noexcept { return found_; }
+    [[nodiscard]] RoomFound take_found() noexcept { return std::move(found_); }
 
 private:
     [[nodiscard]] RoomFound find() {
         char* const room = context_.reserve(process_, bytes_);
-        if (room != nullptr) return {RoomWait::room, room};
-        if (!context_.why_no_room(process_).is_ok()) return {RoomWait::never, nullptr};
+        if (room != nullptr) return {RoomWait::room, room, {}};
+        if (auto why = context_.why_no_room(process_); !why.is_ok())
+            return {RoomWait::never, nullptr, std::move(why)};
         const bool has_news =
             !context_.is_holding() && (context_.has_message() || context_.has_gone());
-        return {has_news ? RoomWait::message : RoomWait::timeout, nullptr};
+        return {has_news ? RoomWait::message : RoomWait::timeout, nullptr, {}};
     }
 
     Context& context_;
@@ -106,7 +107,7 @@ RoomFound wait_for_room(Context& context,
         const bool is_bounded = context.has_far() && (left_ns < 0 || left_ns > pause_ns);
         const node::Outcome outcome =
             context.gma().wait_until(condition, is_bounded ? pause_ns : left_ns);
-        if (outcome == node::Outcome::ready || !is_bounded) return condition.found();
+        if (outcome == node::Outcome::ready || !is_bounded) return condition.take_found();
     }
 }
 
@@ -126,9 +127,10 @@ RoomFound wait_for_room(PerPeerContext& context,
     const gma::Deadline deadline(timeout_ns);
     for (;;) {
         char* const room = context.reserve(process, bytes);
-        if (room != nullptr) return {RoomWait::room, room};
-        if (!context.why_no_room(process).is_ok()) return {RoomWait::never, nullptr};
-        if (!context.is_holding() && context.has_message()) return {RoomWait::message, nullptr};
+        if (room != nullptr) return {RoomWait::room, room, {}};
+        if (auto why = context.why_no_room(process); !why.is_ok())
+            return {RoomWait::never, nullptr, std::move(why)};
+        if (!context.is_holding() && context.has_message()) return {RoomWait::message, nullptr, {}};
         if (deadline.is_past()) return {};
         context.look_on();
     }

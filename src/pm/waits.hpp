@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/status.hpp"
+
 #include "pm/context.hpp"
 #include "pm/per_peer_context.hpp"
 
@@ -17,7 +19,7 @@ namespace acp::pm {
 
 enum class RoomWait : std::uint8_t {
     room,     // reserved
-    never,    // see Context::why_no_room
+    never,    // as `why` says
     message,  // there is none, but receive() has something to tell
     timeout
 };
@@ -25,6 +27,7 @@ enum class RoomWait : std::uint8_t {
 struct RoomFound {
     RoomWait outcome = RoomWait::timeout;
     char* room = nullptr;
+    base::Status why;  // Context::why_no_room, as it was; by now there may be room again
 };
 
 // Waits until there is room for a message to a process, and reserves it.

@@ -309,5 +309,30 @@ TEST_F(PmWaitTest, wrong_calls_are_refused) {
     EXPECT_EQ(acp_release_pm(pm_), 0);
 }
 
+TEST_F(PmWaitTest, a_wait_for_ever_for_room_of_a_rank_that_closes_and_opens_its_context_goes_on) {
+    if (procs_ < 2 || rank_ > 1) return;
+    if (rank_ == 1) {
+        for (int i = 0; i < 3000; ++i) {
+            ASSERT_EQ(acp_close_pm(pm_), 0) << acp_error_message();
+            pm_ = acp_open_pm(number_);
+            ASSERT_NE(pm_, ACP_PM_NULL) << acp_error_message();
+        }
+        send_number(0, 1);
+        return;
+    }
+    for (int has_room = 1; has_room != ACP_PM_RECEIVE_FIRST;) {
+        void* buffer = nullptr;
+        has_room = acp_wait_buffer_pm(pm_, 1, 1000, &buffer, -1);
+        ASSERT_NE(has_room, 0) << "the time is over";
+        if (has_room == 1) {
+            ASSERT_EQ(acp_send_pm(pm_), 0) << acp_error_message();
+        } else if (has_room == -1) {
+            ASSERT_EQ(acp_errno(), ACP_ERR_STALE) << acp_error_message();
+        }
+    }
+    while (!try_receive(1)) {
+    }
+}
+
 }  // namespace
 }  // namespace acp::test
