@@ -59,8 +59,8 @@ ACP_API acp_request_t acp_nbsend_ch(acp_ch_t ch, const void* buf, size_t size);
 ACP_API acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size);
 
 /* Begins to free the calling rank's end, which takes no further requests. The request ends when those before it have ended and the other end
- * is being freed too. What was sent and is not received is dropped; requests of the other end for more messages than were sent fail
- * with ACP_ERR_STALE. */
+ * is being freed too. What was sent and is not received is dropped. A receive that the other end has begun, and for which no message
+ * is left, fails with ACP_ERR_STALE. */
 ACP_API acp_request_t acp_nbfree_ch(acp_ch_t ch);
 
 /* Waits for the end of a request. Returns how many bytes were put into the buffer of a receive, 0 for a send or a free, and (size_t)-1

@@ -70,9 +70,9 @@ ACP_API acp_pm_t acp_open_pm_scheme(int number, int scheme);
 /* Closes it. Messages that were not received are dropped, and so may those be that this rank has sent to other nodes, unless acp_test_sent_pm has
  * said 1 since. The memory is used again when the number is opened again, and given back by acp_finalize. Returns 0 or -1.
  *
- * Others that send to it: what had reached its node before the close is never received, also if the context is opened again: all that was sent
- * on this node, and on others what acp_test_sent_pm had said 1 of. Dropped without a word are also messages from other nodes that arrive while it is
- * closed. A message that was composed, or on its way to another node, while it was closed and opened again comes to the new context, or is dropped.
+ * What is lost by a close: every message sent on this node before it, and of those from other nodes each for which acp_test_sent_pm had said 1; none of
+ * them comes after the context is opened again. A message from another node that arrives while the context is closed is dropped too, and its
+ * sender is not told. A message that was composed, or on its way to another node, while it was closed and opened again comes to the new context, or is dropped.
  * acp_get_buffer_pm fails with ACP_ERR_STALE until the context is opened again: on this node from the next call on; on other nodes within a few
  * round trips of the first message sent after the close, at most 16 messages later, or, where there is no room, of the first call that
  * returns 0. Ranks of other nodes may get it for some calls more after the context was opened again. */

@@ -67,8 +67,8 @@ ACP_API int acp_isready_segbuf(acp_segbuf_t segbuf);
 /* 0: at least one segment is there to be read; 1: none; -1. Of the destination; the source may ask too. */
 ACP_API int acp_isacked_segbuf(acp_segbuf_t segbuf);
 
-/* The number, 0 .. segnum-1, of the segment that is read next, of the one that is sent next, or, at the source, of the oldest one whose
- * bytes have not all left the buffer. -1 after a failure; acp_query_segbuf_sent is of the source alone. */
+/* Each tells the number, 0 .. segnum-1, of a segment, or -1 after a failure. acp_query_segbuf_head: of the one to be read next; _tail: of the one to be
+ * sent next; _sent, of the source alone: of the oldest one whose bytes are still needed in the buffer. When none is needed it equals the tail. */
 ACP_API int64_t acp_query_segbuf_head(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);

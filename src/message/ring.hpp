@@ -54,7 +54,8 @@
 //                                  true: the caller must wake it on its bell's word
 //   bool ring()                    that look alone
 //   bool is_idle()                 whether nothing that was sent is under way
-// Between nodes none of these waits; a put whose source is `room` may be under way until a credit covers it. And for whoever keeps an end
+// Between nodes a call waits only for the end of an earlier word of its own kind; ask may_send() first where that must not be. A put whose source
+// is `room` may be under way until a credit covers it. And for whoever keeps an end
 // (sending.hpp, receiving.hpp), where MappedPath has nothing to do:
 //   bool may_send()                whether another record may be sent without waiting for what is under way
 //   bool is_cut_off()              whether something that was sent has failed, since the other node is lost

@@ -15,9 +15,10 @@
 // its writer no more, so a lease that was taken back costs its holder nothing but another take(). "I write here" stands in a note of the
 // writer, not in the lease: a holder that does not yet know that its lease is another's must not touch the lease.
 //
-// WORDS OVERWRITTEN. The state has a check. A holder that finds nonsense comes again later; the owner puts the state back where it knows
-// the holder, and else revokes; the holder that finds this with its generation, which nobody else has, adds who it is. A note, and what was written, are told twice: where the two words differ, the holder is taken for one who
-// writes, until it tells them anew with its next write.
+// WORDS OVERWRITTEN. The state has a check. A holder that reads nonsense tries again later. The owner, if it knows the holder, writes the state
+// anew; if not, it writes "revoking, holder 0". A holder that reads this with its own generation knows that it is meant, and enters itself as the
+// holder. A note, and what was written, are told twice: where the two words differ, the holder is taken for one who writes, until it tells them
+// anew with its next write.
 //
 // WHEN A SIDE DIES OR STOPS. take() is one instruction. A holder that stops between enter() and leave() keeps the lease. Of a holder that
 // is dead the owner uses up what there is, and calls make_free(). An owner that dies leaves a place that nobody takes back.
