@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/* A deque, for all ranks: its address may be sent to others. ga is ACP_GA_NULL where there is none. */
+/* A deque, for all ranks: its address may be sent to others. ga is ACP_GA_NULL where there is none. Drop every copy when
+ * it was destroyed, and at acp_reset: an old one names the deque that is made at the same address later. */
 typedef struct {
     acp_ga_t ga;
 } acp_deque_t;

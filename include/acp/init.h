@@ -26,7 +26,7 @@ ACP_API int acp_finalize(void);
 /* Leaves and joins again as another rank.
  *   rank  0 .. acp_procs()-1; the ranks given by all callers must be a permutation.
  * On success all handles, keys and registrations of the old epoch are dead and every starter memory
- * is zero. Returns 0, or -1 with ACP_ERR_ARGUMENT on every rank (nothing changed) when a rank is out
+ * is zero. Drop them, and addresses, lists, vectors and deques: an old one may name something of the new epoch. Returns 0, or -1 with ACP_ERR_ARGUMENT on every rank (nothing changed) when a rank is out
  * of range or given twice, ACP_ERR_PEER when a rank is gone. Collective; blocks; one thread. */
 ACP_API int acp_reset(int rank);
 

@@ -39,7 +39,8 @@
 extern "C" {
 #endif
 
-/* A list, for all ranks: its address may be sent to others. ga is ACP_GA_NULL where there is none. */
+/* A list, for all ranks: its address may be sent to others. ga is ACP_GA_NULL where there is none. Drop every copy when it
+ * was destroyed, and at acp_reset: an old one names the list that is made at the same address later. */
 typedef struct {
     acp_ga_t ga;
 } acp_list_t;
