@@ -57,12 +57,13 @@ template <typename Part>
 
     const char* const from = static_cast<const char*>(source);
     if (bytes >= sizeof(std::uint64_t)) [[likely]] {
-        if (bytes <= sizeof(Quarter)) [[likely]]
+        if (bytes <= sizeof(Quarter)) [[likely]] {
             detail::copy_ends<std::uint64_t>(target, from, bytes);
-        else if (bytes <= sizeof(Half))
+        } else if (bytes <= sizeof(Half)) {
             detail::copy_ends<Quarter>(target, from, bytes);
-        else
+        } else {
             detail::copy_ends<Half>(target, from, bytes);
+        }
     } else if (bytes >= sizeof(std::uint32_t)) {
         detail::copy_ends<std::uint32_t>(target, from, bytes);
     } else {

@@ -70,6 +70,11 @@ public:
 private:
     static constexpr std::uint64_t no_count = 0;
 
+    struct Changed {
+        std::uint64_t before = 0;
+        std::uint64_t after = 0;
+    };
+
     // Changes a count, unless it was ended, or the next one is none. An entry whose count is ended is unlinked.
     template <typename Next>
     CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
@@ -80,37 +85,46 @@ private:
                 Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
             if (entry.is_late) continue;
             if (entry.slot == nullptr) return {Effect::absent, 0, 0};
-            auto& record = ground_.record(slot::record_in(entry.word));
-            if (!record.is_number()) return {Effect::no_number, 0, 0};
-            std::uint64_t count = record.number().load(std::memory_order_acquire);
-            std::uint64_t changed = ended_count;
-            auto& unlinking = ground_.shown().unlinking;
-            bool is_told = false;
-            while (count != ended_count) {
-                changed = next(count);
-                if (changed == no_count) return {Effect::out_of_range, count, 0};
-                if (changed == ended_count) {
-                    unlinking.store(unlinking::of_ended(slot::record_in(entry.word)),
-                                    std::memory_order_release);
-                    is_told = true;
-                }
-                if (record.number().compare_exchange_weak(count, changed, std::memory_order_acq_rel,
-                                                          std::memory_order_acquire)) {
-                    break;
-                }
-            }
-            const bool was_ended = count == ended_count;
-            if (!was_ended && changed != ended_count) {
-                if (is_told) unlinking.store(0, std::memory_order_release);
-                return {Effect::done, changed, slot::record_in(entry.word)};
-            }
+            const BlockNumber record = slot::record_in(entry.word);
+            if (!ground_.record(record).is_number()) return {Effect::no_number, 0, 0};
+            const Changed changed = change_number(record, next);
+            const bool was_ended = changed.before == ended_count;
+            if (changed.after == no_count) return {Effect::out_of_range, changed.before, 0};
+            if (!was_ended && changed.after != ended_count)
+                return {Effect::done, changed.after, record};
             // Where there is no memory to move its bucket, another call does so.
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
                 return ground_.record(found).has_key(key.data, key.bytes);
             });
-            unlinking.store(0, std::memory_order_release);
+            ground_.shown().unlinking.store(0, std::memory_order_release);
             if (!was_ended) return {Effect::done, 0, 0};
         }
+    }
+
+    // Changes the number of a record, unless that is an ended count, or the next one is none. Says before it ends a count that it takes the
+    // record out of use, which the caller does then, as where another one has ended it.
+    template <typename Next>
+    Changed change_number(BlockNumber record, const Next& next) {
+        auto& number = ground_.record(record).number();
+        auto& unlinking = ground_.shown().unlinking;
+        Changed changed{number.load(std::memory_order_acquire), ended_count};
+        bool is_told = false;
+        while (changed.before != ended_count) {
+            changed.after = next(changed.before);
+            if (changed.after == no_count) break;
+            if (changed.after == ended_count) {
+                unlinking.store(unlinking::of_ended(record), std::memory_order_release);
+                is_told = true;
+            }
+            if (number.compare_exchange_weak(changed.before, changed.after,
+                                             std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+                break;
+            }
+        }
+        const bool is_ended = changed.before == ended_count || changed.after == ended_count;
+        if (is_told && !is_ended) unlinking.store(0, std::memory_order_release);
+        return changed;
     }
 
     // Unlinks an entry if its count was ended. false: there was no memory.

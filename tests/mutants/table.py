@@ -29,8 +29,7 @@ MUTANTS = {
         "inline constexpr std::uint64_t insertion = 1;\ninline constexpr std::uint64_t erasure = ~std::uint64_t{0};"),
     "counts that the dead have ended stay": ("recovery.hpp", "        if (is_to_end) {\n", "        if (is_to_end && block == 0) {\n"),
     "a count is ended untold": ("counting.hpp",
-        "                    unlinking.store(unlinking::of_ended(slot::record_in(entry.word)),\n"
-        "                                    std::memory_order_release);\n", ""),
+        "                unlinking.store(unlinking::of_ended(record), std::memory_order_release);\n", ""),
     "an ended count is unlinked untold": ("counting.hpp", "slot::emptied, unlinking::is_ended))", "slot::emptied))"),
     "a table that was given away is another one": ("layout.hpp", "        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;",
         "        return mark == mark_of(table, id);"),
@@ -109,7 +108,7 @@ MUTANTS = {
         "is_array && &Reclaimer::free_chains == nullptr;"),
     "a long array is begun and left": ("insertion.hpp", "        if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
     # Counts.
-    "an ended count is counted on": ("counting.hpp", "            while (count != ended_count) {", "            while (true) {"),
+    "an ended count is counted on": ("counting.hpp", "        while (changed.before != ended_count) {", "        while (true) {"),
     "an ended count stays": ("counting.hpp", """\
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
                 return ground_.record(found).has_key(key.data, key.bytes);
