@@ -95,8 +95,9 @@ EntryResult result_in(const acp_reply_t& reply) noexcept {
 // Issues the operation of a call that was written down. Errors: those of Hashed::at_table.
 Result<gma::Handle> issue(data::Hashed& hashed, acp_reply_t& reply) {
     const auto kind = static_cast<BatchKind>(reply.what);
-    const std::size_t bytes =
-        key_offset(kind) + reply.key_size + (stores(kind) ? reply.value_size : 0);
+    const std::size_t bytes = key_offset(kind) + std::size_t{reply.key_size} +
+                              (stores(kind) ? std::size_t{reply.value_size} : 0);
+    if (bytes > sizeof reply.room) return Status(Code::state, "no call was started with the reply");
     const data::Bytes asked = std::as_bytes(std::span(reply.room)).first(bytes);
     return hashed.at_table(
         {reply.container, reply.id, ContainerKind::map},

@@ -243,5 +243,18 @@ TEST_F(HashedPairTest,
     }
 }
 
+// Of a reply that was never started, whatever lies in it, no more is read than there is.
+TEST_F(HashedPairTest, a_reply_of_no_call_is_no_call_on_what_lies_behind_it) {
+    int refused = 0;
+    for (int byte = 0; byte < 256; ++byte) {
+        acp_reply_t reply;
+        std::memset(&reply, byte, sizeof reply);
+        const int result = acp_result_of_reply(&reply, nullptr, nullptr);
+        EXPECT_TRUE(result == -1 || result == 0 || result == 1) << byte;
+        refused += result == -1 && acp_errno() == ACP_ERR_STATE ? 1 : 0;
+    }
+    EXPECT_GE(refused, 2) << "one that is not over, and one that would be asked anew";
+}
+
 }  // namespace
 }  // namespace acp::test
