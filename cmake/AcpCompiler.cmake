@@ -48,6 +48,8 @@ add_library(acp_options INTERFACE)
 target_compile_features(acp_options INTERFACE cxx_std_20 c_std_11)
 target_compile_options(acp_options INTERFACE
     ${acp_march} ${ACP_WARNINGS} "$<$<COMPILE_LANGUAGE:CXX>:${ACP_CXX_WARNINGS}>"
+    # Assertions and debug information name files below the source folder, so builds in two folders are equal.
+    "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=${PROJECT_BINARY_DIR}/=build/"
     # gcc 12 reports "literal" + std::string at -O3 as an overlapping copy, which it is not (gcc bug 105651)
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
     $<$<BOOL:${ACP_WERROR}>:-Werror>)
