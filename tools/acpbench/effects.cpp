@@ -96,15 +96,31 @@ std::optional<double> Effect::our_ratio() const {
     return *ours_after / *ours_before;
 }
 
-std::optional<bool> Effect::is_reached() const {
+Outcome Effect::outcome() const {
     const std::optional<double> ours = our_ratio();
-    if (!ours || is_disturbed) return {};
+    if (!ours || is_disturbed) return Outcome::unknown;
     // As gains: above 1 is better, for times too.
     const double paper_gain = unit == "us" ? 1 / paper_ratio() : paper_ratio();
     const double gain = unit == "us" ? 1 / *ours : *ours;
-    if (paper_gain < 1 - same) return gain < 1 + same;  // a price: paying less of it is no fault
-    if (paper_gain < 1 + same) return gain > 1 - same;
-    return gain >= paper_gain * (1 - rounding);
+    if (paper_gain < 1 - same) return gain < 1 - same ? Outcome::cost : Outcome::no_cost;
+    const double least = paper_gain < 1 + same ? 1 - same : paper_gain * (1 - rounding);
+    return gain >= least ? Outcome::reached : Outcome::missed;
+}
+
+const char* name_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::reached:
+            return "reached";
+        case Outcome::missed:
+            return "not reached";
+        case Outcome::cost:
+            return "costs too";
+        case Outcome::no_cost:
+            return "costs nothing";
+        case Outcome::unknown:
+            break;
+    }
+    return "";
 }
 
 const Row* find_copy(const std::vector<Row>& rows,
@@ -144,14 +160,11 @@ std::string effects_table(const std::vector<Row>& rows, const std::string& memor
         };
         const auto ratio = [](double value) { return number(value, value < 0.1 ? 4 : 2); };
         const std::optional<double> ours = effect.our_ratio();
-        const std::optional<bool> reached = effect.is_reached();
         table.add_row({effect.what, pair(effect.paper_before, effect.paper_after),
                        ratio(effect.paper_ratio()),
                        ours ? pair(*effect.ours_before, *effect.ours_after) : "not run",
                        ours ? ratio(*ours) : "",
-                       reached               ? (*reached ? "reached" : "not reached")
-                       : effect.is_disturbed ? "disturbed"
-                                             : ""});
+                       effect.is_disturbed ? "disturbed" : name_of(effect.outcome())});
     }
     return table.text(2);
 }

@@ -11,6 +11,18 @@
 
 namespace acp::bench {
 
+// How our ratio stands to the paper's.
+enum class Outcome {
+    unknown,  // a mode was not run, or one of its rows is disturbed
+    reached,  // the gain is at least the paper's; what was about equal is no worse
+    missed,   // the gain is smaller; what was about equal is worse
+    cost,     // the paper's new implementation is slower here, and so is ours
+    no_cost,  // the paper's is slower here, ours is not
+};
+
+// "reached", "not reached", "costs too", "costs nothing"; "" of unknown.
+[[nodiscard]] const char* name_of(Outcome outcome);
+
 // One finding: a ratio of two modes, the paper's and ours.
 struct Effect {
     std::string what;         // "remote-to-remote latency, new / old"
@@ -24,9 +36,7 @@ struct Effect {
     [[nodiscard]] double paper_ratio() const { return paper_after / paper_before; }
 
     [[nodiscard]] std::optional<double> our_ratio() const;
-    // A gain is at least the paper's; what was about equal is no worse here; what was lost is lost or kept.
-    // Nothing while a mode is missing or the effect is disturbed.
-    [[nodiscard]] std::optional<bool> is_reached() const;
+    [[nodiscard]] Outcome outcome() const;
 };
 
 //   memory  "starter" or "registered"

@@ -113,13 +113,11 @@ std::string glance_table(const std::vector<Figure>& figures) {
                        {"ACP", Align::right},
                        {"limit", Align::right},
                        {"", Align::left},
-                       {"the limit is", Align::left},
-                       {"", Align::left}});
+                       {"the limit is", Align::left}});
     for (const Figure& figure : figures) {
         const bool is_disturbed = figure.judgement.verdict == Verdict::disturbed;
         table.add_row({figure.what, figure.ours, figure.limit,
-                       is_disturbed ? "disturbed" : figure.ratio, figure.limit_is,
-                       is_disturbed ? "" : name_of(figure.judgement.verdict)});
+                       is_disturbed ? "disturbed" : figure.ratio, figure.limit_is});
         if (is_disturbed) table.add_line("    disturbed: " + figure.judgement.reason);
     }
     return table.text(2);

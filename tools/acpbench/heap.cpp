@@ -13,6 +13,7 @@
 #include "experiment.hpp"
 #include "job.hpp"
 #include "output.hpp"
+#include "paper.hpp"
 
 namespace acp::bench {
 
@@ -222,6 +223,9 @@ private:
         row.latency_us = summarize(std::move(each_ns));
         row.yardstick = Yardstick{yardstick, yardstick_ns / 1e3, "us"};
         row.ratio = row.latency_us.median / row.yardstick->value;
+        const bool is_remote = job_.node_of(owner) != job_.node_of(0);
+        if (sizes_.size() == paper_blocks && (is_remote || owner == job_.rank()))
+            row.paper = paper_002_at(call.substr(0, call.find(',')), is_remote);
         return row;
     }
 

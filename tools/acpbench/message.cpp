@@ -13,6 +13,7 @@
 #include "experiment.hpp"
 #include "message_ways.hpp"
 #include "output.hpp"
+#include "paper.hpp"
 #include "slices.hpp"
 
 namespace acp::bench {
@@ -257,6 +258,7 @@ private:
         row.bytes = what.bytes;
         fill(row, comparison);
         fill_yardstick(row, comparison, yardstick_of(is_one_way, what.bytes));
+        row.paper = paper_001_at(row.experiment, row.name, row.bytes);
         if (is_one_way) row.extra.emplace_back("M/s", 1 / row.latency_us.median);
         return row;
     }

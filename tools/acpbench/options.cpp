@@ -81,6 +81,8 @@ void add_report(cli::App& app, Options& options) {
     report->add_option("--in", options.in, "folder with the files written by --json")
         ->capture_default_str();
     report->add_option("--out", options.out, "the page; default: index.html in that folder");
+    report->add_flag("--papers", options.are_papers_shown,
+                     "prints each figure that a paper states beside ours");
 }
 
 // Without "--acp-NAME VALUE" and "--acp-NAME=VALUE": acp_init's, which CLI11 does not know.

@@ -29,6 +29,7 @@ struct Options {
     std::vector<int> rank_counts;     // memory, start, poll --ranks
     std::string in = "build/report";  // report --in
     std::string out;                  // report --out; "": index.html in the folder
+    bool are_papers_shown = false;    // report --papers
 };
 
 // Parses and, for --help, --version and mistakes, prints and ends the process. Arguments that belong to

@@ -46,7 +46,7 @@ svg circle { fill:currentColor } svg .leader { stroke:currentColor; stroke-width
 svg .yard path { stroke-dasharray:2 4; stroke-width:2.4 } svg .yard circle { opacity:0 }
 svg .mark { stroke:currentColor; stroke-width:1.6; stroke-dasharray:5 3 }
 svg .diamond { fill:var(--card); stroke:currentColor; stroke-width:1.6 }
-svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:stroke; stroke:var(--card); stroke-width:3.5px }
+svg .paper { fill:currentColor; font-size:11px; font-style:italic; paint-order:stroke; stroke:var(--card); stroke-width:5px }
 .c0 { color:var(--c0)!important } .c1 { color:var(--c1)!important } .c2 { color:var(--c2)!important }
 .c3 { color:var(--c3)!important } .c4 { color:var(--c4)!important } .c5 { color:var(--c5)!important }
 .c6 { color:var(--c6)!important } .c7 { color:var(--c7)!important } .c8 { color:var(--c8)!important }
@@ -120,9 +120,8 @@ std::string card(const Figure& figure) {
     std::string html = "<div class=\"card\"><p class=\"what\">" + escape_html(figure.what) +
                        "</p><p class=\"ours\">" + escape_html(figure.ours) +
                        "</p><p class=\"ratio\">";
-    html += is_disturbed ? std::string() : escape_html(figure.ratio) + " ";
-    html += verdict_html(figure.judgement) +
-            "</p><p class=\"dim\">limit: " + escape_html(figure.limit) + ", " +
+    html += is_disturbed ? verdict_html(figure.judgement) : escape_html(figure.ratio);
+    html += "</p><p class=\"dim\">limit: " + escape_html(figure.limit) + ", " +
             escape_html(figure.limit_is) + "</p>";
     if (is_disturbed) html += "<p class=\"why\">" + escape_html(figure.judgement.reason) + "</p>";
     return html + "</div>\n";

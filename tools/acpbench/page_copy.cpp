@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page's part on copies. Pure; any thread.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "effects.hpp"
+#include "number.hpp"
 #include "page.hpp"
 #include "paper.hpp"
 #include "plot.hpp"
@@ -117,51 +119,52 @@ std::string copy_plot(const std::vector<Row>& rows,
     return to_figure(plot);
 }
 
-std::string change(double ratio, const std::string& unit) {
-    char text[48];
-    if (unit == "us") {
-        std::snprintf(text, sizeof text, "%+.0f %%", 100 * (ratio - 1));
-        if (ratio > 2) std::snprintf(text, sizeof text, "%.1f times", ratio);
-        if (ratio > 0 && ratio < 0.1) std::snprintf(text, sizeof text, "1/%.0f", 1 / ratio);
-    } else {
-        std::snprintf(text, sizeof text, "%.2f times", ratio);
-    }
-    return text;
+// Three significant digits in the unit of the table, so that a column is read downwards.
+std::string in_one_unit(double value) {
+    const int digits = value <= 0 ? 0 : 2 - static_cast<int>(std::floor(std::log10(value)));
+    return number(value, std::clamp(digits, 0, 5));
 }
 
-// "43 us -> 26 us", the change, and for ours whether the paper's is reached.
+// How many times better the second of two modes is: "1.65 \u00d7", above 1 where it is faster.
+std::string gain_of(double ratio, const std::string& unit) {
+    return in_one_unit(unit == "us" ? 1 / ratio : ratio) + " \u00d7";
+}
+
+// "43 -> 26", the gain, and for ours how it stands to the paper's.
 //   label  of the cells where a row is shown as a paragraph
 std::string effect_cells(const Effect& effect, const char* label, bool is_paper) {
-    const Axis axis = effect.unit == "us" ? Axis::time : Axis::rate;
-    const auto pair = [axis](double before, double after) {
-        return show_value(axis, before) + " \u2192 " + show_value(axis, after);
+    const auto pair = [](double before, double after) {
+        return in_one_unit(before) + " \u2192 " + in_one_unit(after);
     };
     const std::string opening = std::string("<td class=n data-l=\"") + label + "\">";
     if (is_paper) {
         return opening + pair(effect.paper_before, effect.paper_after) +
-               "</td><td class=\"n bold\">" + change(effect.paper_ratio(), effect.unit) + "</td>";
+               "</td><td class=\"n bold\">" + gain_of(effect.paper_ratio(), effect.unit) + "</td>";
     }
     const std::optional<double> ours = effect.our_ratio();
     if (!ours) return opening + "<span class=dim>not run</span></td><td></td><td></td>";
-    const std::optional<bool> reached = effect.is_reached();
-    const char* pill = !reached   ? "<span class=\"pill doubt\">disturbed</span>"
-                       : *reached ? "<span class=\"pill good\">reached</span>"
-                                  : "<span class=\"pill bad\">not reached</span>";
+    const Outcome outcome = effect.outcome();
+    const char* css = outcome == Outcome::missed ? "bad" : "good";
+    const std::string pill =
+        outcome == Outcome::unknown
+            ? "<span class=\"pill doubt\">disturbed</span>"
+            : std::string("<span class=\"pill ") + css + "\">" + name_of(outcome) + "</span>";
     return opening + pair(*effect.ours_before, *effect.ours_after) + "</td><td class=\"n bold\">" +
-           change(*ours, effect.unit) + "</td><td>" + pill + "</td>";
+           gain_of(*ours, effect.unit) + "</td><td>" + pill + "</td>";
 }
 
-std::string effects_html(const std::vector<Row>& rows) {
+// The effects on times, or on bandwidths: each table has one unit.
+std::string effects_html(const std::vector<Row>& rows, const std::string& unit) {
     const std::vector<Effect> starter = effects_of(rows, memories[0]);
     const std::vector<Effect> registered = effects_of(rows, memories[1]);
+    const bool is_time = unit == "us";
     std::string html =
-        "<div class=\"scroll\"><table class=\"flow\"><thead><tr><th>effect</th><th class=n "
-        "colspan=2>paper "
-        "000</th>"
-        "<th class=n colspan=2>starter memory</th><th></th><th class=n colspan=2>registered "
-        "memory</th>"
-        "<th></th></tr></thead><tbody>\n";
+        std::string("<div class=\"scroll\"><table class=\"flow\"><thead><tr><th>") +
+        (is_time ? "latency, \u00b5s" : "bandwidth, MB/s") +
+        "</th><th class=n colspan=2>paper 000</th><th class=n colspan=2>starter memory</th>"
+        "<th></th><th class=n colspan=2>registered memory</th><th></th></tr></thead><tbody>\n";
     for (std::size_t i = 0; i < starter.size(); ++i) {
+        if (starter[i].unit != unit) continue;
         html += "<tr><td>" + escape_html(starter[i].what) + "</td>" +
                 effect_cells(starter[i], "paper", true) +
                 effect_cells(starter[i], "starter", false) +
@@ -215,7 +218,8 @@ std::string copy_section(const std::vector<Row>& rows) {
         "stores wherever memory is mapped. Diamonds are the paper's figures on its machine of "
         "2009; only "
         "ratios compare.</p>\n";
-    html += "<h3>The paper\u2019s effects</h3>\n" + effects_html(rows) + bypass_line(rows);
+    html += "<h3>The paper\u2019s effects</h3>\n" + effects_html(rows, "us") +
+            effects_html(rows, "MB/s") + bypass_line(rows);
     for (const char* memory : memories) {
         if (!has_memory(rows, memory)) continue;
         html += std::string("<h3>") + (memory == memories[0] ? "Starter" : "Registered") +

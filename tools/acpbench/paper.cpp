@@ -22,6 +22,36 @@ constexpr Paper000 figures[] = {
     {"local-to-local", "new+bypass", 0.5, 8900, "figure 7", "figure 8"},
 };
 
+struct Paper001 {
+    std::string_view experiment;
+    std::string_view name;
+    std::uint64_t bytes;
+    double value;
+    std::string_view unit;
+    std::string_view source;
+};
+
+constexpr Paper001 messages_and_copies[] = {
+    {"message", "to and fro, PM", 8, 8, "us", "half of 16 us"},
+    {"message", "one way, PM", 8192, 297, "MB/s", "section 4.2"},
+    {"rma", "write", 1 << 20, 469, "MB/s", "section 4.3"},
+    {"rma", "read", 1 << 20, 185, "MB/s", "section 4.3"},
+    {"rma", "read, one at a time", 4096, 101, "MB/s", "firmware PULL"},
+};
+
+struct Paper002 {
+    std::string_view call;
+    bool is_remote;
+    double us;
+};
+
+constexpr Paper002 allocations[] = {
+    {"malloc", false, 13},
+    {"malloc", true, 413},
+    {"free", false, 137},
+    {"free", true, 4771},
+};
+
 constexpr std::uint32_t largest_grid = 872;
 
 struct Paper003 {
@@ -43,6 +73,25 @@ constexpr Paper003 exchanges[] = {
 };
 
 }  // namespace
+
+std::optional<PaperFigure> paper_001_at(std::string_view experiment,
+                                        std::string_view name,
+                                        std::uint64_t bytes) {
+    for (const Paper001& its : messages_and_copies) {
+        if (its.experiment == experiment && its.name == name && its.bytes == bytes)
+            return PaperFigure{"paper 001, " + std::string(its.source), its.value,
+                               std::string(its.unit)};
+    }
+    return {};
+}
+
+std::optional<PaperFigure> paper_002_at(std::string_view call, bool is_remote) {
+    for (const Paper002& its : allocations) {
+        if (its.call == call && its.is_remote == is_remote)
+            return PaperFigure{"paper 002, figure 10", its.us, "us"};
+    }
+    return {};
+}
 
 std::optional<PaperFigure> paper_003_at(std::string_view pattern,
                                         std::string_view scheduler,

@@ -229,7 +229,7 @@ std::string draw_marks(const Plot& plot, bool is_left, const Scale& sx, const Sc
               [&](const Mark* a, const Mark* b) { return a->y > b->y; });
     std::vector<double> wanted;
     wanted.reserve(order.size());
-    for (const Mark* mark : order) wanted.push_back(sy(mark->y) - 6);
+    for (const Mark* mark : order) wanted.push_back(sy(mark->y) - 9);
     const std::vector<double> places = spread(wanted, label_gap - 1, top + 6, bottom - 4);
     std::string svg;
     for (std::size_t i = 0; i < order.size(); ++i) {

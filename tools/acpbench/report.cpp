@@ -12,6 +12,7 @@
 #include "glance.hpp"
 #include "job.hpp"
 #include "page.hpp"
+#include "papers_table.hpp"
 
 namespace acp::bench {
 
@@ -76,6 +77,12 @@ int run_report(const Options& options) {
     out << make_page(headers, rows);
     out.close();
     if (!out) give_up("cannot write " + path);
+    if (options.are_papers_shown) {
+        const std::string table = papers_table(rows);
+        if (table.empty()) give_up("no row in " + options.in + " measures what a paper states");
+        std::printf("What the papers state of their machines, and the same measured here.\n%s\n",
+                    table.c_str());
+    }
     const std::vector<Figure> figures = glance_at(rows);
     if (!figures.empty()) {
         std::printf("How fast here. %s\n%s\n", glance_explained(), glance_table(figures).c_str());

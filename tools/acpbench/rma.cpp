@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `rma`: writes and reads without a copy between memory that two ranks have locked (acp_lock_pm), as paper 001 measured its own: many
-// of each size, several under way, and the reads beside the writes; and how long one read of a page takes. Rank 0 writes and reads, one
-// other rank's memory is written and read, and all others sleep.
+// of each size, several under way, the writes beside what their path does without the library, and the reads beside the writes; and how long
+// one read of a page takes. Rank 0 writes and reads, one other rank's memory is written and read, and all others sleep.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,12 @@
 
 #include <acp.h>
 
+#include "bare_udp.hpp"
 #include "copy.hpp"
 #include "experiment.hpp"
+#include "net_rounds.hpp"
 #include "output.hpp"
+#include "paper.hpp"
 #include "slices.hpp"
 
 namespace acp::bench {
@@ -24,6 +28,7 @@ constexpr std::uint64_t rma_bytes_most = 1 << 20;
 constexpr std::array<std::uint64_t, 7> rma_sizes{8,       64,       1 << 10,       4 << 10,
                                                  8 << 10, 64 << 10, rma_bytes_most};
 constexpr std::uint64_t page_bytes = 4 << 10;
+constexpr std::uint64_t stream_bytes_min = 64 << 10;  // shorter writes do not fill datagrams
 constexpr std::uint64_t operations_most = 1'000'000;  // of each kind and size
 constexpr std::uint64_t all_bytes_near = std::uint64_t{8} << 30;
 constexpr std::uint64_t all_bytes_far = std::uint64_t{1} << 30;
@@ -89,13 +94,20 @@ double each_ns(std::uint64_t count, const Work& work) {
 
 class Rma {
 public:
-    Rma(Job& job, const Options& options, const Regions& memory, const LockedRegions& locked)
+    //   bare  datagrams between rank 0 and its partner; nullptr on one node
+    Rma(Job& job,
+        const Options& options,
+        const Regions& memory,
+        const LockedRegions& locked,
+        BareUdp* bare)
         : job_(job),
           options_(options),
           memory_(memory),
           locked_(locked),
           partner_(job.partner()),
-          is_near_(job.node_of(0) == job.node_of(partner_)) {}
+          is_near_(bare == nullptr) {
+        if (bare != nullptr) streams_.emplace(job, *bare, partner_, options);
+    }
 
     std::vector<Row> run() {
         std::vector<std::uint64_t> sizes = options_.sizes;
@@ -146,13 +158,29 @@ private:
         }
         check(bytes);
         writes.push_back(row_of("write", bytes, count * rounds(), write_ns, bare_ns,
-                                is_near_ ? "memcpy" : "acp_copy, the same bytes"));
+                                is_near_ ? "process_vm_writev" : "acp_copy, the same bytes"));
         reads.push_back(row_of("read", bytes, count * rounds(), read_ns, write_ns, "the writes"));
+        if (streams_ && bytes >= stream_bytes_min) writes.push_back(measure_stream(bytes));
     }
 
+    // Locked memory of another process of the node is written by the kernel.
     void copy_barely(std::uint64_t bytes, std::uint64_t count) const {
-        if (is_near_) return copy_by_memcpy(memory_.target(0), memory_.source(0), bytes, count);
-        copy_deep(memory_.target_ga(partner_), memory_.source_ga(0), bytes, count);
+        if (is_near_) {
+            KernelCopy(memory_, {"write", partner_, 0}, nullptr).run(bytes, count);
+        } else {
+            copy_deep(memory_.target_ga(partner_), memory_.source_ga(0), bytes, count);
+        }
+    }
+
+    // Writes beside bare datagrams and the cipher.
+    Row measure_stream(std::uint64_t bytes) {
+        Row row = streams_->new_row("rma", "stream of writes", bytes);
+        return streams_->beside_stream(
+            std::move(row),
+            [&](std::uint64_t operations) {
+                issue_deep(operations, [&] { return locked_.write(bytes); });
+            },
+            copies_under_way);
     }
 
     // One read at a time, beside what the kernel needs for the same bytes, or a copy of 8 bytes from the other node.
@@ -211,6 +239,7 @@ private:
         row.bytes = bytes;
         fill(row, comparison);
         fill_yardstick(row, comparison, yardstick);
+        row.paper = paper_001_at(row.experiment, name, bytes);
         return row;
     }
 
@@ -220,6 +249,7 @@ private:
     const LockedRegions& locked_;
     int partner_;
     bool is_near_;
+    std::optional<NetRounds> streams_;  // between nodes
 };
 
 }  // namespace
@@ -228,11 +258,17 @@ int run_rma(const Call& call) {
     Job job(call.argc, call.argv, 2, std::string(call.usage));
     const Regions memory(job, Regions::Kind::registered, rma_bytes_most);
     const LockedRegions locked(job, memory);
+    std::optional<BareUdp> bare;
+    if (!job.is_one_node()) bare.emplace(job);
     if (!job.conducts()) {
-        job.follow([](const Order&) {});
+        job.follow([&](const Order& order) {
+            if (bare) (void)NetRounds::answer_bare(job, *bare, order);
+        });
         return 0;
     }
-    return finish(call.options, Rma(job, call.options, memory, locked).run());
+    if (bare) bare->connect(job.partner());
+    return finish(call.options,
+                  Rma(job, call.options, memory, locked, bare ? &*bare : nullptr).run());
 }
 
 }  // namespace acp::bench

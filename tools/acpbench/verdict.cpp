@@ -126,6 +126,13 @@ std::optional<Target> message_target_of(const Row& row) {
         const double share = is_rate(row.yardstick->unit) ? *row.ratio : 1 / *row.ratio;
         return Target{"0.9 of the writes", share >= reads_of_writes};
     }
+    constexpr std::uint64_t long_write_bytes_min = 64ULL * 1024;
+    if (row.name == "write" && row.nodes == 1 && row.bytes >= long_write_bytes_min && row.ratio)
+        return Target{"0.9 of the path", *row.ratio >= 0.9};
+    if (row.name == "stream of writes" && row.ratio) {
+        const double share = extra_of(row, "of_bare_and_cipher");
+        return Target{"0.9 of the path", (share > 0 ? share : *row.ratio) >= 0.9};
+    }
     // Two ranks that take turns on one core show how they wait, and not what a message costs.
     const bool has_cores = row.nodes == 1 && row.distance != Distance::shared;
     if (!has_cores || !row.ratio) return {};

@@ -132,27 +132,29 @@ Effect effect(
 }
 
 TEST(Effect, of_a_gain_is_reached_at_the_papers_ratio) {
-    EXPECT_TRUE(*effect("us", 43, 26, 50, 20).is_reached());
-    EXPECT_FALSE(*effect("us", 43, 26, 50, 40).is_reached());
-    EXPECT_TRUE(*effect("MB/s", 140, 450, 100, 330).is_reached());
-    EXPECT_FALSE(*effect("MB/s", 140, 450, 100, 200).is_reached());
+    EXPECT_EQ(effect("us", 43, 26, 50, 20).outcome(), Outcome::reached);
+    EXPECT_EQ(effect("us", 43, 26, 50, 40).outcome(), Outcome::missed);
+    EXPECT_EQ(effect("MB/s", 140, 450, 100, 330).outcome(), Outcome::reached);
+    EXPECT_EQ(effect("MB/s", 140, 450, 100, 200).outcome(), Outcome::missed);
 }
 
-TEST(Effect, of_a_price_is_reached_unless_it_turned_into_a_gain) {
-    EXPECT_TRUE(*effect("us", 1.3, 4.9, 2, 3).is_reached());
-    EXPECT_FALSE(*effect("us", 1.3, 4.9, 2, 1).is_reached());
+TEST(Effect, of_a_price_is_never_missed_and_says_whether_it_is_paid) {
+    EXPECT_EQ(effect("us", 1.3, 4.9, 2, 3).outcome(), Outcome::cost);
+    EXPECT_EQ(effect("us", 1.3, 4.9, 2, 2).outcome(), Outcome::no_cost);
+    EXPECT_EQ(effect("us", 1.3, 4.9, 2, 1).outcome(), Outcome::no_cost);
+    EXPECT_EQ(effect("MB/s", 9000, 7300, 100, 200).outcome(), Outcome::no_cost);
 }
 
 TEST(Effect, of_about_equal_is_reached_when_nothing_is_lost) {
-    EXPECT_TRUE(*effect("MB/s", 9000, 8900, 100, 150).is_reached());
-    EXPECT_FALSE(*effect("MB/s", 9000, 8900, 100, 60).is_reached());
+    EXPECT_EQ(effect("MB/s", 9000, 8900, 100, 150).outcome(), Outcome::reached);
+    EXPECT_EQ(effect("MB/s", 9000, 8900, 100, 60).outcome(), Outcome::missed);
 }
 
 TEST(Effect, of_a_mode_that_was_not_run_is_unknown) {
     Effect unknown = effect("us", 43, 26, 50, 20);
     unknown.ours_after.reset();
     EXPECT_FALSE(unknown.our_ratio());
-    EXPECT_FALSE(unknown.is_reached());
+    EXPECT_EQ(unknown.outcome(), Outcome::unknown);
 }
 
 TEST(Spread, keeps_order_and_gap) {

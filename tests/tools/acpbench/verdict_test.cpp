@@ -3,12 +3,14 @@
 // page's head; and measuring again. Rows are made up.
 #include "acpbench/verdict.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <gtest/gtest.h>
 
 #include "acpbench/effects.hpp"
 #include "acpbench/glance.hpp"
 #include "acpbench/page.hpp"
+#include "acpbench/papers_table.hpp"
 
 namespace acp::bench {
 namespace {
@@ -237,10 +239,10 @@ TEST(Effect, between_a_job_whose_ranks_shared_a_core_and_one_with_two_is_disturb
                                 copy_of("new", 5, Distance::near)};
     const Effect effect = effects_of(rows, "starter").at(0);
     EXPECT_TRUE(effect.is_disturbed);
-    EXPECT_FALSE(effect.is_reached());
+    EXPECT_EQ(effect.outcome(), Outcome::unknown);
     const std::vector<Row> quiet{copy_of("old", 40, Distance::near),
                                  copy_of("new", 5, Distance::near)};
-    EXPECT_TRUE(*effects_of(quiet, "starter").at(0).is_reached());
+    EXPECT_EQ(effects_of(quiet, "starter").at(0).outcome(), Outcome::reached);
 }
 
 TEST(Glance, says_value_limit_and_ratio_of_what_was_measured) {
@@ -259,6 +261,41 @@ TEST(Glance, claims_no_ratio_of_a_disturbed_run) {
     const std::string table = glance_table(glance_at({put(0.0131)}));
     EXPECT_NE(table.find("disturbed"), std::string::npos);
     EXPECT_EQ(table.find("\u00d7 the limit"), std::string::npos);
+}
+
+TEST(Glance, leaves_targets_to_the_rows) {
+    const std::vector<Row> rows{put(2)};
+    EXPECT_EQ(judge(rows[0]).verdict, Verdict::missed);
+    EXPECT_EQ(glance_table(glance_at(rows)).find("missed"), std::string::npos);
+    const std::string page = make_page({}, rows);
+    const std::size_t cards = page.find("<div class=\"glance\">");
+    ASSERT_NE(cards, std::string::npos);
+    EXPECT_GT(page.find("pill bad", cards), page.find("</section>", cards));
+}
+
+TEST(Page, shows_a_price_that_is_not_paid_as_good_and_each_table_in_one_unit) {
+    const auto local = [](const char* mode, double us) {
+        Row row = copy_of(mode, us, Distance::near);
+        row.name = "local-to-local starter";
+        return row;
+    };
+    const std::string page = make_page({}, {local("old", 7.7), local("new", 0.682)});
+    EXPECT_NE(page.find("<span class=\"pill good\">costs nothing</span>"), std::string::npos);
+    EXPECT_EQ(page.find("not reached"), std::string::npos);
+    EXPECT_NE(page.find("latency, \u00b5s"), std::string::npos);
+    EXPECT_NE(page.find("7.70 \u2192 0.682"), std::string::npos);
+}
+
+TEST(PapersTable, sets_each_papers_figure_beside_ours) {
+    Row row = put(1);
+    row.paper = PaperFigure{"paper 001, abstract", 40, "us"};
+    Row rate = stream(0.5, 0.9);
+    rate.paper = PaperFigure{"paper 001, abstract", 500, "MB/s"};
+    const std::string table = papers_table({row, rate, put(1)});
+    EXPECT_NE(table.find("40.0 us"), std::string::npos);
+    EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);  // heading, two rows
+    EXPECT_NE(table.find("2.00"), std::string::npos);  // 40 us beside 20, 500 MB/s beside 1000
+    EXPECT_TRUE(papers_table({put(1)}).empty());
 }
 
 TEST(Page, colours_only_a_missed_target_red) {
