@@ -37,6 +37,10 @@ Status ListNames::failure(ListEffect effect, const ListPlace& at) const {
         case ListEffect::end:
             return {Code::argument, "the iterator is the end of the list " + base::hex(at.list) +
                                         ": no element is there"};
+        case ListEffect::damaged:
+            return {Code::system, "the words of the list " + base::hex(at.list) +
+                                      " contradict each other: the program has overwritten them "
+                                      "(acp_heap_check tells more)"};
         default:
             return {Code::stale, "the element " + base::hex(at.element) + " is not in the list " +
                                      base::hex(at.list) +

@@ -39,10 +39,14 @@ ListEffect SharedLists<Atomic>::insert_at(
         return effect;
     };
     for (TurnPlan plan;;) {
-        if (!begin(plan, list)) return give_up(ListEffect::no_list);
+        const ListEffect begun = begin(plan, list);
+        if (begun != ListEffect::done) return give_up(begun);
         if (before.node != list && !is_at(before)) return give_up(ListEffect::stale);
         const BlockNumber beside = neighbour_in(before.node, side);
-        if (!ground_.is_inside(beside)) continue;  // the list has changed
+        if (!ground_.has_node(beside)) {
+            if (turns_.has_changed(plan)) continue;
+            return give_up(ListEffect::damaged);
+        }
         const bool is_behind = side == Field::next;
         const BlockNumber left = is_behind ? before.node : beside;
         const BlockNumber right = is_behind ? beside : before.node;
@@ -73,18 +77,20 @@ ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Tak
         return effect;
     };
     for (TurnPlan plan;;) {
-        if (!begin(plan, list)) return give_up(ListEffect::no_list);
+        const ListEffect begun = begin(plan, list);
+        if (begun != ListEffect::done) return give_up(begun);
         BlockNumber node = 0;
         const std::uint64_t expected = find(node);
         if (node == list) return give_up(ListEffect::end);
         if (expected != 0 && !is_at({node, expected})) return give_up(ListEffect::stale);
-        if (!ground_.is_inside(node)) continue;
-        const std::uint64_t live = mark_of(node);
-        const BlockNumber left = neighbour_in(node, Field::previous);
-        const BlockNumber right = neighbour_in(node, Field::next);
-        if (mark::kind_of(live) != mark::live || !ground_.is_inside(left) ||
-            !ground_.is_inside(right)) {
-            continue;
+        const std::uint64_t live = ground_.has_node(node) ? mark_of(node) : 0;
+        const bool is_element =
+            mark::kind_of(live) == mark::live && ground_.has_element(node, live);
+        const BlockNumber left = is_element ? neighbour_in(node, Field::previous) : 0;
+        const BlockNumber right = is_element ? neighbour_in(node, Field::next) : 0;
+        if (!ground_.has_node(left) || !ground_.has_node(right)) {
+            if (turns_.has_changed(plan)) continue;
+            return give_up(ListEffect::damaged);
         }
         const std::uint64_t right_mark = right != list ? mark_of(right) : 0;
         own.taken.store(node, std::memory_order_release);
@@ -132,10 +138,9 @@ ListEffect SharedLists<Atomic>::move(BlockNumber to,
                                      const Position& element,
                                      Position& moved) {
     for (TurnPlan plan;;) {
-        if (!begin(plan, std::min(to, from)) ||
-            (to != from && !begin_second(plan, std::max(to, from)))) {
-            return ListEffect::no_list;
-        }
+        ListEffect begun = begin(plan, std::min(to, from));
+        if (begun == ListEffect::done && to != from) begun = add_list(plan, 1, std::max(to, from));
+        if (begun != ListEffect::done) return begun;
         if (element.node == from) return ListEffect::end;
         if (!is_at(element) || (before.node != to && !is_at(before))) return ListEffect::stale;
         const Moving moving{to,
@@ -145,9 +150,10 @@ ListEffect SharedLists<Atomic>::move(BlockNumber to,
                             neighbour_in(element.node, Field::previous),
                             neighbour_in(element.node, Field::next),
                             neighbour_in(before.node, Field::previous)};
-        if (!ground_.is_inside(moving.left) || !ground_.is_inside(moving.right) ||
-            !ground_.is_inside(moving.beside)) {
-            continue;  // a list has changed
+        if (!ground_.has_node(moving.left) || !ground_.has_node(moving.right) ||
+            !ground_.has_node(moving.beside)) {
+            if (turns_.has_changed(plan)) continue;
+            return ListEffect::damaged;
         }
         moved = element;
         const bool is_there =
@@ -163,6 +169,10 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
                                           const Position& from,
                                           Field direction,
                                           Position& to) const {
+    // What was seen where the element beside `from` was being changed. Links and marks have numbers of operations: once the operation has
+    // been helped the same two words are not seen again.
+    std::uint64_t helped_word = 0;
+    std::uint64_t helped_mark = 0;
     for (;;) {
         if (!is_list(list)) return ListEffect::no_list;
         if (from.node != list && !is_at(from)) return ListEffect::stale;
@@ -170,10 +180,7 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
         const std::uint64_t word = link_word.load(std::memory_order_acquire);
         const BlockNumber node = link::node_in(word);
         Position found{node, 0};
-        if (node != list) {
-            if (!ground_.is_inside(node)) continue;
-            found.mark = mark_of(node);
-        }
+        if (node != list && ground_.has_node(node)) found.mark = mark_of(node);
         // The link has not changed: the node was beside `from` when its mark was read. The mark of `from` has not: the link was its own.
         const bool is_true =
             link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));
@@ -181,7 +188,11 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
             to = found;
             return ListEffect::done;
         }
+        if (is_true && word == helped_word && found.mark == helped_mark)
+            return is_list(list) ? ListEffect::damaged : ListEffect::no_list;
         turns_.help_list(list);
+        helped_word = is_true ? word : 0;
+        helped_mark = found.mark;
     }
 }
 
@@ -204,13 +215,14 @@ ListEffect SharedLists<Atomic>::destroy(BlockNumber list, const Left& left) {
     for (;;) {
         Taken taken;
         const ListEffect effect = take_first(list, taken);
-        if (effect == ListEffect::no_list) return effect;
+        if (effect == ListEffect::no_list || effect == ListEffect::damaged) return effect;
         if (effect == ListEffect::done) {
             if (const std::uint64_t address = settle(taken); address != 0) left(address);
             continue;
         }
         TurnPlan plan;
-        if (!begin(plan, list)) return ListEffect::no_list;
+        const ListEffect begun = begin(plan, list);
+        if (begun != ListEffect::done) return begun;
         if (neighbour_in(list, Field::next) != list) continue;
         ground_.shown().taken.store(list, std::memory_order_release);
         plan.add({place::of(list, Field::mark), mark::of_list(list),
@@ -228,7 +240,7 @@ template <typename Begun>
 bool SharedLists<Atomic>::destroy_unused(BlockNumber list,
                                          std::uint32_t maker,
                                          const Begun& begun) {
-    if (!ground_.is_inside(list)) return false;
+    if (!ground_.has_head(list)) return false;
     auto& taken = ground_.shown().taken;
     taken.store(list, std::memory_order_release);
     std::uint64_t word = mark::of_list(list) ^ table::unused::of(maker);

@@ -53,7 +53,7 @@ public:
           own_(own),
           shown_(participants[own]),
           base_(blocks.base()),
-          numbers_(blocks.limit_bytes() / heap::granule_bytes) {}
+          limit_bytes_(blocks.limit_bytes()) {}
 
     ListGround(const ListGround&) = delete;
     ListGround& operator=(const ListGround&) = delete;
@@ -69,11 +69,28 @@ public:
 
     [[nodiscard]] ListParticipant<Atomic>& shown() const noexcept { return shown_; }
 
-    // Whether a number that was read from memory which may be another's by now can be that of a node or a head.
-    [[nodiscard]] bool is_inside(BlockNumber block) const noexcept {
-        constexpr std::uint64_t head_numbers =
-            (sizeof(ListHead<Atomic>) + heap::granule_bytes - 1) / heap::granule_bytes;
-        return block != 0 && block + head_numbers <= numbers_ + 1;
+    // Whether a block of so many bytes with this number lies in the heap. Every number that was read from shared memory or came from a
+    // caller is checked by this before its block is accessed.
+    [[nodiscard]] bool has_block(BlockNumber block, std::uint64_t bytes) const noexcept {
+        return block - 1 < limit_bytes_ / heap::granule_bytes &&
+               bytes <= limit_bytes_ - offset_of(block);
+    }
+
+    [[nodiscard]] bool has_node(BlockNumber block) const noexcept {
+        return has_block(block, ListNode<Atomic>::head_bytes);
+    }
+
+    // The node with its element's bytes, whose number its mark states.
+    [[nodiscard]] bool has_element(BlockNumber block, std::uint64_t mark) const noexcept {
+        return has_block(block, ListNode<Atomic>::head_bytes + mark::bytes_in(mark));
+    }
+
+    [[nodiscard]] bool has_head(BlockNumber block) const noexcept {
+        return has_block(block, sizeof(ListHead<Atomic>));
+    }
+
+    [[nodiscard]] bool has_place(std::uint64_t place) const noexcept {
+        return has_block(place::block_in(place), (place::field_in(place) + 1) * sizeof(Word));
     }
 
     [[nodiscard]] ListNode<Atomic>& node(BlockNumber block) const noexcept {
@@ -136,7 +153,7 @@ private:
     std::uint32_t own_;
     ListParticipant<Atomic>& shown_;
     char* base_;
-    std::uint64_t numbers_;
+    std::uint64_t limit_bytes_;
 };
 
 }  // namespace acp::list

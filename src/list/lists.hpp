@@ -12,6 +12,8 @@
 //   also what it was about to free (table/freeing.hpp).
 // - Where there is no memory an insertion says so, and the list is as before.
 // - Nobody may use a list that is being destroyed; a list that was destroyed is told (ListEffect::no_list).
+// - A call retries only where an operation of another thread has completed meanwhile. Where the words of a list contradict each other and
+//   none has, the call fails (ListEffect::damaged) and changes nothing.
 //
 // Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
 // Tests: tests/unit/list.
@@ -38,6 +40,7 @@ enum class ListEffect : std::uint8_t {
     stale,    // the element was taken out, or is in another list
     end,      // there is no such element: the list is empty, or the position is its end
     no_room,  // there is no memory
+    damaged,  // words of the list contradict each other, though no operation has changed it: the program has overwritten them
 };
 
 // Where in a list: at an element, or at the end. A position at an element stays true until the element is taken out.
@@ -91,7 +94,7 @@ public:
     void keep() noexcept { ground_.shown().made.store(0, std::memory_order_release); }
 
     [[nodiscard]] bool is_list(BlockNumber list) const {
-        return ground_.is_inside(list) &&
+        return ground_.has_head(list) &&
                table::is_there<Atomic>(ground_.blocks(), ground_.head(list).ring.mark, list,
                                        mark::of_list(list));
     }
@@ -262,7 +265,7 @@ private:
     std::uint64_t free_payload(BlockNumber node, bool is_kept = false);
 
     [[nodiscard]] bool is_at(const Position& at) const noexcept {
-        return ground_.is_inside(at.node) && mark::kind_of(at.mark) == mark::live &&
+        return mark::kind_of(at.mark) == mark::live && ground_.has_element(at.node, at.mark) &&
                mark_of(at.node) == at.mark;
     }
 
@@ -303,21 +306,19 @@ private:
         relink(plan, after, Field::previous, before);
     }
 
-    // Begins a plan. false: there is no such list.
-    [[nodiscard]] bool begin(TurnPlan& plan, BlockNumber list) const {
+    // Begins a plan. done, no_list, damaged.
+    [[nodiscard]] ListEffect begin(TurnPlan& plan, BlockNumber list) const {
         plan = TurnPlan();
-        if (!is_list(list)) return false;
-        plan.lists[0] = list;
-        plan.idles[0] = turns_.idle_of(list);
-        return is_list(list);
+        return add_list(plan, 0, list);
     }
 
-    // Adds the other list of a plan, the one with the larger number.
-    [[nodiscard]] bool begin_second(TurnPlan& plan, BlockNumber list) const {
-        if (!is_list(list)) return false;
-        plan.lists[1] = list;
-        plan.idles[1] = turns_.idle_of(list);
-        return is_list(list);
+    // Adds list number `which` of a plan: the second one has the larger number.
+    [[nodiscard]] ListEffect add_list(TurnPlan& plan, std::uint32_t which, BlockNumber list) const {
+        if (!is_list(list)) return ListEffect::no_list;
+        plan.lists[which] = list;
+        plan.idles[which] = turns_.idle_of(list);
+        if (!is_list(list)) return ListEffect::no_list;
+        return turn::is_busy(plan.idles[which]) ? ListEffect::damaged : ListEffect::done;
     }
 
     // Where the numbers of a list's operations begin: elsewhere for each list, so that marks of different lists differ.

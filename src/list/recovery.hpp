@@ -32,7 +32,7 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
         table::finish_freeing<Atomic>(ground_.blocks(), ground_.participants(), dead, is_known);
     const BlockNumber first = shown.lists[0].load(std::memory_order_acquire);
     const std::uint64_t busy = turn::of(dead, shown.number.load(std::memory_order_acquire));
-    if (shown.names.load(std::memory_order_acquire) != 0 && ground_.is_inside(first) &&
+    if (shown.names.load(std::memory_order_acquire) != 0 && ground_.has_head(first) &&
         ground_.head(first).turn.load(std::memory_order_acquire) == busy) {
         turns_.help(busy);
     }

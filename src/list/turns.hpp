@@ -47,16 +47,28 @@ class Turns {
 public:
     explicit Turns(const ListGround<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // The idle word of a list's turn, after carrying out what it was busy with. 0: there is no such list any more.
+    // The idle word of a list's turn, after helping the operations that it was busy with. A busy word: no help could complete that
+    // operation, so the word was overwritten, or there is no such list any more.
     [[nodiscard]] std::uint64_t idle_of(BlockNumber list) const {
         auto& head = ground_.head(list);
+        std::uint64_t helped = 0;
         for (;;) {
             const std::uint64_t word = head.turn.load(std::memory_order_acquire);
-            if (!turn::is_busy(word)) [[likely]]
+            // help() completes a described operation: the word of one that it has helped never appears again.
+            if (!turn::is_busy(word) || word == helped) [[likely]]
                 return word;
-            if (head.ring.mark.load(std::memory_order_acquire) != mark::of_list(list)) return 0;
+            if (head.ring.mark.load(std::memory_order_acquire) != mark::of_list(list)) return word;
             help(word);
+            helped = word;
         }
+    }
+
+    // Whether an operation on one of a plan's lists has begun since the plan did: what the plan's thread has read since may be of two
+    // moments, and it retries. acquire, all: as what it has read.
+    [[nodiscard]] bool has_changed(const TurnPlan& plan) const noexcept {
+        return turn_of(plan, 0).load(std::memory_order_acquire) != plan.idles[0] ||
+               (plan.lists[1] != 0 &&
+                turn_of(plan, 1).load(std::memory_order_acquire) != plan.idles[1]);
     }
 
     // Carries out what a list is busy with, if it is.
@@ -127,14 +139,14 @@ private:
             plan.lists[i] = other.lists[i].load(std::memory_order_relaxed);
             plan.idles[i] = other.idles[i].load(std::memory_order_relaxed);
         }
-        if (!ground_.is_inside(plan.lists[0])) return false;
-        if (plan.lists[1] != 0 && !ground_.is_inside(plan.lists[1])) return false;
+        if (!ground_.has_head(plan.lists[0])) return false;
+        if (plan.lists[1] != 0 && !ground_.has_head(plan.lists[1])) return false;
         for (std::uint64_t i = 0; i < plan.count; ++i) {
             const auto& change = other.changes[i];
             plan.words[i] = {change.place.load(std::memory_order_relaxed),
                              change.old_word.load(std::memory_order_relaxed),
                              change.new_word.load(std::memory_order_relaxed)};
-            if (!ground_.is_inside(place::block_in(plan.words[i].place))) return false;
+            if (!ground_.has_place(plan.words[i].place)) return false;
         }
         return true;
     }

@@ -5,7 +5,8 @@ import sys
 
 from plants import Plants
 
-TESTS = ["tests/unit/list/list_test.cpp", "tests/unit/list/kill_test.cpp", "tests/unit/list/concurrency_test.cpp"]
+TESTS = ["tests/unit/list/list_test.cpp", "tests/unit/list/kill_test.cpp", "tests/unit/list/concurrency_test.cpp",
+         "tests/unit/list/bounds_test.cpp"]
 
 # name: (file, text, instead)
 MUTANTS = {
