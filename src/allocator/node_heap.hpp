@@ -6,6 +6,7 @@
 // Tests: tests/unit/allocator/node_heap_test.cpp, node_tables_test.cpp, tests/containers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,9 +29,10 @@ namespace acp::allocator {
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
 
-// Who owns a block: the program; or a container or a team, for its memory. A program that frees one of these by its address is
-// refused.
-enum class BlockOwner : std::uint32_t { program, container };
+// Who owns a block: the program; a container, as a part that it alone allocates and frees; or a container or a team, as a separate block,
+// which their calls allocate and free by its address. A program that frees one of the last two by its address is refused, and so is
+// a request to free a part.
+enum class BlockOwner : std::uint32_t { program, container, separate };
 
 class NodeHeap {
 public:
@@ -56,19 +58,40 @@ public:
                                         std::uint64_t bytes,
                                         std::uint64_t alignment,
                                         BlockOwner owner = BlockOwner::program) {
-        return allocate_and(thread, bytes, alignment, owner, [](heap::Offset) {});
+        const std::uint64_t least =
+            owner == BlockOwner::separate ? heap::OwnedBlocks::separate_least : 0;
+        return allocate_and(thread, std::max(bytes, least), alignment, owner, [](heap::Offset) {});
     }
 
-    // Frees a block, whoever allocated it.
+    // Frees a block, whoever allocated it.   owner  program or separate: it is refused where the block is another's
     heap::Freed free(std::uint32_t thread,
                      heap::Offset block,
                      BlockOwner owner = BlockOwner::program) {
-        if (owner == BlockOwner::program && is_owned(block)) [[unlikely]]
+        const bool is_anothers = owner == BlockOwner::program
+                                     ? is_owned(block)
+                                     : heap_.usable_bytes(block) != 0 && !is_separate(block);
+        if (is_anothers) [[unlikely]]
             return heap::Freed::of_container;
         heap::ThreadCache& cache = borrow(thread);
         const heap::Freed freed = heap_.free(cache, block);
         caches_.give_back(cache);
         return freed;
+    }
+
+    // Whether a separate block begins there.
+    [[nodiscard]] bool is_separate(heap::Offset block) const noexcept {
+        return is_owned(block) && heap_.usable_bytes(block) >= heap::OwnedBlocks::separate_least &&
+               owned_.is_separate(block);
+    }
+
+    // Whether the bytes of an element may lie in a block: a separate one, or in the list's own heap one of the program, which the insertion
+    // makes a separate one.
+    [[nodiscard]] bool may_hold(heap::Offset block,
+                                std::uint64_t bytes,
+                                bool is_own_heap) const noexcept {
+        return heap_.usable_bytes(block) >=
+                   std::max(bytes, heap::OwnedBlocks::separate_least) &&
+               (is_separate(block) || (is_own_heap && !is_owned(block)));
     }
 
     // Allocates a block for bytes that a process sends or fetches, and lends it to the process: if that dies, the block is freed
@@ -106,7 +129,7 @@ public:
 
     // Ends a loan, so that the block is the caller's. false: it is not lent to the process, or not any more.
     [[nodiscard]] bool end_loan(heap::Offset block, std::uint64_t process) noexcept {
-        if (process == nobody) return true;
+        if (process == nobody) return !loans_.has(block);
         return process < segment_.shape().procs &&
                loans_.end(block, static_cast<std::uint32_t>(process));
     }
@@ -120,8 +143,12 @@ public:
         Borrowed(NodeHeap& heap, heap::Offset block, std::uint64_t process) noexcept
             : heap_(heap), block_(block), process_(static_cast<std::uint32_t>(process)) {
             is_lent_ = process != nobody;
-            is_there_ = !is_lent_ || (process < heap.segment_.shape().procs &&
-                                      heap.loans_.hold(block, process_));
+            if (is_lent_) {
+                is_there_ =
+                    process < heap.segment_.shape().procs && heap.loans_.hold(block, process_);
+            } else {
+                is_there_ = block == heap::no_block || !heap.loans_.has(block);
+            }
         }
 
         ~Borrowed() {
@@ -134,9 +161,9 @@ public:
         // false: the block is not lent to the process, or not any more.
         [[nodiscard]] bool is_there() const noexcept { return is_there_; }
 
-        // The block is about to become a container's. Called before other threads can find it there.
+        // The block is about to become a container's, as a separate one. Called before other threads can find it there.
         void own() noexcept {
-            if (block_ != heap::no_block) heap_.owned_.add(block_);
+            if (block_ != heap::no_block) heap_.owned_.add_separate(block_);
         }
 
         // The block is the container's now: the loan ends.
@@ -171,8 +198,8 @@ public:
         heap::ThreadCache& cache_;
     };
 
-    // A block of the caller is about to become a container's. Called before other threads can find it there.
-    void own(heap::Offset block) const noexcept { owned_.add(block); }
+    // A block of the caller is about to become a part of a container. Called before other threads can find it there.
+    void own(heap::Offset block) const noexcept { owned_.add(block, heap_.usable_bytes(block)); }
 
     // What a block of the program has room for, in bytes; 0: none begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
@@ -256,7 +283,7 @@ private:
         if (block == heap::no_block) [[unlikely]]
             block = allocate_from_what_waits(cache, bytes, alignment);
         if (block != heap::no_block) [[likely]] {
-            prepare(block, owner);
+            prepare(block, bytes, owner);
             note(block);
         }
         heap_.keep(cache);
@@ -267,12 +294,13 @@ private:
     // Prepares a block that was just allocated, before any word leads to it. Wipes the signature that a container may have left in its
     // first two words (table/freeing.hpp); every block is that long. Blocks of a unit that no container has used are not written: that would
     // take memory for their pages.
-    void prepare(heap::Offset block, BlockOwner owner) const noexcept {
+    void prepare(heap::Offset block, std::uint64_t bytes, BlockOwner owner) const noexcept {
         if (owned_.is_unit_noted(block)) [[unlikely]] {
             wipe(block);
             if (owner == BlockOwner::program) owned_.remove(block);
         }
-        if (owner == BlockOwner::container) owned_.add(block);
+        if (owner == BlockOwner::container) owned_.add(block, bytes);
+        if (owner == BlockOwner::separate) owned_.add_separate(block);
     }
 
     // Whether an allocated block is a container's.

@@ -2,6 +2,8 @@
 // Blocks of a heap for its lists, and of the other heaps of the node for the bytes of elements.
 #include "allocator/node_lists.hpp"
 
+#include <algorithm>
+
 namespace acp::allocator {
 
 ListBlocks::ListBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
@@ -18,16 +20,29 @@ bool ListBlocks::free_apart(std::uint64_t address) {
     }
     return heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
         (void)heap.free(cache_.number() % heap::caches_per_process, table::offset_of(block),
-                        BlockOwner::container);
+                        BlockOwner::separate);
     });
 }
 
 std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
+    std::atomic<std::uint64_t>* word = nullptr;
+    const heap::Offset offset = table::offset_of(block_of_apart(address));
     (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
-        heap.note_signed(table::offset_of(block_of_apart(address)) % heap.limit_bytes());
+        if (!heap.is_separate(offset)) return;
+        heap.note_signed(offset);
+        word = reinterpret_cast<std::atomic<std::uint64_t>*>(heap.blocks_ + offset);
     });
-    return reinterpret_cast<std::atomic<std::uint64_t>*>(
-        const_cast<char*>(find_apart(address, table::signed_bytes)));
+    return word;
+}
+
+bool ListBlocks::may_hold(std::uint64_t address, std::uint64_t bytes) {
+    if (block_of_apart(address) == 0) return false;
+    bool may_hold = true;  // of another node: its heap refuses to free what is no separate block
+    (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
+        may_hold = heap.may_hold(table::offset_of(block_of_apart(address)), bytes,
+                                 process_of_apart(address) == heap_.process());
+    });
+    return may_hold;
 }
 
 bool ListBlocks::is_apart_kept(std::uint64_t address) {
@@ -43,11 +58,12 @@ char* ListBlocks::allocate_apart(std::atomic<std::uint64_t>& place,
                                  std::uint64_t bytes) {
     char* memory = nullptr;
     const auto take = [&](NodeHeap& heap, heap::ThreadCache& cache) {
-        heap::Offset block = heap.heap_.allocate(cache, bytes, alignment_least);
+        const std::uint64_t room = std::max(bytes, heap::OwnedBlocks::separate_least);
+        heap::Offset block = heap.heap_.allocate(cache, room, alignment_least);
         if (block == heap::no_block)
-            block = heap.allocate_from_what_waits(cache, bytes, alignment_least);
+            block = heap.allocate_from_what_waits(cache, room, alignment_least);
         if (block == heap::no_block) return;
-        heap.prepare(block, BlockOwner::container);
+        heap.prepare(block, room, BlockOwner::separate);
         place.store(apart_address(process, table::number_of(block)), std::memory_order_release);
         heap.heap_.keep(cache);
         memory = heap.blocks_ + block;

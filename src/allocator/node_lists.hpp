@@ -73,6 +73,9 @@ public:
         return apart_address(heap_.process(), block);
     }
 
+    // Whether the bytes of an element may lie apart at an address, which a request from another node names.
+    [[nodiscard]] bool may_hold(std::uint64_t address, std::uint64_t bytes);
+
     // Where bytes lie that an element has apart; nullptr: not on this node.
     [[nodiscard]] const char* find_apart(std::uint64_t address, std::uint64_t bytes);
 

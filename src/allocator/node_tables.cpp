@@ -10,7 +10,7 @@ table::BlockNumber HeapBlocks::allocate(std::atomic<std::uint64_t>& place,
     const heap::Offset block = heap_.heap_.allocate(cache_, bytes, alignment);
     if (block == heap::no_block) [[unlikely]]
         return 0;
-    heap_.prepare(block, BlockOwner::container);
+    heap_.prepare(block, bytes, BlockOwner::container);
     place.store(table::made::of(table::number_of(block)), std::memory_order_release);
     heap_.heap_.keep(cache_);
     return table::number_of(block);

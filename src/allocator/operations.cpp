@@ -50,7 +50,7 @@ Ran run_allocate(OperationContext& context, Arguments arguments, Result result) 
     }
     std::memcpy(&head, arguments.data(), sizeof head);
     if (!std::has_single_bit(head.alignment) || head.alignment > alignment_most ||
-        head.owner > BlockOwner::container) {
+        (head.owner != BlockOwner::program && head.owner != BlockOwner::separate)) {
         return {Code::argument, 0};
     }
     if (!has_heap(context)) return {Code::unsupported, 0};
@@ -97,11 +97,11 @@ Ran run_clear(OperationContext& context, Arguments arguments, Result /*result*/)
     if (request.bytes > clear_bytes_max) return {Code::argument, 0};
     if (!has_heap(context)) return {Code::unsupported, 0};
     const NodeHeap heap = heap_of(context);
-    const heap::Offset block = offset_in_heap(context.space(), context.process(), request.address);
-    if (block == heap::no_block || request.bytes > heap.limit_bytes() - block) {
+    const heap::Offset block = offset_in_heap(context.space(), context.process(), request.block);
+    const std::uint64_t usable = heap.usable_bytes(block);
+    if (request.offset > usable || request.bytes > usable - request.offset)
         return {Code::address, 0};
-    }
-    heap.clear_blocks(block, request.bytes);
+    heap.clear_blocks(block + request.offset, request.bytes);
     return {};
 }
 
@@ -199,8 +199,8 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
         {lend_number, "lending a block", sizeof(LendRequest), sizeof(LentBlock), run_lend},
         {take_back_number, "taking a block back", sizeof(LentBlock), 0, run_take_back,
          places_of_free},
-        {free_owned_number, "freeing parts of a container", blocks_max * word_bytes, blocks_max,
-         run_free<BlockOwner::container>, places_of_free},
+        {free_owned_number, "freeing blocks of a container", blocks_max * word_bytes, blocks_max,
+         run_free<BlockOwner::separate>, places_of_free},
         {replace_number, "putting a block in the place of another one", sizeof(ReplaceRequest), 1,
          run_replace, places_of_free},
     }};

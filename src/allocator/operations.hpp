@@ -33,15 +33,16 @@ inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(st
 // there was no room. Errors: argument (malformed), unsupported (the job has no heaps).
 struct AllocateHead {
     std::uint32_t alignment = alignment_least;
-    BlockOwner owner = BlockOwner::program;
+    BlockOwner owner = BlockOwner::program;  // or separate
 };
 
-// free: its arguments are the addresses, its result is a heap::Freed for each, one byte. free_owned: of parts of containers.
+// free: its arguments are the addresses, its result is a heap::Freed for each, one byte. free_owned: of separate blocks.
 // usable: its argument is an address, its result what there is room for; 0: no block begins there.
 
-// clear: makes a part of an allocated block zero.
+// clear: makes bytes of a block of the program zero. Errors: address (no such block begins there, or it is shorter).
 struct ClearRequest {
-    std::uint64_t address = 0;
+    std::uint64_t block = 0;  // its address
+    std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // at most clear_bytes_max
 };
 

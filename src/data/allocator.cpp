@@ -197,10 +197,6 @@ Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint6
 
 void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     try {
-        if (lent.process == allocator::NodeHeap::nobody) {
-            (void)free(lent.address, allocator::BlockOwner::container);
-            return;
-        }
         const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
         (void)ask({process,
                    allocator::take_back_number,
@@ -263,7 +259,7 @@ Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
     }
     Asks asks(gma_);
     for (std::uint64_t done = 0; done < bytes; done += allocator::clear_bytes_max) {
-        const allocator::ClearRequest request{block + done,
+        const allocator::ClearRequest request{block, done,
                                               std::min(allocator::clear_bytes_max, bytes - done)};
         asks.add({owner.value(),
                   allocator::clear_number,

@@ -32,7 +32,7 @@ Status HashedExchange::prepare(const ContainerName& name,
         const std::uint32_t process = hashed_.tables().process_of(name.directory);
         auto list =
             allocator.allocate(process, body.tables * sizeof(GlobalAddress),
-                               allocator::alignment_least, allocator::BlockOwner::container);
+                               allocator::alignment_least, allocator::BlockOwner::separate);
         if (!list.is_ok()) return std::move(list).failure();
         before = more != 0 ? body.list : 0;
         body.list = list.value();
@@ -46,14 +46,14 @@ Status HashedExchange::prepare(const ContainerName& name,
     if (status.is_ok()) {
         status = write(offsetof(DirectoryHead, bodies) + which * sizeof body, &body, sizeof body);
     } else if (is_moved) {
-        (void)allocator.free(body.list, allocator::BlockOwner::container);
+        (void)allocator.free(body.list, allocator::BlockOwner::separate);
     }
     if (status.is_ok() && is_moved) {
         status =
             write(which == 0 ? offsetof(DirectoryHead, more) : offsetof(DirectoryHead, more_too),
                   &more, sizeof more);
         if (status.is_ok() && before != 0)
-            status = allocator.free(before, allocator::BlockOwner::container);
+            status = allocator.free(before, allocator::BlockOwner::separate);
     }
     const std::array<std::uint64_t, 2> partner{other_name.directory, other.head.state};
     static_assert(offsetof(DirectoryHead, partner_state) ==

@@ -71,7 +71,7 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
         block = lent.value();
     } else {
         auto made = allocator_.allocate(element.process, element.bytes, allocator::alignment_least,
-                                        allocator::BlockOwner::container);
+                                        allocator::BlockOwner::separate);
         if (!made.is_ok()) return std::move(made).failure();
         block.address = made.value();
     }

@@ -4,6 +4,9 @@
 // read, so that a heap without containers has no memory for them. Freeing a block leaves its bit; whoever allocates it next sets the bit
 // as it needs it, so containers that free and allocate change no bits. Memory of zeros means that no block is a container's. Any thread
 // of any process; a block's bit is changed by whoever has allocated it, before others can find it.
+// A separate block belongs to a container or a team too, but its address travels in requests of other processes, which free it by that.
+// It has at least two granules, and the bit of the second one, where no block begins, tells it from the parts that a container
+// alone frees.
 // Tests: tests/unit/heap/owned_blocks_test.cpp.
 #pragma once
 
@@ -26,22 +29,37 @@ public:
         return areas * (1 + std::uint64_t{area_units} * words_per_unit) * sizeof(std::uint64_t);
     }
 
-    // The block is a container's from now on. Before anybody can find it.
-    void add(Offset block) const noexcept {
+    // The least bytes of a separate block.
+    static constexpr std::uint64_t separate_least = 2 * granule_bytes;
+
+    // The block is a part of a container from now on. Called before others can find it.
+    //   bytes  that it was allocated for
+    void add(Offset block, std::uint64_t bytes) const noexcept {
         note_unit(block);
-        // relaxed, all: who frees the block learnt of it from whoever put it into the container
-        if ((place(block).load(std::memory_order_relaxed) & bit_of(block)) == 0)
-            place(block).fetch_or(bit_of(block), std::memory_order_relaxed);
+        set(block);
+        if (bytes > granule_bytes) reset(block + granule_bytes);
+    }
+
+    // The block is a separate one from now on. Called before others can find it.
+    //   block  of separate_least bytes or more
+    void add_separate(Offset block) const noexcept {
+        note_unit(block);
+        set(block);
+        set(block + granule_bytes);
     }
 
     // The block is the program's, if it was a container's before.
     void remove(Offset block) const noexcept {
-        if (contains(block)) place(block).fetch_and(~bit_of(block), std::memory_order_relaxed);
+        if (is_unit_noted(block)) reset(block);
     }
 
     [[nodiscard]] bool contains(Offset block) const noexcept {
-        return is_unit_noted(block) &&
-               (place(block).load(std::memory_order_relaxed) & bit_of(block)) != 0;
+        return is_unit_noted(block) && is_set(block);
+    }
+
+    //   block  of separate_least bytes or more
+    [[nodiscard]] bool is_separate(Offset block) const noexcept {
+        return contains(block) && is_set(block + granule_bytes);
     }
 
     // Whether a block of the unit was a container's at some time, or note_unit() was called.
@@ -57,6 +75,20 @@ public:
 private:
     [[nodiscard]] static std::uint64_t unit_bit(Offset block) noexcept {
         return std::uint64_t{1} << (block / unit_bytes % area_units);
+    }
+
+    // relaxed, all: who frees the block learnt of it from whoever put it into the container
+
+    [[nodiscard]] bool is_set(Offset block) const noexcept {
+        return (place(block).load(std::memory_order_relaxed) & bit_of(block)) != 0;
+    }
+
+    void set(Offset block) const noexcept {
+        if (!is_set(block)) place(block).fetch_or(bit_of(block), std::memory_order_relaxed);
+    }
+
+    void reset(Offset block) const noexcept {
+        if (is_set(block)) place(block).fetch_and(~bit_of(block), std::memory_order_relaxed);
     }
 
     [[nodiscard]] static std::uint64_t bit_of(Offset block) noexcept {

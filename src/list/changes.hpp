@@ -41,7 +41,7 @@ ListEffect SharedLists<Atomic>::insert_at(
     for (TurnPlan plan;;) {
         const ListEffect begun = begin(plan, list);
         if (begun != ListEffect::done) return give_up(begun);
-        if (before.node != list && !is_at(before)) return give_up(ListEffect::stale);
+        if (before.node != list && !is_element(plan, 0, before)) return give_up(ListEffect::stale);
         const BlockNumber beside = neighbour_in(before.node, side);
         if (!ground_.has_node(beside)) {
             if (turns_.has_changed(plan)) continue;
@@ -67,7 +67,7 @@ ListEffect SharedLists<Atomic>::insert_at(
     }
 }
 
-//   find(node)  gives the node, and the mark it must have; 0: any
+//   find(plan, node)  finds the node; false: the element is not in the list
 template <template <class> class Atomic>
 template <typename Find>
 ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Taken& taken) {
@@ -80,9 +80,8 @@ ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Tak
         const ListEffect begun = begin(plan, list);
         if (begun != ListEffect::done) return give_up(begun);
         BlockNumber node = 0;
-        const std::uint64_t expected = find(node);
+        if (!find(plan, node)) return give_up(ListEffect::stale);
         if (node == list) return give_up(ListEffect::end);
-        if (expected != 0 && !is_at({node, expected})) return give_up(ListEffect::stale);
         const std::uint64_t live = ground_.has_node(node) ? mark_of(node) : 0;
         const bool is_element =
             mark::kind_of(live) == mark::live && ground_.has_element(node, live);
@@ -142,7 +141,12 @@ ListEffect SharedLists<Atomic>::move(BlockNumber to,
         if (begun == ListEffect::done && to != from) begun = add_list(plan, 1, std::max(to, from));
         if (begun != ListEffect::done) return begun;
         if (element.node == from) return ListEffect::end;
-        if (!is_at(element) || (before.node != to && !is_at(before))) return ListEffect::stale;
+        const std::uint32_t to_which = to > from ? 1 : 0;
+        const std::uint32_t from_which = from > to ? 1 : 0;
+        if (!is_element(plan, from_which, element) ||
+            (before.node != to && !is_element(plan, to_which, before))) {
+            return ListEffect::stale;
+        }
         const Moving moving{to,
                             from,
                             before,
@@ -184,7 +188,7 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
         // The link has not changed: the node was beside `from` when its mark was read. The mark of `from` has not: the link was its own.
         const bool is_true =
             link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));
-        if (is_true && (node == list || mark::kind_of(found.mark) == mark::live)) {
+        if (is_true && (node == list || is_at(found))) {
             to = found;
             return ListEffect::done;
         }

@@ -37,6 +37,9 @@ struct ListHead {
         ring;  // next: the first element; previous: the last one; of an empty list the head
     Atomic<std::uint64_t> turn;
     Atomic<std::uint64_t> count;
+    // The number of the list's first operation, which its maker writes. The numbers in the marks of the list's elements lie between
+    // this one and the present one, so a change under the name of another list is refused.
+    Atomic<std::uint64_t> first;
 };
 
 // The bytes of a node whose element is in a block of its own, which may be in another heap.

@@ -84,6 +84,7 @@ public:
         head.ring.previous.store(link::to(list, first), std::memory_order_relaxed);
         head.count.store(count::of(0, first), std::memory_order_relaxed);
         head.turn.store(turn::idle(first), std::memory_order_relaxed);
+        head.first.store(first, std::memory_order_relaxed);
         head.ring.mark.store(
             table::first_mark<Atomic>(ground_.blocks(), list, mark::of_list(list), maker),
             std::memory_order_release);
@@ -142,9 +143,9 @@ public:
         if (at.node == list) return is_list(list) ? ListEffect::end : ListEffect::no_list;
         return take_any(
             list,
-            [&](BlockNumber& node) {
+            [&](const TurnPlan& plan, BlockNumber& node) {
                 node = at.node;
-                return at.mark;
+                return is_element(plan, 0, at);
             },
             taken);
     }
@@ -238,9 +239,9 @@ private:
     ListEffect take_end(BlockNumber list, Field direction, Taken& taken) {
         return take_any(
             list,
-            [&](BlockNumber& node) -> std::uint64_t {
+            [&](const TurnPlan& /*plan*/, BlockNumber& node) {
                 node = neighbour_in(list, direction);
-                return 0;
+                return true;
             },
             taken);
     }
@@ -264,9 +265,19 @@ private:
     BlockNumber make_node(const Payload& payload);
     std::uint64_t free_payload(BlockNumber node, bool is_kept = false);
 
+    // Whether an element, of any list, is at a position, which may be any two words.
     [[nodiscard]] bool is_at(const Position& at) const noexcept {
         return mark::kind_of(at.mark) == mark::live && ground_.has_element(at.node, at.mark) &&
-               mark_of(at.node) == at.mark;
+               at.mark != mark::of_list(at.node) && mark_of(at.node) == at.mark;
+    }
+
+    // Whether an element of a list of the plan is at a position. Called after the plan began: who gave the position read it before that.
+    [[nodiscard]] bool is_element(const TurnPlan& plan,
+                                  std::uint32_t which,
+                                  const Position& at) const noexcept {
+        const std::uint64_t first =
+            ground_.head(plan.lists[which]).first.load(std::memory_order_relaxed);
+        return is_at(at) && mark::is_between(at.mark, first, turn::sequence_in(plan.idles[which]));
     }
 
     // The address of the bytes of an element that lie apart.

@@ -93,6 +93,14 @@ inline constexpr std::uint64_t shape_mask = apart | size_max << size_shift;
     return (word & shape_mask) | kind | stamp << stamp_shift;
 }
 
+// Whether an operation of a list whose numbers began with `first`, and are at `now`, gave a live mark.
+[[nodiscard]] constexpr bool is_between(std::uint64_t word,
+                                        std::uint64_t first,
+                                        std::uint64_t now) noexcept {
+    constexpr std::uint64_t stamp_mask = ~std::uint64_t{0} >> stamp_shift;
+    return (((word >> stamp_shift) - first) & stamp_mask) <= now - first;
+}
+
 // The stamp of a node that a participant has made or claimed.
 [[nodiscard]] constexpr std::uint64_t stamp_of(std::uint32_t participant) noexcept {
     constexpr std::uint64_t owner_mark = 0x15a5f;  // so that few other words look alike

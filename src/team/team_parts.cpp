@@ -41,7 +41,7 @@ Status allocate_parts(TeamTools& tools,
     try {
         TeamAllocation allocation{number, bytes, std::vector<GlobalAddress>(members)};
         auto part = tools.allocator.allocate(tools.gma.space().process(), bytes, part_alignment,
-                                             allocator::BlockOwner::container);
+                                             allocator::BlockOwner::separate);
         if (part.is_ok()) {
             own.address = part.value();
             fresh.try_emplace(own.address, std::move(allocation));
@@ -74,7 +74,7 @@ Status allocate_parts(TeamTools& tools,
 }
 
 Status free_part(TeamTools& tools, GlobalAddress own) {
-    return tools.allocator.free(own, allocator::BlockOwner::container);
+    return tools.allocator.free(own, allocator::BlockOwner::separate);
 }
 
 Status free_all_parts(TeamTools& tools, TeamEntry& entry) {

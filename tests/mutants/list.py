@@ -10,14 +10,15 @@ TESTS = ["tests/unit/list/list_test.cpp", "tests/unit/list/kill_test.cpp", "test
 
 # name: (file, text, instead)
 MUTANTS = {
-    "the mark of a position is not looked at": ("lists.hpp", "               mark_of(at.node) == at.mark;", "               mark_of(at.node) != 1;"),
+    "the mark of a position is not looked at": ("lists.hpp", "at.mark != mark::of_list(at.node) && mark_of(at.node) == at.mark &&",
+        "at.mark != mark::of_list(at.node) && mark_of(at.node) != 1 &&"),
     "a walk does not look at the link again": ("changes.hpp",
         "            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));",
         "            word != 1 && (from.node == list || is_at(from));"),
     "a walk does not look at its own element again": ("changes.hpp",
         "            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));",
         "            link_word.load(std::memory_order_acquire) == word;"),
-    "a walk meets what is not live": ("changes.hpp", "        if (is_true && (node == list || mark::kind_of(found.mark) == mark::live)) {",
+    "a walk meets what is not live": ("changes.hpp", "        if (is_true && (node == list || is_at(found))) {",
         "        if (is_true) {"),
     "nobody helps": ("turns.hpp", "        if (is_held(turn_of(plan, 0), busy)) (void)finish(plan, busy);\n",
         "        if (is_held(turn_of(plan, 0), ~busy)) (void)finish(plan, busy);\n"),

@@ -93,7 +93,7 @@ TEST_F(DirectoryOperationsTest, lists_that_lie_apart_are_freed_with_it) {
     NodeHeap heap(node_, 0, owner_.hazards);
     for (const std::size_t at :
          {offsetof(DirectoryHead, more), offsetof(DirectoryHead, more_too)}) {
-        const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::container);
+        const heap::Offset list = heap.allocate(0, 1'000, alignment_least, BlockOwner::separate);
         const std::uint64_t more = table::link::to(table::number_of(list));
         std::memcpy(memory_of(made) + at, &more, sizeof more);
     }

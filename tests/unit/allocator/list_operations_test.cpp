@@ -93,7 +93,8 @@ protected:
     // An element whose bytes are in the heap of a process of the node.
     void push_apart(std::uint64_t list, std::uint32_t process, const std::string& text) {
         NodeHeap heap(node_, process, owner_.hazards);
-        const heap::Offset block = heap.allocate(0, text.size(), alignment_least);
+        const heap::Offset block =
+            heap.allocate(0, text.size(), alignment_least, BlockOwner::separate);
         std::memcpy(node_.claimed(process, node::Claim::heap_blocks) + block, text.data(),
                     text.size());
         const list::ApartPayload apart{apart_address(process, list::number_of(block)), text.size()};
@@ -186,7 +187,7 @@ TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
         const ListTaken too_long = told<ListTaken>();
         EXPECT_EQ(too_long.bytes, 2'000U);
         EXPECT_EQ(process_of_apart(too_long.apart), 1U);
-        EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart))),
+        EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart)), BlockOwner::separate),
                   heap::Freed::done)
             << "the caller reads it and frees it";
     }
@@ -261,6 +262,77 @@ TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
         EXPECT_EQ(told<ListRangeHead>().effect, ListEffect::stale);
     }
     EXPECT_EQ(size(list), 1U);
+}
+
+// A request from another node may name any block for the bytes of an element, and its element is freed with that.
+TEST_F(ListOperationsTest, bytes_that_lie_in_no_block_for_them_are_refused) {
+    const std::uint64_t list = make();
+    NodeHeap heap(node_, 0, owner_.hazards);
+    NodeHeap other(node_, 1, owner_.hazards);
+    const auto part = list::number_of(heap.allocate(0, 500, 16, BlockOwner::container));
+    const auto part_there = list::number_of(other.allocate(0, 500, 16, BlockOwner::container));
+    const auto separate = list::number_of(heap.allocate(0, 500, 16, BlockOwner::separate));
+    const list::BlockNumber beyond = list_heap_bytes / heap::granule_bytes + 77;
+    for (const auto& [address, bytes] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+             {apart_address(0, beyond), 8},
+             {apart_address(1, beyond), 8},
+             {apart_address(0, list::BlockNumber{1} << 35), 8},
+             {apart_address(0, part), 8},
+             {apart_address(1, part_there), 8},
+             {apart_address(0, separate), 5'000},
+             {apart_address(0, separate + 1), 8},
+             {apart_address(0, 0), 8},
+             {apart_address(77, separate), 8},
+             {~std::uint64_t{0}, 8}}) {
+        const list::ApartPayload apart{address, bytes};
+        for (const std::uint64_t lent_to : {NodeHeap::nobody, std::uint64_t{0}}) {
+            const ListInsert request{list, {}, 0, 1, lent_to};
+            EXPECT_EQ(run(list_insert_number, ListMessage().add(request).add(apart)),
+                      Code::address)
+                << address;
+        }
+    }
+    EXPECT_EQ(size(list), 0U);
+}
+
+TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_alone) {
+    const std::uint64_t list = make();
+    const std::uint64_t other = make();
+    const Position element = push(list, "a");
+    push(list, "b");
+    const Position others = push(other, "c");
+    const list::BlockNumber number =
+        list::number_of(list - owner_.space.claimed_address(0, node::Claim::heap_blocks));
+    const Position head{number, list::mark::of_list(number)};
+    for (const Position& wrong : {element, Position{element.node, 0}, head}) {
+        EXPECT_EQ(run(list_erase_number, ListMessage().add(other).add(wrong)), Code::ok);
+        EXPECT_EQ(told<ListErased>().erased, 0U);
+        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{other, wrong, {}, 9})),
+                  Code::ok);
+        EXPECT_EQ(told<ListTaken>().effect, ListEffect::stale);
+        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{other, wrong, 0, 0})),
+                  Code::ok);
+        EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
+        for (const ListMove& move : {ListMove{list, {}, other, wrong},
+                                     ListMove{other, {}, other, wrong},
+                                     ListMove{other, wrong, other, others}}) {
+            EXPECT_EQ(run(list_move_number, ListMessage().add(move)), Code::ok);
+            EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
+        }
+        EXPECT_EQ(run(list_gather_number,
+                      ListMessage().add(list).add(ListMember{other, wrong})),
+                  Code::ok);
+        EXPECT_EQ(told<std::uint64_t>(), 0U);
+    }
+    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{other, head, 900})), Code::ok);
+    EXPECT_EQ(told<ListRead>().effect, ListEffect::stale);
+    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{other, element, 0, 9, 8, 0})),
+              Code::ok);
+    EXPECT_EQ(size(list), 2U);
+    EXPECT_EQ(size(other), 1U);
+    EXPECT_EQ(take(list, TakeWhich::first), "a");
+    EXPECT_EQ(take(list, TakeWhich::last), "b");
+    EXPECT_EQ(take(other, TakeWhich::last), "c");
 }
 
 TEST_F(ListOperationsTest, what_is_no_list_is_stale) {

@@ -99,23 +99,23 @@ TEST(NodeHeapTest, a_block_that_is_given_out_again_does_not_tell_who_freed_it) {
     }
 }
 
-TEST(NodeHeapTest, a_part_of_a_container_is_freed_as_such_alone) {
+TEST(NodeHeapTest, a_separate_block_is_freed_as_such_and_a_part_by_its_container_alone) {
     const node::Segment node = local::test::make_node(1, 1, heap_bytes);
     local::test::Owner owner(node, 0);
     NodeHeap heap(owner.segment, 0, owner.hazards);
     for (const std::uint64_t bytes :
          {std::uint64_t{1}, std::uint64_t{900}, std::uint64_t{70'000}}) {
-        const heap::Offset block = heap.allocate(0, bytes, alignment_least, BlockOwner::container);
+        const heap::Offset block = heap.allocate(0, bytes, alignment_least, BlockOwner::separate);
         ASSERT_NE(block, heap::no_block);
         EXPECT_EQ(heap.free(0, block), heap::Freed::of_container);
         EXPECT_EQ(heap.usable_bytes(block), 0U);
-        EXPECT_EQ(heap.free(0, block, BlockOwner::container), heap::Freed::done);
+        EXPECT_EQ(heap.free(0, block, BlockOwner::separate), heap::Freed::done);
         EXPECT_EQ(heap.free(0, block), heap::Freed::not_allocated) << "it is nobody's";
-        ASSERT_EQ(heap.allocate(0, bytes, alignment_least), block);
+        ASSERT_EQ(heap.allocate(0, std::max<std::uint64_t>(bytes, 32), alignment_least), block);
         EXPECT_GE(heap.usable_bytes(block), bytes);
         heap.own(block);
         EXPECT_EQ(heap.free(0, block), heap::Freed::of_container) << "it was given away";
-        EXPECT_EQ(heap.free(0, block, BlockOwner::container), heap::Freed::done);
+        EXPECT_EQ(heap.free(0, block, BlockOwner::separate), heap::Freed::of_container);
     }
 }
 

@@ -99,7 +99,7 @@ TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
     EXPECT_EQ(run(lend_number, {1}), Code::argument);
     EXPECT_EQ(run(take_back_number, {1}), Code::argument);
     EXPECT_EQ(run(replace_number, {1, 2}), Code::argument);
-    EXPECT_EQ(run(clear_number, {0, clear_bytes_max + 1}), Code::argument);
+    EXPECT_EQ(run(clear_number, {0, 0, clear_bytes_max + 1}), Code::argument);
     EXPECT_EQ(usage().unit_bytes, 0U);
 }
 
@@ -111,9 +111,9 @@ TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
         EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::outside)) << wrong;
         ASSERT_EQ(run(usable_number, {wrong}), Code::ok);
         EXPECT_EQ(words().front(), 0U);
-        EXPECT_EQ(run(clear_number, {wrong, 8}), Code::address);
+        EXPECT_EQ(run(clear_number, {wrong, 0, 8}), Code::address);
     }
-    EXPECT_EQ(run(clear_number, {start + heap_bytes - 8, 16}), Code::address);
+    EXPECT_EQ(run(clear_number, {start + heap_bytes - 8, 0, 16}), Code::address);
 }
 
 // A node of ranks 0 and 1 of a job of 4; the other two are on another node.
@@ -220,10 +220,34 @@ TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {
     char* const memory = node_.claimed(0, node::Claim::heap_blocks) +
                          (block - owner_.space.claimed_address(0, node::Claim::heap_blocks));
     std::memset(memory, 'x', 300'000);
-    ASSERT_EQ(run(clear_number, {block + 5, 299'000}), Code::ok);
+    ASSERT_EQ(run(clear_number, {block, 5, 299'000}), Code::ok);
     EXPECT_EQ(memory[4], 'x');
     for (std::size_t i = 5; i < 299'005; ++i) ASSERT_EQ(memory[i], 0) << i;
     EXPECT_EQ(memory[299'005], 'x');
+}
+
+TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
+    ASSERT_EQ(run(allocate_number, {16, 1'000}), Code::ok);
+    const std::uint64_t block = words().front();
+    EXPECT_EQ(run(clear_number, {block, 0, 5'000}), Code::address);
+    EXPECT_EQ(run(clear_number, {block, ~std::uint64_t{0}, 8}), Code::address);
+    EXPECT_EQ(run(clear_number, {block + 16, 0, 8}), Code::address);
+    NodeHeap heap(node_, 0, owner_.hazards);
+    const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
+    const std::uint64_t part = start + heap.allocate(0, 1'000, 16, BlockOwner::container);
+    const std::uint64_t separate = start + heap.allocate(0, 1'000, 16, BlockOwner::separate);
+    const auto as_byte = [](heap::Freed freed) { return static_cast<std::byte>(freed); };
+    for (const std::uint64_t owned : {part, separate}) {
+        EXPECT_EQ(run(clear_number, {owned, 0, 8}), Code::address);
+        ASSERT_EQ(run(free_number, {owned}), Code::ok);
+        EXPECT_EQ(result_.front(), as_byte(heap::Freed::of_container));
+    }
+    ASSERT_EQ(run(free_owned_number, {part, separate}), Code::ok);
+    EXPECT_EQ(result_[0], as_byte(heap::Freed::of_container));
+    EXPECT_EQ(result_[1], as_byte(heap::Freed::done));
+    EXPECT_EQ(run(take_back_number, {part, NodeHeap::nobody}), Code::stale);
+    const std::uint64_t part_owner = static_cast<std::uint64_t>(BlockOwner::container) << 32;
+    EXPECT_EQ(run(allocate_number, {16 | part_owner, 8}), Code::argument);
 }
 
 TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fills both heaps by valid requests, and says afterwards what is left of them.
+#include "unit/operations/hostile_scene.hpp"
+
+namespace acp::operations::test {
+
+using namespace acp::allocator;  // NOLINT(google-build-using-namespace): its requests are what this file is about
+
+namespace {
+
+constexpr std::size_t pattern_bytes = 200;
+constexpr std::uint32_t lease_lines = 4;
+
+}  // namespace
+
+HeapContent HostileScene::fill(std::uint32_t process) {
+    HeapContent content;
+    fill_blocks(process, content);
+    fill_lists(process, content);
+    fill_tables(process, content);
+    fill_sequences(process, content);
+    return content;
+}
+
+void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        ask(process, allocate_number, bytes_of(AllocateHead(), std::uint64_t{pattern_bytes}));
+        content.blocks.push_back(told<std::uint64_t>());
+        std::memset(memory_of(process, content.blocks.back()), 'p', pattern_bytes);
+    }
+    const AllocateHead separate{alignment_least, BlockOwner::separate};
+    ask(process, allocate_number, bytes_of(separate, std::uint64_t{300}));
+    content.separate = told<std::uint64_t>();
+    ask(process, lend_number, bytes_of(LendRequest{2'000, 0}));
+    content.lent = told<LentBlock>();
+}
+
+void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
+    for (std::uint64_t& list : content.lists) {
+        ask(process, list_make_number, bytes_of(NodeHeap::nobody));
+        list = told<std::uint64_t>();
+        for (std::uint32_t i = 0; i < elements; ++i) {
+            ask(process, list_insert_number, joined(bytes_of(ListInsert{list, {}, 0, 0}), text_of(i)));
+            auto& positions = list == content.lists[0] ? content.elements : content.others;
+            positions.push_back(told<ListPlaced>().at);
+        }
+    }
+    ask(process, lend_number, bytes_of(LendRequest{1'500, 0}));
+    const auto lent = told<LentBlock>();
+    const list::ApartPayload apart{
+        apart_address(process, table::number_of(lent.address - heap_start(process))), 1'500};
+    ask(process, list_insert_number,
+        bytes_of(ListInsert{content.lists[0], {}, 0, 1, lent.process}, apart));
+}
+
+void HostileScene::fill_tables(std::uint32_t process, HeapContent& content) {
+    for (TableName* name : {&content.table, &content.many}) {
+        TableRequest request;
+        request.slots = 4;
+        request.has_many = name == &content.many ? 1 : 0;
+        request.id = id;
+        ask(process, table_make_number, bytes_of(request));
+        *name = {told<std::uint64_t>(), id};
+        for (std::uint32_t i = 0; i < 3 * elements; ++i) {
+            const std::string key = text_of(i);
+            const std::string value(i % 2 == 0 ? 8 : i, 'v');
+            ask(process, entry_put_number,
+                joined(bytes_of(entry_request(*name, key, value.size()), PutWords()), key + value));
+            if (i == 0 && name == &content.table) content.record = told<EntryResult>().record;
+        }
+    }
+    DirectoryMake make;
+    make.head.id = id;
+    make.head.bodies[0].tables = 3;
+    ask(process, directory_make_number, bytes_of(make));
+    content.directory = {told<std::uint64_t>(), id};
+}
+
+void HostileScene::fill_sequences(std::uint32_t process, HeapContent& content) {
+    for (const auto kind : {sequence::SequenceKind::vector, sequence::SequenceKind::deque}) {
+        ask(process, sequence_make_number, bytes_of(SequenceMake{kind, 100, 0}));
+        const SequenceName name{told<std::uint64_t>(), kind};
+        (kind == sequence::SequenceKind::vector ? content.vector : content.deque) = name;
+        ask(process, sequence_push_number, joined(bytes_of(SequencePush{name, 0, {}, 4}), "abcd"));
+    }
+}
+
+void HostileScene::make_desk() {
+    char* const starter = owner_.segment.starter(owner_.space.slot_of(target));
+    new (starter + desk_at) sync::LeaseDesk<>;
+    auto* const lines =
+        reinterpret_cast<sync::LeasedLine<>*>(starter + desk_at + sizeof(sync::LeaseDesk<>));
+    for (std::uint32_t i = 0; i < lease_lines; ++i) {
+        new (lines + i) sync::LeasedLine<>;
+        sync::WriteLease<>(lines[i].words, i).make_free(9);
+    }
+    const std::uint64_t desk = starter_start() + desk_at;
+    std::memcpy(starter, &desk, sizeof desk);
+}
+
+std::vector<Request> HostileScene::valid_requests() const {
+    const HeapContent& held = target_content_;
+    std::vector<Request> all{
+        {allocate_number, bytes_of(AllocateHead(), std::uint64_t{100}, std::uint64_t{70'000})},
+        {free_number, bytes_of(held.blocks[0])},
+        {usable_number, bytes_of(held.blocks[1])},
+        {clear_number, bytes_of(ClearRequest{held.blocks[1], 8, 100})},
+        {usage_number, {}},
+        {check_number, {}},
+        {lend_number, bytes_of(LendRequest{500, 0})},
+        {take_back_number, bytes_of(held.lent)},
+        {free_owned_number, bytes_of(held.separate)},
+        {replace_number, bytes_of(ReplaceRequest{held.lent, held.blocks[2]})},
+    };
+    add_list_requests(all);
+    add_table_requests(all);
+    add_sequence_requests(all);
+    add_put_requests(all);
+    return all;
+}
+
+void HostileScene::add_list_requests(std::vector<Request>& all) const {
+    const HeapContent& held = target_content_;
+    const std::uint64_t list = held.lists[0];
+    const list::Position at = held.elements[1];
+    const list::ApartPayload apart{
+        apart_address(target, table::number_of(held.separate - heap_start(target))), 300};
+    const std::vector<Request> requests{
+        {list_make_number, bytes_of(NodeHeap::nobody)},
+        {list_destroy_number, bytes_of(held.lists[1])},
+        {list_insert_number, joined(bytes_of(ListInsert{list, at, 0, 0}), "inserted")},
+        {list_insert_number, bytes_of(ListInsert{list, {}, 1, 1}, apart)},
+        {list_take_number, bytes_of(ListTake{list, at, TakeWhich::at, 100})},
+        {list_take_number, bytes_of(ListTake{list, {}, TakeWhich::last, 100, 0})},
+        {list_move_number, bytes_of(ListMove{held.lists[1], {}, list, held.elements[2]})},
+        {list_range_number, bytes_of(ListRange{list, at, 0, 10, 16, 0})},
+        {list_read_number, bytes_of(ListReading{list, held.elements[3], 100})},
+        {list_size_number, bytes_of(list)},
+        {list_gather_number,
+         bytes_of(list, ListMember{list, held.elements[4]}, ListMember{held.lists[1], held.others[0]})},
+        {list_erase_number, bytes_of(list, held.elements[5], held.elements[6])},
+        {list_clear_number, bytes_of(ListClear{held.lists[1], 2})},
+    };
+    all.insert(all.end(), requests.begin(), requests.end());
+}
+
+void HostileScene::add_table_requests(std::vector<Request>& all) const {
+    const HeapContent& held = target_content_;
+    const std::string key = text_of(2);
+    const EntryRequest entry = entry_request(held.table, key, 8);
+    const std::uint64_t hash = hash_of(text_of(0));
+    BlockWords words;
+    words.block = held.lent;
+    BatchHead batch{held.table, BatchKind::insert, 2};
+    DirectoryMake make;
+    make.head.bodies[0].tables = 3;
+    const BatchEntry one{hash_of(key), 1, static_cast<std::uint32_t>(key.size()), 8};
+    const std::string pair = key + "eight ..";
+    const std::vector<Request> requests{
+        {table_make_number, bytes_of(TableRequest{8, 1, 0, id})},
+        {table_destroy_number, bytes_of(held.many)},
+        {table_give_number, bytes_of(GiveRequest{held.many, id})},
+        {table_entries_number, bytes_of(held.table)},
+        {table_walk_number, bytes_of(WalkRequest{held.table, {}, 0, 1})},
+        {table_clear_number, bytes_of(WalkRequest{held.many, {}, 0, 0})},
+        {entry_find_number, joined(bytes_of(entry), key)},
+        {entry_put_number, joined(bytes_of(entry, PutWords{table::PutMode::assign, {}, 0}), pair)},
+        {entry_put_block_number, bytes_of(entry, words)},
+        {entry_erase_number, joined(bytes_of(entry), key)},
+        {entry_change_number, joined(bytes_of(entry, ChangeWords{ChangeKind::fetch_add, 5, 0}), key)},
+        {entry_change_number,
+         joined(bytes_of(entry, ChangeWords{ChangeKind::add_to_count, 5, 0}), key)},
+        {entry_read_number, bytes_of(RecordRequest{held.table, hash, held.record, 100})},
+        {entry_erase_record_number, bytes_of(RecordRequest{held.table, hash, held.record, 0})},
+        {entry_batch_number,
+         joined(joined(joined(bytes_of(batch, one), pair), std::string(
+                           reinterpret_cast<const char*>(&one), sizeof one)), pair)},
+        {entry_next_of_key_number, joined(bytes_of(entry_request(held.many, key, 8), NextWords()), key)},
+        {directory_make_number, bytes_of(make)},
+        {directory_use_number, bytes_of(held.directory)},
+        {directory_destroy_number, bytes_of(held.directory)},
+    };
+    all.insert(all.end(), requests.begin(), requests.end());
+}
+
+void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
+    const HeapContent& held = target_content_;
+    for (const SequenceName& name : {held.vector, held.deque}) {
+        const std::uint64_t is_front = name.kind == sequence::SequenceKind::deque ? 1 : 0;
+        const std::vector<Request> requests{
+            {sequence_make_number, bytes_of(SequenceMake{name.kind, 50, 100})},
+            {sequence_destroy_number, bytes_of(name)},
+            {sequence_push_number, joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
+            {sequence_push_number, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
+            {sequence_pop_number, bytes_of(SequencePop{name, is_front, 1, {}, 4})},
+            {sequence_pop_number, bytes_of(SequencePop{name, 0, 1, held.lent, 40})},
+            {sequence_read_number, bytes_of(SequenceRead{name, 10, {}, 40})},
+            {sequence_read_number, bytes_of(SequenceRead{name, 10, held.lent, 40})},
+            {sequence_splice_number,
+             joined(bytes_of(SequenceSplice{name, 5, 10, 3, 0, 0, 0, {}}), "new")},
+            {sequence_splice_number, bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
+            {sequence_tell_number, bytes_of(SequenceTell{name, 3, 50})},
+        };
+        all.insert(all.end(), requests.begin(), requests.end());
+    }
+}
+
+// Their addresses are the caller's to choose, as of any copy: so the valid ones write to the starter memory.
+void HostileScene::add_put_requests(std::vector<Request>& all) const {
+    const std::uint64_t starter = starter_start();
+    TakeLease wanted;
+    wanted.desk_word = starter;
+    wanted.lines_offset = sizeof(sync::LeaseDesk<>);
+    wanted.lines = lease_lines;
+    wanted.holder = 11;
+    LeasedPut put;
+    put.desk = starter + desk_at;
+    put.line = put.desk + sizeof(sync::LeaseDesk<>);
+    put.state = sync::LeaseState(sync::LeaseKind::held, 9, 11, 0).word();
+    put.place = 7;
+    put.target = starter + 8'192;
+    put.signal = starter + 8'192 + 512;
+    const PutSignal signal{starter + 4'096, starter + 4'096 + 256, 1};
+    const std::vector<Request> requests{
+        {put_signal_add_number, joined(bytes_of(signal), "content")},
+        {put_signal_set_number, joined(bytes_of(signal), "content")},
+        {take_lease_number, bytes_of(wanted)},
+        {leased_put_number, joined(bytes_of(put), "content")},
+    };
+    all.insert(all.end(), requests.begin(), requests.end());
+}
+
+std::vector<std::uint64_t> HostileScene::telling_words() const {
+    const HeapContent& held = target_content_;
+    const std::uint64_t start = heap_start(target);
+    std::vector<std::uint64_t> words{0, 1, 2, 3, 16, 40, 64, 960, 1'024, 1'025,
+                                     heap_bytes, heap_bytes - 1, heap_bytes / 16 + 1,
+                                     ~std::uint64_t{0}, ~std::uint64_t{0} - 15,
+                                     std::uint64_t{1} << 31, std::uint64_t{1} << 32,
+                                     std::uint64_t{1} << 36, std::uint64_t{1} << 63};
+    words.insert(words.end(), {start, start + heap_bytes, start + heap_bytes - 16, start - 16,
+                               starter_start(), heap_start(bystander), id, held.separate,
+                               held.lent.address, held.lists[0], held.lists[1], held.record,
+                               held.table.table, held.many.table, held.directory.directory,
+                               held.vector.address, held.deque.address});
+    for (const std::uint64_t address : {held.separate, held.lists[0], held.record,
+                                        held.table.table, held.vector.address,
+                                        start + heap_bytes + 160}) {
+        const list::BlockNumber number = table::number_of(address - start);
+        words.insert(words.end(), {address + 16, number, apart_address(target, number),
+                                   apart_address(bystander, number), apart_address(0, number),
+                                   list::mark::of_list(number)});
+    }
+    for (const auto& content : {target_content_, bystander_content_}) {
+        for (const auto* positions : {&content.elements, &content.others}) {
+            for (const list::Position& at : *positions)
+                words.insert(words.end(), {at.node, at.mark});
+        }
+    }
+    for (const std::uint64_t address :
+         {bystander_content_.separate, bystander_content_.lists[0], bystander_content_.record,
+          bystander_content_.vector.address}) {
+        words.insert(words.end(),
+                     {address, apart_address(bystander, table::number_of(
+                                                            address - heap_start(bystander)))});
+    }
+    return words;
+}
+
+// Counts the entries; fails where the walk tells of more than there can be.
+std::uint64_t HostileScene::walked(const TableName& name, std::uint32_t process) {
+    WalkRequest request{name, {}, 0, 0};
+    std::uint64_t count = 0;
+    for (std::uint32_t i = 0; i < 100'000; ++i) {
+        if (run({table_walk_number, bytes_of(request)}, process) != Code::ok) break;
+        const auto head = told<WalkResult>();
+        count += head.count;
+        if (head.has_more == 0) return count;
+        request.after = head.after;
+    }
+    ADD_FAILURE() << "the walk does not end";
+    return count;
+}
+
+std::uint64_t HostileScene::walked_list(std::uint64_t list, std::uint32_t process) {
+    ListRange request{list, {}, 0, 20, 0, 0};
+    std::uint64_t count = 0;
+    for (std::uint32_t i = 0; i < 100'000; ++i) {
+        if (run({list_range_number, bytes_of(request)}, process) != Code::ok) break;
+        const auto head = told<ListRangeHead>();
+        count += head.count;
+        if (head.is_end != 0) return count;
+        if (head.count == 0 || head.effect != list::ListEffect::done) break;
+        ListRecord last;
+        std::memcpy(&last, result_.data() + sizeof head + (head.count - 1) * sizeof last,
+                    sizeof last);
+        request.from = last.at;
+    }
+    ADD_FAILURE() << "the walk does not end";
+    return count;
+}
+
+void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) {
+    if (run({list_size_number, bytes_of(list)}, process) != Code::ok) return;
+    const auto size = told<std::uint64_t>();
+    EXPECT_EQ(walked_list(list, process), size);
+}
+
+void HostileScene::expect_sound() {
+    for (const std::uint32_t process : {target, bystander}) {
+        ask(process, check_number, {});
+        EXPECT_EQ(std::string(reinterpret_cast<const char*>(result_.data()), result_.size()), "");
+    }
+    for (const std::uint64_t list : target_content_.lists) expect_list_sound(list, target);
+    for (const TableName& name : {target_content_.table, target_content_.many}) {
+        if (run({table_entries_number, bytes_of(name)}) != Code::ok) continue;
+        const auto entries = told<std::uint64_t>();
+        EXPECT_EQ(walked(name, target), entries);
+    }
+}
+
+void HostileScene::expect_bystander_unharmed() {
+    const HeapContent& held = bystander_content_;
+    const std::string pattern(pattern_bytes, 'p');
+    for (const std::uint64_t block : held.blocks)
+        EXPECT_EQ(std::string(memory_of(bystander, block), pattern_bytes), pattern);
+    ask(bystander, list_size_number, bytes_of(held.lists[0]));
+    EXPECT_EQ(told<std::uint64_t>(), elements + 1);
+    EXPECT_EQ(walked_list(held.lists[0], bystander), elements + 1);
+    EXPECT_EQ(walked_list(held.lists[1], bystander), elements);
+    EXPECT_EQ(walked(held.table, bystander), 3 * elements);
+    EXPECT_EQ(walked(held.many, bystander), 3 * elements);
+    ask(bystander, directory_use_number, bytes_of(held.directory));
+    for (const SequenceName& name : {held.vector, held.deque}) {
+        ask(bystander, sequence_read_number, bytes_of(SequenceRead{name, 100, {}, 4}));
+        const std::byte* const read = result_.data() + sizeof(SequenceResult);
+        EXPECT_EQ(std::string(reinterpret_cast<const char*>(read), 4), "abcd");
+    }
+    ask(bystander, usable_number, bytes_of(held.lent.address));
+    EXPECT_GE(told<std::uint64_t>(), 2'000U);
+}
+
+}  // namespace acp::operations::test
