@@ -32,7 +32,6 @@ acp_map_t share_map() {
     acp_map_t map{};
     if (acp_rank() == 0) {
         acp_hashed_options_t options{};  // on all ranks
-        options.hash = ACP_HASH_XXH3;
         map = acp_create_map_with(&options);
         if (map.ga == ACP_GA_NULL) give_up(acp_error_message());
         acp_complete(acp_put(acp_query_starter_ga(0), &map, sizeof map, ACP_HANDLE_NULL));

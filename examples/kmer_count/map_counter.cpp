@@ -37,7 +37,6 @@ int visit(const void*, std::size_t, const void* value, std::size_t, void* argume
 void MapCounter::begin() {
     if (job_.is_first()) {
         acp_hashed_options_t options{};  // on all ranks, and growing with what comes
-        options.hash = ACP_HASH_XXH3;
         map_ = acp_create_map_with(&options);
         if (map_.ga == ACP_GA_NULL) fail();
         job_.board().map = map_;

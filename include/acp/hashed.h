@@ -37,10 +37,16 @@
 
 /* How keys are hashed. */
 typedef enum {
-    /* CRC-64 of polynomial 0x42F0E1EBA9EA3693, shifted right by 16: the same placement in every job. */
-    ACP_HASH_CRC64 = 0,
-    /* XXH3 with a seed: faster, spreads better, and who chooses the keys cannot choose their place. */
-    ACP_HASH_XXH3 = 1
+    /* XXH3 with a random seed of the container's own: whoever chooses the keys cannot choose their place. */
+    ACP_HASH_DEFAULT = 0,
+    /* CRC-64 of polynomial 0x42F0E1EBA9EA3693, shifted right by 16: the same placement in every job. Keys that all have one CRC are
+     * easily made, and a container of such keys is a list. */
+    ACP_HASH_CRC64 = 1,
+    /* XXH3 with the seed of the options: the same placement in every job that has this seed. */
+    ACP_HASH_XXH3 = 2,
+    /* The same CRC least significant bit first, from a register of ones and inverted: the placement of ACP 3.0. As open to chosen
+     * keys as ACP_HASH_CRC64. */
+    ACP_HASH_CRC64_REFLECTED = 3
 } acp_hash_t;
 
 /* How a container is made. Fields that are zero have the usual value, so begin with {0}. */
@@ -55,7 +61,7 @@ typedef struct {
     acp_hash_t hash;
     /* Not 0: the number of slots stays as it is, and lists of entries grow long. */
     int is_fixed;
-    /* Of ACP_HASH_XXH3. */
+    /* Of ACP_HASH_XXH3; of no other. */
     uint64_t seed;
 } acp_hashed_options_t;
 

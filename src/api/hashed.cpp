@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocator/entry_operations.hpp"
+#include "os/random_bytes.hpp"
 
 namespace acp::api {
 
@@ -180,6 +181,29 @@ Status run_some(data::Hashed& hashed,
     return status;
 }
 
+// Sets how keys are hashed. Errors: argument
+Status choose_hash(const acp_hashed_options_t& options, data::HashedOptions& wanted) {
+    switch (options.hash) {
+        case ACP_HASH_DEFAULT:
+            wanted.hash = hash::HashFunction::xxh3;
+            os::fill_random(std::as_writable_bytes(std::span(&wanted.seed, 1)));
+            return {};
+        case ACP_HASH_CRC64:
+            wanted.hash = hash::HashFunction::crc64;
+            return {};
+        case ACP_HASH_XXH3:
+            wanted.hash = hash::HashFunction::xxh3;
+            wanted.seed = options.seed;
+            return {};
+        case ACP_HASH_CRC64_REFLECTED:
+            wanted.hash = hash::HashFunction::crc64_reflected;
+            return {};
+    }
+    return {Code::argument,
+            "hash is none of ACP_HASH_DEFAULT, ACP_HASH_CRC64, ACP_HASH_XXH3 and "
+            "ACP_HASH_CRC64_REFLECTED"};
+}
+
 }  // namespace
 
 bool find_place_anew(const ContainerName& name,
@@ -221,12 +245,8 @@ Result<data::HashedOptions> options_of(const acp_hashed_options_t& options, Cont
         return Status(Code::argument, "num_slots is not one of 0 to 2^32");
     }
     wanted.may_grow = options.is_fixed == 0;
-    if (options.hash != ACP_HASH_CRC64 && options.hash != ACP_HASH_XXH3) {
-        return Status(Code::argument, "hash is neither ACP_HASH_CRC64 nor ACP_HASH_XXH3");
-    }
-    wanted.hash =
-        options.hash == ACP_HASH_CRC64 ? hash::HashFunction::crc64 : hash::HashFunction::xxh3;
-    wanted.seed = options.seed;
+    auto status = choose_hash(options, wanted);
+    if (!status.is_ok()) return status;
     return wanted;
 }
 

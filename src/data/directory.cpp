@@ -90,7 +90,7 @@ Status Directories::read_once(DirectoryReach& reach,
     use = is_unused ? Use::not_yet : head.mark == mark_in_first_use ? Use::begun : Use::whole;
     const bool is_one = use != Use::whole || head.mark == DirectoryHead::mark_of_directories;
     if (!is_one || body.tables == 0 || body.tables > tables_max || body.slots == 0 ||
-        body.hash > static_cast<std::uint32_t>(hash::HashFunction::xxh3)) {
+        body.hash > static_cast<std::uint32_t>(hash::last_function)) {
         auto other = refuse_other_kind(gma_, allocator_, name.directory, name_of(name.kind));
         if (!other.is_ok()) return other;
         return {Code::stale, place_of(name) + " was destroyed, or never made"};

@@ -71,7 +71,7 @@ struct TablePlace {
     // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
     allocator::NodeHeap* heap = nullptr;
     table::BlockNumber block = 0;
-    hash::HashFunction function = hash::HashFunction::crc64;  // of the container's keys
+    hash::HashFunction function = hash::HashFunction::xxh3;  // of the container's keys
     std::uint64_t seed = 0;
 };
 

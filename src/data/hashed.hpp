@@ -38,8 +38,8 @@ struct HashedOptions {
     std::uint32_t directory_process = 0;
     std::uint64_t slots = 8;  // of each table at first, 1 .. allocator::table_slots_max
     bool may_grow = true;
-    hash::HashFunction hash = hash::HashFunction::crc64;
-    std::uint64_t seed = 0;
+    hash::HashFunction hash = hash::HashFunction::xxh3;
+    std::uint64_t seed = 0;  // in the directory, where all processes that use the container find it
 };
 
 // Where an iterator is: at an entry, or behind all.

@@ -156,7 +156,6 @@ private:
     static acp_map_t create(int ranks) {
         acp_hashed_options_t options{};
         options.num_ranks = ranks;
-        options.hash = ACP_HASH_XXH3;
         const acp_map_t map = acp_create_map_with(&options);
         if (map.ga == ACP_GA_NULL) give_up(acp_error_message());
         return map;

@@ -304,6 +304,13 @@ void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) 
     if (run({list_size_number, bytes_of(list)}, process) != Code::ok) return;
     const auto size = told<std::uint64_t>();
     EXPECT_EQ(walked_list(list, process), size);
+    expect_allocated(list);
+}
+
+// Who is asked to free a part of a container refuses, where the block is still allocated.
+void HostileScene::expect_allocated(std::uint64_t container) {
+    ask(target, free_owned_number, bytes_of(container));
+    EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::of_container));
 }
 
 void HostileScene::expect_sound() {
@@ -316,6 +323,7 @@ void HostileScene::expect_sound() {
         if (run({table_entries_number, bytes_of(name)}) != Code::ok) continue;
         const auto entries = told<std::uint64_t>();
         EXPECT_EQ(walked(name, target), entries);
+        expect_allocated(name.table);
     }
 }
 

@@ -160,6 +160,7 @@ private:
     void add_put_requests(std::vector<Request>& all) const;
     std::uint64_t walked(const allocator::TableName& name, std::uint32_t process);
     std::uint64_t walked_list(std::uint64_t list, std::uint32_t process);
+    void expect_allocated(std::uint64_t container);
     void expect_list_sound(std::uint64_t list, std::uint32_t process);
 
     node::Segment node_ = local::test::make_node(3, 2, heap_bytes);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys that somebody has chosen: all have one CRC-64. In a container that is made without options, or with the default, they lie on all
+// ranks as any others do, and elsewhere in each container; a CRC on request gives the placement that it defines.
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <acp.h>
+
+#include "conformance/hashed_fixture.hpp"
+
+namespace acp::test {
+namespace {
+
+constexpr int chosen_keys = 400;
+
+std::uint64_t crc64(const std::string& bytes) {
+    std::uint64_t crc = 0;
+    for (const char byte : bytes) {
+        crc ^= std::uint64_t{static_cast<unsigned char>(byte)} << 56;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = crc << 1 ^ (crc >> 63 != 0 ? 0x42F0E1EBA9EA3693U : 0);
+    }
+    return crc;
+}
+
+// The CRC of a message with its CRC behind it is 0.
+std::string chosen_key(int number) {
+    std::string key = "key " + std::to_string(number);
+    const std::uint64_t crc = crc64(key);
+    for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(crc >> shift & 0xff);
+    return key;
+}
+
+std::uint64_t reflected_crc64(const std::string& bytes) {
+    std::uint64_t crc = ~std::uint64_t{0};
+    for (const char byte : bytes) {
+        crc ^= static_cast<unsigned char>(byte);
+        for (int bit = 0; bit < 8; ++bit)
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xC96C5795D7870F42U : 0);
+    }
+    return ~crc;
+}
+
+class HashedKeysTest : public HashedTest {
+protected:
+    // Which of the chosen keys a map that this rank makes has on this rank.
+    std::set<int> own_keys(acp_map_t map) {
+        for (int i = 0; i < chosen_keys; ++i) EXPECT_EQ(insert(map, chosen_key(i), "v"), 1);
+        EXPECT_EQ(acp_size_map(map), static_cast<std::size_t>(chosen_keys));
+        std::set<int> own;
+        for (acp_map_it_t it = acp_begin_local_map(map); it.elem != ACP_GA_NULL;
+             it = acp_increment_map_it(it)) {
+            const std::string key = bytes_of(acp_dereference_map_it(it).first);
+            own.insert(std::atoi(key.c_str() + 4));
+        }
+        return own;
+    }
+
+    // The ranks on which entries of the chosen keys lie, in each kind of container.
+    template <typename Handle, typename Insert, typename SizeLocal>
+    void expect_spread(const Handle& handle, const Insert& insert, const SizeLocal& size_local) {
+        if (rank_ == 0) {
+            for (int i = 0; i < chosen_keys; ++i) insert(handle, chosen_key(i));
+        }
+        sync_ranks();
+        EXPECT_GT(size_local(handle), static_cast<std::size_t>(chosen_keys / procs_ / 4));
+        EXPECT_LT(size_local(handle), static_cast<std::size_t>(chosen_keys / procs_ * 4 + 1));
+        sync_ranks();
+    }
+};
+
+TEST_F(HashedKeysTest, chosen_keys_lie_on_all_ranks_of_a_container_of_any_kind) {
+    with_shared<acp_map_t>(
+        [&] { return acp_create_map(0, nullptr, 0, 0); }, acp_destroy_map, [&](acp_map_t map) {
+            expect_spread(
+                map, [](acp_map_t to, const std::string& key) { (void)HashedTest::insert(to, key, "v"); },
+                acp_size_local_map);
+        });
+    with_shared<acp_set_t>(
+        [&] { return acp_create_set(0, nullptr, 0, 0); }, acp_destroy_set, [&](acp_set_t set) {
+            expect_spread(
+                set,
+                [](acp_set_t to, const std::string& key) {
+                    (void)acp_insert_set(to, key.data(), key.size());
+                },
+                acp_size_local_set);
+        });
+    with_shared<acp_multimap_t>(
+        [&] { return acp_create_multimap(0, nullptr, 0, 0); }, acp_destroy_multimap,
+        [&](acp_multimap_t map) {
+            expect_spread(
+                map,
+                [](acp_multimap_t to, const std::string& key) {
+                    (void)acp_insert_multimap(to, key.data(), key.size(), "v", 1);
+                },
+                acp_size_local_multimap);
+        });
+    with_shared<acp_multiset_t>(
+        [&] { return acp_create_multiset(0, nullptr, 0, 0); }, acp_destroy_multiset,
+        [&](acp_multiset_t set) {
+            expect_spread(
+                set,
+                [](acp_multiset_t to, const std::string& key) {
+                    (void)acp_insert_multiset(to, key.data(), key.size());
+                },
+                acp_size_local_multiset);
+        });
+}
+
+TEST_F(HashedKeysTest, keys_lie_elsewhere_in_each_container_unless_the_seed_is_given) {
+    if (rank_ == 0 && procs_ > 1) {
+        acp_hashed_options_t options{};
+        std::vector<std::set<int>> found;
+        for (const auto& [hash, seed] : std::vector<std::pair<acp_hash_t, std::uint64_t>>{
+                 {ACP_HASH_DEFAULT, 7}, {ACP_HASH_DEFAULT, 7}, {ACP_HASH_XXH3, 7},
+                 {ACP_HASH_XXH3, 7}, {ACP_HASH_XXH3, 8}, {ACP_HASH_CRC64, 0}}) {
+            options.hash = hash;
+            options.seed = seed;
+            const acp_map_t map = acp_create_map_with(&options);
+            ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
+            found.push_back(own_keys(map));
+            EXPECT_EQ(acp_destroy_map(map), 0);
+        }
+        EXPECT_NE(found[0], found[1]);
+        EXPECT_NE(found[0], found[2]);
+        EXPECT_EQ(found[2], found[3]);
+        EXPECT_NE(found[2], found[4]);
+        EXPECT_EQ(found[5].size(), static_cast<std::size_t>(chosen_keys)) << "they have one CRC";
+    }
+}
+
+TEST_F(HashedKeysTest, the_crc_of_3_0_gives_its_placement) {
+    acp_hashed_options_t options{};
+    options.hash = ACP_HASH_CRC64_REFLECTED;
+    options.num_slots = 5;
+    with_shared<acp_map_t>(
+        [&] { return acp_create_map_with(&options); }, acp_destroy_map, [&](acp_map_t map) {
+            if (rank_ == 0) {
+                for (int i = 0; i < chosen_keys; ++i) insert(map, own_key(i), "v");
+            }
+            sync_ranks();
+            for (acp_map_it_t it = acp_begin_local_map(map); it.elem != ACP_GA_NULL;
+                 it = acp_increment_map_it(it)) {
+                const std::string key = bytes_of(acp_dereference_map_it(it).first);
+                EXPECT_EQ((reflected_crc64(key) >> 16) / options.num_slots %
+                              static_cast<std::uint64_t>(procs_),
+                          static_cast<std::uint64_t>(rank_));
+            }
+            EXPECT_EQ(acp_size_map(map), static_cast<std::size_t>(chosen_keys));
+        });
+}
+
+TEST_F(HashedKeysTest, a_hash_that_is_none_is_refused) {
+    acp_hashed_options_t options{};
+    options.hash = static_cast<acp_hash_t>(4);
+    EXPECT_EQ(acp_create_map_with(&options).ga, ACP_GA_NULL);
+    expect_refused(ACP_ERR_ARGUMENT, {"ACP_HASH_DEFAULT"});
+}
+
+}  // namespace
+}  // namespace acp::test
