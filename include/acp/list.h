@@ -8,8 +8,8 @@
  * splice within one list and between two lists of one rank. Every element is then in exactly one list at every moment, and of many
  * ranks that take elements from one list each gets its own: a list is a work queue. All other calls that change a list (clear,
  * assign, ranges, merge, remove, reverse, sort, swap, unique) are sequences of such steps: others may see the list between two of them and
- * change it; what others insert meanwhile may be passed over, what they erase is. Between lists of two ranks an element is moved by a
- * copy, which is in the new list before the old element is erased.
+ * change it; what others insert meanwhile may be passed over, what they erase is. Between lists of two ranks an element is taken out
+ * of the one and a copy put into the other: others never find it in both, and for a moment in neither.
  *
  * No call waits for a process that is stopped or dead. A process that is killed in a call leaves the step it was at done or not done;
  * what it held is freed by those that live. Only a block for an element on another rank than the list may stay allocated, if the process
@@ -102,7 +102,7 @@ ACP_API int acp_assign_list(acp_list_t list1, acp_list_t list2);
 ACP_API int acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end);
 
 /* Moves an element, or those from `start` up to `end`, before `it`, of the same or another list. Within a list iterators stay valid. Returns
- * 0, or -1: ACP_ERR_ARGUMENT where `it` is in the range. */
+ * 0, or -1: ACP_ERR_ARGUMENT where `it` is in the range; where there is no room between two ranks the element is put back as a new one. */
 ACP_API int acp_splice_list(acp_list_it_t it, acp_list_it_t element);
 ACP_API int acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
 

@@ -237,13 +237,15 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     return names_.failure(moved.effect, element);
 }
 
-// Whoever takes the element out meanwhile has it, and the copy goes again.
+// Takes the element out and inserts a copy of it, so that of several who take or move it one has it.
 Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListPlace& element) {
     auto found = content(element);
     if (!found.is_ok()) return std::move(found).failure();
+    if (!before.is_end()) {
+        auto there = content(before);
+        if (!there.is_ok()) return std::move(there).failure();
+    }
     std::vector<std::byte> bytes(found.value().bytes);
-    auto read_bytes = read(element, bytes.data(), bytes.size());
-    if (!read_bytes.is_ok()) return std::move(read_bytes).failure();
     auto stored = allocator_.owner_of(found.value().address);
     if (!stored.is_ok()) return std::move(stored).failure();
     // What stood in its node stands in its new node; other bytes stay on their rank.
@@ -251,12 +253,15 @@ Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListP
     auto new_home = names_.home_of(before.list);
     const std::uint32_t process =
         stored.value() == old_home.value() ? new_home.value() : stored.value();
+    auto taken = take(element, bytes.data(), bytes.size());
+    if (!taken.is_ok()) return std::move(taken).failure();
     auto made = insert(before, {bytes.data(), bytes.size(), process});
-    if (!made.is_ok()) return made;
-    auto taken = take(element, nullptr, 0);
-    if (taken.is_ok()) return made;
-    (void)take(made.value(), nullptr, 0);
-    return std::move(taken).failure();
+    if (made.is_ok()) return made;
+    const Element same{bytes.data(), bytes.size(), stored.value()};
+    if (insert(taken.value().next, same).is_ok() || insert(end_of(element.list), same).is_ok())
+        return made;
+    return std::move(made).failure().within(
+        "the element is lost, for there is no room to put it back");
 }
 
 Result<Lists::Stretch> Lists::stretch(const ListPlace& from,

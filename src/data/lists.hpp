@@ -70,7 +70,8 @@ public:
     base::Result<Taken> take_first(GlobalAddress list, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_last(GlobalAddress list, void* to, std::uint64_t room_bytes);
 
-    // Moves an element before a place: in one step where both lists are on one heap, else it is copied and then taken out.
+    // Moves an element before a place: in one step where both lists are on one heap, else it is taken out, and a copy inserted; after a
+    // failure to insert that the element is in its list again, as a new one.
     base::Result<ListPlace> move(const ListPlace& before, const ListPlace& element);
 
     // The neighbour of a place; before the first one and behind the last one is the end.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More threads of a rank at one list than may use a heap at once.
+// More threads of a rank at one list than may use a heap at once; and elements that go between lists of two ranks while others take them.
 #include <atomic>
+#include <cstdint>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -35,6 +37,53 @@ TEST_F(ListThreadsTest, many_are_refused_room_and_none_waits_for_ever) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(refused.load(), threads_count * pushes);
     EXPECT_EQ(acp_destroy_list(list), 0) << acp_error_message();
+    sync_ranks();
+}
+
+// Of several who take or move an element one has it: where it was moved by a copy, takers had both.
+TEST_F(ListThreadsTest, an_element_that_goes_between_lists_of_two_ranks_is_taken_once) {
+    allow_seconds(120);
+    constexpr std::uint64_t elements = 60;
+    constexpr int rounds = 20;
+    std::vector<acp_list_t> lists(static_cast<std::size_t>(procs_));
+    const acp_list_t own = acp_create_list(rank_);
+    const auto all = exchange(own.ga);
+    for (std::size_t i = 0; i < lists.size(); ++i) lists[i].ga = all[i];
+    const acp_list_t from = lists.front();
+    const acp_list_t to = lists.back();
+    for (int round = 0; round < rounds; ++round) {
+        if (rank_ == 0) {
+            for (std::uint64_t i = 0; i < elements; ++i)
+                EXPECT_EQ(acp_push_back_list(from, &i, sizeof i, 0), 0) << acp_error_message();
+        }
+        sync_ranks();
+        std::vector<std::uint64_t> taken(elements);
+        const auto take_all = [&](acp_list_t list, std::uint64_t most) {
+            std::uint64_t number = 0;
+            for (std::uint64_t i = 0; i < most; ++i) {
+                if (acp_take_front_list(list, &number, sizeof number) != sizeof number) return;
+                if (number < elements) ++taken[number];
+            }
+        };
+        if (rank_ % 2 == 0) {
+            acp_list_it_t it = acp_begin_list(from);
+            while (acp_splice_list(acp_end_list(to), it) == 0) it = acp_begin_list(from);
+        } else {
+            take_all(from, elements / 4);
+            take_all(to, elements / 4);
+        }
+        sync_ranks();
+        if (rank_ == 0) {
+            take_all(from, 2 * elements);
+            take_all(to, 2 * elements);
+        }
+        for (std::uint64_t i = 0; i < elements; ++i) {
+            const auto counts = exchange(taken[i]);
+            EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), 1U)
+                << "element " << i << " in round " << round;
+        }
+    }
+    EXPECT_EQ(acp_destroy_list(own), 0) << acp_error_message();
     sync_ranks();
 }
 
