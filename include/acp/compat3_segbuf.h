@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segmented buffers as ACP 3.0 documented them: these calls return 1 after a failure, where those of <acp/segbuf.h> return -1. A program
- * that includes this header calls them by the names of 3.0. All else is as in <acp/segbuf.h>. */
+/* Segmented buffers as ACP 3.0 documented them: these calls return 1 after a failure, where those of <acp/segbuf.h> return -1, and the
+ * queries tell places in the buffer, where those count. A program that includes this header calls them by the names of 3.0. All else is as in
+ * <acp/segbuf.h>. */
 #ifndef ACP_COMPAT3_SEGBUF_H
 #define ACP_COMPAT3_SEGBUF_H
 
@@ -16,6 +17,11 @@ ACP_API int acp3_ack_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_disconnect_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_free_segbuf(acp_segbuf_t segbuf);
 
+/* What those without the 3 return, modulo segnum: where the segment lies in the buffer; -1 after a failure. */
+ACP_API int64_t acp3_query_segbuf_head(acp_segbuf_t segbuf);
+ACP_API int64_t acp3_query_segbuf_tail(acp_segbuf_t segbuf);
+ACP_API int64_t acp3_query_segbuf_sent(acp_segbuf_t segbuf);
+
 #ifdef __cplusplus
 }
 #endif
@@ -26,6 +32,9 @@ ACP_API int acp3_free_segbuf(acp_segbuf_t segbuf);
 #define acp_ack_segbuf acp3_ack_segbuf
 #define acp_disconnect_segbuf acp3_disconnect_segbuf
 #define acp_free_segbuf acp3_free_segbuf
+#define acp_query_segbuf_head acp3_query_segbuf_head
+#define acp_query_segbuf_tail acp3_query_segbuf_tail
+#define acp_query_segbuf_sent acp3_query_segbuf_sent
 #endif
 
 #endif

@@ -67,8 +67,9 @@ ACP_API int acp_isready_segbuf(acp_segbuf_t segbuf);
 /* 0: at least one segment is there to be read; 1: none; -1. Of the destination; the source may ask too. */
 ACP_API int acp_isacked_segbuf(acp_segbuf_t segbuf);
 
-/* Each tells the number, 0 .. segnum-1, of a segment, or -1 after a failure. acp_query_segbuf_head: of the one to be read next; _tail: of the one to be
- * sent next; _sent, of the source alone: of the oldest one whose bytes are still needed in the buffer. When none is needed it equals the tail. */
+/* Each counts segments since the beginning, or is -1 after a failure; number `count` lies at place count % segnum of the buffer. _head: those given
+ * back; _tail: those sent, at the destination those that have come; _sent, of the source alone: those whose bytes have left. head <= sent <= tail
+ * <= head + segnum, and the segments from sent on, before the tail, must not change. */
 ACP_API int64_t acp_query_segbuf_head(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf);
 ACP_API int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf);

@@ -11,6 +11,9 @@
 #include "gma/commands.hpp"
 #include "message/segbufs.hpp"
 
+// Here the names are those of acp.h.
+#define ACP_COMPAT3_KEEPS_NAMES
+#include <acp/compat3_segbuf.h>
 #include <acp/segbuf.h>
 
 namespace {
@@ -64,14 +67,20 @@ int ask_whether(const char* call, acp_segbuf_t segbuf, const Has& has) noexcept 
     });
 }
 
-// Asks for one of the counts, as the number of its segment.
-int64_t ask_place(const char* call,
+// What is told of a segment: how many there were before it, or its place in the buffer.
+enum class Told : std::uint8_t { count, place };
+
+int64_t ask_count(const char* call,
                   acp_segbuf_t segbuf,
-                  std::uint64_t SegbufEnd::Counts::*count) noexcept {
+                  std::uint64_t SegbufEnd::Counts::*count,
+                  Told told) noexcept {
     return ask<int64_t>(call, segbuf, [&](SegbufEnd& end) -> Result<int64_t> {
+        if (count == &SegbufEnd::Counts::left && end.side() != Side::sender)
+            return Status(base::Code::argument, "this rank is its destination");
         auto now = end.look(false);
         if (!now.is_ok()) return std::move(now).failure();
-        return static_cast<int64_t>(now.value().*count % end.segments());
+        const std::uint64_t found = now.value().*count;
+        return static_cast<int64_t>(told == Told::place ? found % end.segments() : found);
     });
 }
 
@@ -147,22 +156,27 @@ int acp_isacked_segbuf(acp_segbuf_t segbuf) {
 }
 
 int64_t acp_query_segbuf_head(acp_segbuf_t segbuf) {
-    return ask_place("acp_query_segbuf_head", segbuf, &SegbufEnd::Counts::released);
+    return ask_count("acp_query_segbuf_head", segbuf, &SegbufEnd::Counts::released, Told::count);
 }
 
 int64_t acp_query_segbuf_tail(acp_segbuf_t segbuf) {
-    return ask_place("acp_query_segbuf_tail", segbuf, &SegbufEnd::Counts::sent);
+    return ask_count("acp_query_segbuf_tail", segbuf, &SegbufEnd::Counts::sent, Told::count);
 }
 
 int64_t acp_query_segbuf_sent(acp_segbuf_t segbuf) {
-    return ask<int64_t>("acp_query_segbuf_sent", segbuf, [](SegbufEnd& end) -> Result<int64_t> {
-        if (end.side() != Side::sender) {
-            return Status(base::Code::argument, "this rank is its destination");
-        }
-        auto now = end.look(false);
-        if (!now.is_ok()) return std::move(now).failure();
-        return static_cast<int64_t>(now.value().left % end.segments());
-    });
+    return ask_count("acp_query_segbuf_sent", segbuf, &SegbufEnd::Counts::left, Told::count);
+}
+
+int64_t acp3_query_segbuf_head(acp_segbuf_t segbuf) {
+    return ask_count("acp_query_segbuf_head", segbuf, &SegbufEnd::Counts::released, Told::place);
+}
+
+int64_t acp3_query_segbuf_tail(acp_segbuf_t segbuf) {
+    return ask_count("acp_query_segbuf_tail", segbuf, &SegbufEnd::Counts::sent, Told::place);
+}
+
+int64_t acp3_query_segbuf_sent(acp_segbuf_t segbuf) {
+    return ask_count("acp_query_segbuf_sent", segbuf, &SegbufEnd::Counts::left, Told::place);
 }
 
 int acp_disconnect_segbuf(acp_segbuf_t segbuf) {
