@@ -65,7 +65,7 @@ ACP_API int64_t acp_read_deque(acp_deque_t deque, int64_t index, void* ptr, size
  * but others may see a part of it). Returns 0, or -1 with ACP_ERR_ARGUMENT where they are not all there. */
 ACP_API int acp_write_deque(acp_deque_t deque, int64_t index, const void* ptr, size_t size);
 
-/* Inserts bytes before an iterator; one behind the end means the end. Returns the iterator, which then is before the first of them. */
+/* Inserts bytes before an iterator; one behind the end means the end. Returns an iterator before the first of them. */
 ACP_API acp_deque_it_t acp_insert_deque(acp_deque_it_t it, const void* ptr, size_t size);
 
 /* Inserts the bytes between two iterators of one deque, of this or another one, before an iterator. They are read at one moment and

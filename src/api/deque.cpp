@@ -78,14 +78,15 @@ int acp_write_deque(acp_deque_t deque, int64_t index, const void* ptr, size_t si
 }
 
 acp_deque_it_t acp_insert_deque(acp_deque_it_t it, const void* ptr, size_t size) {
-    return iterator_if(
-        api::insert_sequence(call_of("acp_insert_deque", it.deque), it.index, ptr, size), it);
+    const bool is_done =
+        api::insert_sequence(call_of("acp_insert_deque", it.deque), it.index, ptr, size);
+    return iterator_if(is_done, it);
 }
 
 acp_deque_it_t acp_insert_range_deque(acp_deque_it_t it, acp_deque_it_t start, acp_deque_it_t end) {
-    return iterator_if(api::insert_range_of_sequence(call_of("acp_insert_range_deque", it.deque),
-                                                     it.index, range_of(start, end)),
-                       it);
+    const bool is_done = api::insert_range_of_sequence(call_of("acp_insert_range_deque", it.deque),
+                                                       it.index, range_of(start, end));
+    return iterator_if(is_done, it);
 }
 
 acp_deque_it_t acp_erase_deque(acp_deque_it_t it, size_t size) {

@@ -84,14 +84,17 @@ Result<std::vector<char>> read_range(const SequenceCall& call, const SequenceRan
 }
 
 Status insert(const data::SequenceName& to,
-              std::int64_t index,
+              std::int64_t& index,
               const char* source,
               std::uint64_t bytes) {
     sequence::Splice splice;
     splice.at = static_cast<std::uint64_t>(index);
     splice.source = source;
     splice.added = bytes;
-    return algorithms().change(to, splice);
+    auto before = library().sequences->splice(to, splice);
+    if (!before.is_ok()) return std::move(before).failure();
+    index = std::min(index, static_cast<std::int64_t>(before.value()));
+    return {};
 }
 
 Status erase(const data::SequenceName& from, std::int64_t index, std::uint64_t bytes) {
@@ -213,7 +216,7 @@ bool write_sequence(const SequenceCall& call,
 }
 
 bool insert_sequence(const SequenceCall& call,
-                     std::int64_t index,
+                     std::int64_t& index,
                      const void* source,
                      std::size_t bytes) noexcept {
     return run_status(call, at_index(index, bytes), [&]() -> Status {
@@ -226,7 +229,7 @@ bool insert_sequence(const SequenceCall& call,
 }
 
 bool insert_range_of_sequence(const SequenceCall& call,
-                              std::int64_t index,
+                              std::int64_t& index,
                               const SequenceRange& range) noexcept {
     return run_status(call, of_range(range), [&]() -> Status {
         if (auto status = check_index(index); !status.is_ok()) return status;

@@ -70,12 +70,13 @@ struct SequenceRange {
                                   std::int64_t index,
                                   const void* source,
                                   std::size_t bytes) noexcept;
+//   index  behind the end of the content: becomes the end
 [[nodiscard]] bool insert_sequence(const SequenceCall& call,
-                                   std::int64_t index,
+                                   std::int64_t& index,
                                    const void* source,
                                    std::size_t bytes) noexcept;
 [[nodiscard]] bool insert_range_of_sequence(const SequenceCall& call,
-                                            std::int64_t index,
+                                            std::int64_t& index,
                                             const SequenceRange& range) noexcept;
 [[nodiscard]] bool erase_sequence(const SequenceCall& call,
                                   std::int64_t index,

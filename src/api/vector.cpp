@@ -64,16 +64,17 @@ int acp_write_vector(acp_vector_t vector, int64_t index, const void* ptr, size_t
 }
 
 acp_vector_it_t acp_insert_vector(acp_vector_it_t it, const void* ptr, size_t size) {
-    return iterator_if(
-        api::insert_sequence(call_of("acp_insert_vector", it.vector), it.index, ptr, size), it);
+    const bool is_done =
+        api::insert_sequence(call_of("acp_insert_vector", it.vector), it.index, ptr, size);
+    return iterator_if(is_done, it);
 }
 
 acp_vector_it_t acp_insert_range_vector(acp_vector_it_t it,
                                         acp_vector_it_t start,
                                         acp_vector_it_t end) {
-    return iterator_if(api::insert_range_of_sequence(call_of("acp_insert_range_vector", it.vector),
-                                                     it.index, range_of(start, end)),
-                       it);
+    const bool is_done = api::insert_range_of_sequence(call_of("acp_insert_range_vector", it.vector),
+                                                       it.index, range_of(start, end));
+    return iterator_if(is_done, it);
 }
 
 acp_vector_it_t acp_erase_vector(acp_vector_it_t it, size_t size) {
