@@ -18,8 +18,7 @@
 extern "C" {
 #endif
 
-/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: inserted (multiset: or counted); 0: it was there, or a
- * failure. */
+/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: it is there now (multiset: and counted); 0: a failure. */
 ACP_API int acp3_insert_set(acp_set_t set, acp_element_t key);
 ACP_API int acp3_insert_multiset(acp_multiset_t set, acp_element_t key);
 

@@ -20,7 +20,8 @@ ACP_API void acp3_push_back_deque(acp_deque_t deque, const acp_ga_t ga, size_t s
 ACP_API void acp3_push_front_deque(acp_deque_t deque, const acp_ga_t ga, size_t size);
 ACP_API acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, const acp_ga_t ga, size_t size);
 
-/* As the functions without the 3, but that ranges of two containers, empty ones and those that end before they begin are ignored. */
+/* As the functions without the 3, but that ranges of two containers and those that end before they begin are ignored. An empty one makes
+ * assign_range empty the container; the others do nothing, and erase_range and acp3_insert_range_deque return `end` then. */
 ACP_API void acp3_assign_range_vector(acp_vector_t vector,
                                       acp_vector_it_t start,
                                       acp_vector_it_t end);

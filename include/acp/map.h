@@ -175,7 +175,7 @@ ACP_API int acp_clear_map(acp_map_t map);
 ACP_API int acp_clear_local_map(acp_map_t map);
 
 /* assign: map1 holds what map2 holds, and nothing else. merge: map1 gets the entries of map2 of which it has no key.
- * Entries that change meanwhile in map2 may be taken as before or after. move: map1 := map2, and map2 is empty; what
+ * Entries that change meanwhile in map2 may be taken as before or after. move: merges, and erases all of map2; what
  * others insert or replace in map2 meanwhile is moved or stays, but a value of 8 bytes is changed in place: what
  * acp_fetch_add_map, acp_compare_exchange_map, acp_replace_map and acp_insert_or_assign_map make of one in map2 during a move
  * may be lost, also where they have returned success. _local: only those of map2 stored on the calling rank. swap: each

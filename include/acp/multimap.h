@@ -126,7 +126,7 @@ ACP_API int acp_clear_multimap(acp_multimap_t map);
 ACP_API int acp_clear_local_multimap(acp_multimap_t map);
 
 /* assign: map1 holds what map2 holds, and nothing else. merge: map1 gets the entries of map2. Entries that change
- * meanwhile in map2 may be taken as before or after. move: map1 := map2, and map2 is empty; what others insert in map2
+ * meanwhile in map2 may be taken as before or after. move: merges, and erases all of map2; what others insert in map2
  * meanwhile is moved or stays. _local: only those of map2 stored on the calling rank. swap: each holds what the other
  * held; nobody else may use either meanwhile. 0, or -1. */
 ACP_API int acp_assign_multimap(acp_multimap_t map1, acp_multimap_t map2);

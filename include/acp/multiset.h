@@ -128,9 +128,9 @@ ACP_API int64_t acp_for_each_local_multiset(
 ACP_API int acp_clear_multiset(acp_multiset_t set);
 ACP_API int acp_clear_local_multiset(acp_multiset_t set);
 
-/* assign: set1 holds what set2 holds, and nothing else. merge: set1 gets the entries of set2 of which it has no key,
- * with their counts. Entries that change meanwhile in set2 may be taken as before or after. move: set1 := set2, and set2
- * is empty; counts that others add to set2 meanwhile are moved or stay. _local: only those of set2 stored on the calling
+/* assign: set1 holds what set2 holds, and nothing else. merge: the counts of set2 are added to those of set1.
+ * Entries that change meanwhile in set2 may be taken as before or after. move: merges, and takes from the counts of set2
+ * what was added; counts that others add to set2 meanwhile are moved or stay. _local: only those of set2 stored on the calling
  * rank. swap: each holds what the other held; nobody else may use either meanwhile. 0, or -1. */
 ACP_API int acp_assign_multiset(acp_multiset_t set1, acp_multiset_t set2);
 ACP_API int acp_assign_local_multiset(acp_multiset_t set1, acp_multiset_t set2);

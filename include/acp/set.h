@@ -118,7 +118,7 @@ ACP_API int acp_clear_set(acp_set_t set);
 ACP_API int acp_clear_local_set(acp_set_t set);
 
 /* assign: set1 holds what set2 holds, and nothing else. merge: set1 gets the entries of set2 of which it has no key.
- * Entries that change meanwhile in set2 may be taken as before or after. move: set1 := set2, and set2 is empty; what
+ * Entries that change meanwhile in set2 may be taken as before or after. move: merges, and erases all of set2; what
  * others insert into set2 meanwhile is moved or stays. _local: only those of set2 stored on the calling rank. swap: each
  * holds what the other held; nobody else may use either meanwhile. 0, or -1. */
 ACP_API int acp_assign_set(acp_set_t set1, acp_set_t set2);

@@ -44,7 +44,7 @@ extern "C" {
 int acp3_insert_set(acp_set_t set, acp_element_t key) {
     if (key.size == 0) return 0;
     return with_bytes("acp_insert_set", key, 0, [&](const auto& bytes) {
-        return acp_insert_if_absent_set(set, bytes.data(), bytes.size()) == 1 ? 1 : 0;
+        return acp_insert_if_absent_set(set, bytes.data(), bytes.size()) >= 0 ? 1 : 0;
     });
 }
 

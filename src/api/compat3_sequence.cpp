@@ -16,12 +16,18 @@ namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
 
+// Of one container, and empty or more.
 bool is_range(acp_vector_it_t start, acp_vector_it_t end) noexcept {
-    return start.vector.ga == end.vector.ga && start.index >= 0 && start.index < end.index;
+    return start.vector.ga == end.vector.ga && start.index >= 0 && start.index <= end.index;
 }
 
 bool is_range(acp_deque_it_t start, acp_deque_it_t end) noexcept {
-    return start.deque.ga == end.deque.ga && start.index >= 0 && start.index < end.index;
+    return start.deque.ga == end.deque.ga && start.index >= 0 && start.index <= end.index;
+}
+
+template <typename Iterator>
+bool has_bytes(const Iterator& start, const Iterator& end) noexcept {
+    return is_range(start, end) && start.index < end.index;
 }
 
 }  // namespace
@@ -67,12 +73,12 @@ void acp3_assign_range_vector(acp_vector_t vector, acp_vector_it_t start, acp_ve
 acp_vector_it_t acp3_insert_range_vector(acp_vector_it_t it,
                                          acp_vector_it_t start,
                                          acp_vector_it_t end) {
-    if (is_range(start, end)) (void)acp_insert_range_vector(it, start, end);
+    if (has_bytes(start, end)) (void)acp_insert_range_vector(it, start, end);
     return it;
 }
 
 acp_vector_it_t acp3_erase_range_vector(acp_vector_it_t start, acp_vector_it_t end) {
-    if (!is_range(start, end)) return end;
+    if (!has_bytes(start, end)) return end;
     (void)acp_erase_range_vector(start, end);
     return start;
 }
@@ -89,12 +95,13 @@ void acp3_assign_range_deque(acp_deque_t deque, acp_deque_it_t start, acp_deque_
 acp_deque_it_t acp3_insert_range_deque(acp_deque_it_t it,
                                        acp_deque_it_t start,
                                        acp_deque_it_t end) {
-    if (is_range(start, end)) (void)acp_insert_range_deque(it, start, end);
+    if (!has_bytes(start, end)) return end;
+    (void)acp_insert_range_deque(it, start, end);
     return it;
 }
 
 acp_deque_it_t acp3_erase_range_deque(acp_deque_it_t start, acp_deque_it_t end) {
-    if (!is_range(start, end)) return end;
+    if (!has_bytes(start, end)) return end;
     (void)acp_erase_range_deque(start, end);
     return start;
 }

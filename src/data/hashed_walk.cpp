@@ -17,6 +17,7 @@ using allocator::TableName;
 using base::Code;
 using base::Result;
 using base::Status;
+using table::Effect;
 using Record = table::EntryRecord<std::atomic>;
 
 namespace {
@@ -41,6 +42,13 @@ bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
     while (!is_found && here.tables()->walk(here.table(), at.walk, visit, true)) {
     }
     return is_found;
+}
+
+// Of an entry of a multiset.
+std::uint64_t count_of(const WalkReader::Entry& entry) noexcept {
+    std::uint64_t count = 0;
+    std::memcpy(&count, entry.value.data(), sizeof count);
+    return count;
 }
 
 EntryPlace end_at(std::uint64_t table) noexcept {
@@ -399,12 +407,41 @@ Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const V
     return visited;
 }
 
-Status HashedWalk::put_copy(const ContainerName& into,
-                            const WalkReader::Entry& entry,
-                            PutMode present) {
-    const PutMode mode = into.kind == ContainerKind::multimap ? PutMode::add : present;
-    auto put = hashed_.put(into, {entry.key, entry.value, mode, {}}, nullptr);
+Status HashedWalk::put_copy(const ContainerName& into, const WalkReader::Entry& entry) {
+    if (into.kind == ContainerKind::multiset) return add_count(into, entry);
+    const bool has_many = into.kind == ContainerKind::multimap;
+    auto put = hashed_.put(
+        into, {entry.key, entry.value, has_many ? PutMode::add : PutMode::insert, {}}, nullptr);
     return put.is_ok() ? Status() : std::move(put).failure();
+}
+
+// A key of another node that is too long for a message with what is added is inserted with its count, or its count replaced where it
+// is as it was read.
+Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry& entry) {
+    const std::uint64_t count = count_of(entry);
+    auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
+    if (changed.is_ok())
+        return changed.value().effect == Effect::out_of_range ? no_such_count() : Status();
+    auto failure = std::move(changed).failure();
+    if (failure.code() != Code::limit) return failure;
+    for (;;) {
+        auto put = hashed_.put(into, {entry.key, entry.value, PutMode::insert, {}}, nullptr);
+        if (!put.is_ok()) return std::move(put).failure();
+        if (put.value().effect == Effect::done) return {};
+        std::uint64_t before = 0;
+        const auto room = std::as_writable_bytes(std::span(&before, 1));
+        auto found = hashed_.find(into, entry.key, room, nullptr);
+        if (!found.is_ok()) return std::move(found).failure();
+        if (found.value().effect != Effect::done) continue;
+        if (before >= table::ended_count - count) return no_such_count();
+        const std::uint64_t sum = before + count;
+        put = hashed_.put(into,
+                          {entry.key, std::as_bytes(std::span(&sum, 1)), PutMode::replace,
+                           std::as_bytes(std::span(&before, 1))},
+                          nullptr);
+        if (!put.is_ok()) return std::move(put).failure();
+        if (put.value().effect == Effect::done) return {};
+    }
 }
 
 // Whether both are there, before one is changed.
@@ -417,7 +454,7 @@ Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, S
     if (into.directory == from.directory) return look_for(into, from);
     return visit_tables(from, scope,
                         [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
-                            return put_copy(into, entry, PutMode::insert);
+                            return put_copy(into, entry);
                         });
 }
 
@@ -431,7 +468,6 @@ Status HashedWalk::assign(const ContainerName& into, const ContainerName& from, 
 Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
     auto status = look_for(into, from);
     if (!status.is_ok() || into.directory == from.directory) return status;
-    if (status = clear(into, scope); !status.is_ok()) return status;
     return visit_tables(from, scope,
                         [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
                             const auto erase = [&] {
@@ -439,31 +475,24 @@ Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Sc
                                     place_of_walked(place, entry.head), entry.head.record);
                                 return erased.is_ok() ? Status() : std::move(erased).failure();
                             };
-                            if (from.kind == ContainerKind::multiset)
-                                return move_count(into, from, entry, erase);
-                            auto put = put_copy(into, entry, PutMode::assign);
-                            return put.is_ok() ? erase() : std::move(put);
+                            auto put = put_copy(into, entry);
+                            if (!put.is_ok()) return put;
+                            return from.kind == ContainerKind::multiset
+                                       ? take_count(from, entry, erase)
+                                       : erase();
                         });
 }
 
-// As much is taken from one count as is added to the other; where a key of another node is too long for that, the whole count goes.
+// As much is taken from one count as was added to the other; where a key of another node is too long for that, the whole count goes.
 template <typename Erase>
-Status HashedWalk::move_count(const ContainerName& into,
-                              const ContainerName& from,
+Status HashedWalk::take_count(const ContainerName& from,
                               const WalkReader::Entry& entry,
                               const Erase& erase) {
-    std::uint64_t count = 0;
-    std::memcpy(&count, entry.value.data(), sizeof count);
-    const auto change = [&](const ContainerName& in, ChangeKind kind) {
-        auto changed = hashed_.change(in, entry.key, {kind, count, 0}, nullptr);
-        return changed.is_ok() ? Status() : std::move(changed).failure();
-    };
-    auto status = change(into, ChangeKind::add_to_count);
-    if (status.code() == Code::limit) status = put_copy(into, entry, PutMode::assign);
-    if (!status.is_ok()) return status;
-    status = change(from, ChangeKind::take_from_count);
-    if (status.code() == Code::limit) return erase();
-    return status;
+    auto changed =
+        hashed_.change(from, entry.key, {ChangeKind::take_from_count, count_of(entry), 0}, nullptr);
+    if (changed.is_ok()) return {};
+    auto failure = std::move(changed).failure();
+    return failure.code() == Code::limit ? erase() : std::move(failure);
 }
 
 }  // namespace acp::data

@@ -67,14 +67,15 @@ public:
     using Visit = std::function<bool(Bytes key, Bytes value)>;
     base::Result<std::uint64_t> visit_local(const ContainerName& name, const Visit& visit);
 
-    // Puts the entries of `from` into `into`. Where both are one, nothing changes here and in the next two calls.
+    // Puts the entries of `from` into `into`, where no entry of the key is there; of a multiset the counts are added. Where both are one,
+    // nothing changes here and in the next two calls.
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Empties `into`, and puts the entries of `from` there.
     base::Status assign(const ContainerName& into, const ContainerName& from, Scope scope);
 
-    // Empties `into`, and moves the entries of `from` there one by one: each is erased from `from` where it is as it was when it was put
-    // into `into`. One that others insert or replace meanwhile is moved, or stays; a change in place of an 8-byte value may be lost.
+    // merge(), which erases each entry from `from` where it is as it was when it was put into `into`. One that others insert or replace
+    // meanwhile is moved, or stays; a change in place of an 8-byte value may be lost.
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
@@ -104,14 +105,11 @@ private:
     base::Status visit_table(const TablePlace& place, const ContainerName& name, const Each& each);
     template <typename Each>
     base::Status visit_tables(const ContainerName& name, Scope scope, const Each& each);
-    //   present  what becomes of an entry of the same key
-    base::Status put_copy(const ContainerName& into,
-                          const WalkReader::Entry& entry,
-                          PutMode present);
+    base::Status put_copy(const ContainerName& into, const WalkReader::Entry& entry);
+    base::Status add_count(const ContainerName& into, const WalkReader::Entry& entry);
     //   erase()  the entry from `from`
     template <typename Erase>
-    base::Status move_count(const ContainerName& into,
-                            const ContainerName& from,
+    base::Status take_count(const ContainerName& from,
                             const WalkReader::Entry& entry,
                             const Erase& erase);
 

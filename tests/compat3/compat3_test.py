@@ -145,6 +145,13 @@ class Compat3(unittest.TestCase):
     def test_it_does_not_compile_without_the_option(self):
         self.assertNotEqual(acpcc(self.folder, "program", SOURCE.read_text()).returncode, 0)
 
+    def test_the_page_names_every_function(self):
+        page = (SOURCE.parents[2] / "docs/man/acp3.7.md").read_text()
+        for line in declarations_of_3_0():
+            name = line.split("(", 1)[0].rsplit(" ", 1)[1].lstrip("*")
+            if not name.startswith(("acp_clear_local_set", "acp_clear_local_multiset")):
+                self.assertRegex(page, rf"\b{name}\b")
+
     def test_every_function_has_the_signature_of_3_0(self):
         checks = []
         for number, line in enumerate(declarations_of_3_0()):

@@ -94,6 +94,7 @@ static void set_of_3_0(int ranks, const int* numbers) {
     CHECK(acp_dereference(set_it, end).ga == ACP_GA_NULL && acp_dereference(set_it, end).size == 0);
 
     for (int i = KEYS / 4; i < KEYS; i++) CHECK(acp_insert_set(set2, key(i, 0)) == 1);
+    CHECK(acp_insert_set(set2, key(KEYS - 1, 0)) == 1);
     acp_merge(set, set1, set2);
     CHECK(acp_size_set(set1) == KEYS && acp_size_set(set2) == KEYS - KEYS / 4);
     acp_remove(set, set2, key(KEYS - 1, 0));
@@ -146,8 +147,11 @@ static void multiset_of_3_0(int ranks, const int* numbers) {
     acp_move_multiset(set2, set1);
     CHECK(acp_size_multiset(set2) == 9 && acp_empty_multiset(set1) == 1);
     acp_assign(multiset, set1, set2);
-    CHECK(acp_retrieve_multiset(set1, key(5, 0)) == 6 &&
+    CHECK(acp_retrieve_multiset(set1, key(5, 0)) == 12 &&
           acp_retrieve_multiset(set1, key(20, 0)) == 1);
+    acp_merge(multiset, set1, set2);
+    CHECK(acp_retrieve_multiset(set1, key(5, 0)) == 24 &&
+          acp_retrieve_multiset(set2, key(5, 0)) == 12);
     acp_destroy(multiset, set1);
     acp_destroy(multiset, set2);
 }
@@ -206,8 +210,11 @@ static void map_of_3_0(int ranks, const int* numbers) {
     acp_swap(map, map1, map2);
     CHECK(acp_find_map(map2, key(0, 0)).elem != ACP_GA_NULL &&
           acp_find_map(map1, key(0, 0)).elem == ACP_GA_NULL);
+    acp_clear(map, map1);
+    CHECK(acp_insert_map(map1, pair(KEYS - 1, 0)) == 1);
     acp_move_map(map1, map2);
-    CHECK(acp_size_map(map1) == KEYS / 2 && acp_empty_map(map2) == 1);
+    CHECK(acp_size_map(map1) == KEYS / 2 + 1 && acp_empty_map(map2) == 1);
+    acp_remove(map, map1, key(KEYS - 1, 0));
     acp_assign(map, map2, map1);
     retrieves(map2);
     acp_clear(local_map, map1);

@@ -63,6 +63,9 @@ TEST_F(CompatibleSequenceTest, a_vector_takes_what_lies_at_global_addresses) {
     EXPECT_EQ(content(vector), "3");
     acp_push_back_vector(vector, ACP_GA_NULL, 4);
     EXPECT_EQ(content(vector), "3") << "nothing is there to be pushed";
+    EXPECT_EQ(acp_insert_vector({vector, 50}, text, 1).index, 50) << "the iterator, as 3.0 says";
+    acp_assign_range_vector(vector, {other, 1}, {other, 1});
+    EXPECT_EQ(content(vector), "") << "of no bytes";
     acp_swap_vector(vector, other);
     EXPECT_EQ(content(vector), "0123");
     acp_destroy_vector(vector);
@@ -83,11 +86,17 @@ TEST_F(CompatibleSequenceTest, a_deque_takes_what_lies_at_global_addresses) {
     EXPECT_EQ(acp_erase_deque(it, 2).index, 3);
     acp_insert_range_deque(acp_end_deque(deque), {deque, 0}, {deque, 2});
     EXPECT_EQ(content(deque), "78901278");
-    acp_insert_range_deque(acp_end_deque(deque), {deque, 2}, {deque, 0});
+    EXPECT_EQ(acp_insert_range_deque(acp_end_deque(deque), {deque, 2}, {deque, 0}).index, 0)
+        << "the end, as 3.0 says";
     EXPECT_EQ(acp_erase_range_deque({deque, 3}, {deque, 8}).index, 3);
     EXPECT_EQ(content(deque), "789");
     acp_assign_range_deque(deque, {deque, 1}, {deque, 2});
     EXPECT_EQ(content(deque), "8");
+    const acp_deque_t none = acp_create_deque(8, rank_);
+    acp_push_back_deque(none, text, 2);
+    acp_assign_range_deque(none, acp_end_deque(deque), acp_end_deque(deque));
+    EXPECT_EQ(content(none), "");
+    acp_destroy_deque(none);
     acp_pop_front_deque(deque, 5);
     EXPECT_TRUE(acp_empty_deque(deque));
     acp_destroy_deque(deque);

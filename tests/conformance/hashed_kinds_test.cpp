@@ -411,6 +411,42 @@ TEST_F(HashedTest, the_end_is_that_of_the_ranks_a_container_has_now) {
                            });
 }
 
+// Keys that do not fit into a message to another node, too.
+TEST_F(HashedTest, counts_of_multisets_are_added_when_they_are_merged_and_moved) {
+    if (rank_ != 0) return;
+    const int last[] = {procs_ - 1};
+    const acp_multiset_t one = acp_create_multiset(1, last, 2, 0);
+    const acp_multiset_t two = acp_create_multiset(0, nullptr, 2, 0);
+    ASSERT_NE(one.ga, ACP_GA_NULL) << acp_error_message();
+    ASSERT_NE(two.ga, ACP_GA_NULL) << acp_error_message();
+    const auto keys = {std::string("both"), std::string("first"), std::string("second"),
+                       std::string(1'500, 'b'), std::string(1'500, 's')};
+    const auto insert_times = [](acp_multiset_t set, const std::string& key, int times) {
+        for (int i = 0; i < times; ++i)
+            EXPECT_EQ(acp_insert_multiset(set, key.data(), key.size()).success, 1)
+                << acp_error_message();
+    };
+    const auto expect_counts = [&](acp_multiset_t set, const std::vector<std::uint64_t>& counts) {
+        auto expected = counts.begin();
+        for (const std::string& key : keys)
+            EXPECT_EQ(acp_retrieve_multiset(set, key.data(), key.size()), *expected++) << key;
+    };
+    for (const std::string& key : keys) {
+        if (key[0] != 's') insert_times(one, key, 2);
+        if (key[0] != 'f') insert_times(two, key, 3);
+    }
+    EXPECT_EQ(acp_merge_multiset(one, two), 0) << acp_error_message();
+    expect_counts(one, {5, 2, 3, 5, 3});
+    expect_counts(two, {3, 0, 3, 3, 3});
+    EXPECT_EQ(acp_move_multiset(one, two), 0) << acp_error_message();
+    expect_counts(one, {8, 2, 6, 8, 6});
+    expect_counts(two, {0, 0, 0, 0, 0});
+    EXPECT_EQ(acp_assign_multiset(two, one), 0) << acp_error_message();
+    expect_counts(two, {8, 2, 6, 8, 6});
+    EXPECT_EQ(acp_destroy_multiset(one), 0) << acp_error_message();
+    EXPECT_EQ(acp_destroy_multiset(two), 0) << acp_error_message();
+}
+
 TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
     if (rank_ != 0) return;
     const acp_map_t one = acp_create_map(0, nullptr, 2, 0);
@@ -441,6 +477,12 @@ TEST_F(HashedTest, maps_are_assigned_merged_moved_and_swapped) {
     EXPECT_EQ(acp_size_map(one), 0U);
     EXPECT_EQ(acp_move_map(one, two), 0) << acp_error_message();
     EXPECT_EQ(content_of(one), merged);
+    EXPECT_EQ(acp_size_map(two), 0U);
+    EXPECT_EQ(insert(two, "5", "other"), 1);
+    EXPECT_EQ(insert(two, "new", "other"), 1);
+    EXPECT_EQ(acp_move_map(one, two), 0) << acp_error_message();
+    merged["new"] = "other";
+    EXPECT_EQ(content_of(one), merged) << "it keeps what it has";
     EXPECT_EQ(acp_size_map(two), 0U);
     EXPECT_EQ(acp_assign_map(one, one), 0) << acp_error_message();
     EXPECT_EQ(content_of(one), merged);
