@@ -113,8 +113,9 @@ Ran run_insert(OperationContext& context, Arguments arguments, Result result) no
     const list::Payload payload{{arguments.data(), arguments.size()}, request.is_apart != 0};
     list::ApartPayload apart;
     if (request.is_apart != 0) std::memcpy(&apart, arguments.data(), sizeof apart);
-    if (request.is_apart != 0 && (process_of_apart(apart.address) >= context.space().segment().shape().procs ||
-        !opened.lists().blocks().may_hold(apart.address, apart.bytes))) {
+    if (request.is_apart != 0 &&
+        (process_of_apart(apart.address) >= context.space().segment().shape().procs ||
+         !opened.lists().blocks().may_hold(apart.address, apart.bytes))) {
         return {Code::address, 0};
     }
     const heap::Offset block = opened.apart_here(apart.address);

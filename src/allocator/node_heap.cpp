@@ -175,10 +175,9 @@ void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Un
 // The gateway, which frees blocks on behalf of others, is not killed alone.
 bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process) {
     if (process != segment_.shape().first_process + user_) {
-        return end_loan(block, process) && free(thread, block,
-                                                is_owned(block) ? BlockOwner::separate
-                                                                : BlockOwner::program) ==
-                                               heap::Freed::done;
+        return end_loan(block, process) &&
+               free(thread, block, is_owned(block) ? BlockOwner::separate : BlockOwner::program) ==
+                   heap::Freed::done;
     }
     const Lease lease(*this, thread);
     return loans_.end_own(block, static_cast<std::uint32_t>(process),

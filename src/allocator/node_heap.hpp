@@ -89,8 +89,7 @@ public:
     [[nodiscard]] bool may_hold(heap::Offset block,
                                 std::uint64_t bytes,
                                 bool is_own_heap) const noexcept {
-        return heap_.usable_bytes(block) >=
-                   std::max(bytes, heap::OwnedBlocks::separate_least) &&
+        return heap_.usable_bytes(block) >= std::max(bytes, heap::OwnedBlocks::separate_least) &&
                (is_separate(block) || (is_own_heap && !is_owned(block)));
     }
 

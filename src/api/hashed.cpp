@@ -7,8 +7,9 @@
 #include <limits>
 #include <vector>
 
-#include "allocator/entry_operations.hpp"
 #include "os/random_bytes.hpp"
+
+#include "allocator/entry_operations.hpp"
 
 namespace acp::api {
 

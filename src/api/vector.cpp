@@ -72,8 +72,8 @@ acp_vector_it_t acp_insert_vector(acp_vector_it_t it, const void* ptr, size_t si
 acp_vector_it_t acp_insert_range_vector(acp_vector_it_t it,
                                         acp_vector_it_t start,
                                         acp_vector_it_t end) {
-    const bool is_done = api::insert_range_of_sequence(call_of("acp_insert_range_vector", it.vector),
-                                                       it.index, range_of(start, end));
+    const bool is_done = api::insert_range_of_sequence(
+        call_of("acp_insert_range_vector", it.vector), it.index, range_of(start, end));
     return iterator_if(is_done, it);
 }
 

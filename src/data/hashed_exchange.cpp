@@ -30,9 +30,8 @@ Status HashedExchange::prepare(const ContainerName& name,
     const bool is_moved = body.tables > body.room;
     if (is_moved) {
         const std::uint32_t process = hashed_.tables().process_of(name.directory);
-        auto list =
-            allocator.allocate(process, body.tables * sizeof(GlobalAddress),
-                               allocator::alignment_least, allocator::BlockOwner::separate);
+        auto list = allocator.allocate(process, body.tables * sizeof(GlobalAddress),
+                                       allocator::alignment_least, allocator::BlockOwner::separate);
         if (!list.is_ok()) return std::move(list).failure();
         before = more != 0 ? body.list : 0;
         body.list = list.value();

@@ -468,19 +468,17 @@ Status HashedWalk::assign(const ContainerName& into, const ContainerName& from, 
 Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
     auto status = look_for(into, from);
     if (!status.is_ok() || into.directory == from.directory) return status;
-    return visit_tables(from, scope,
-                        [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
-                            const auto erase = [&] {
-                                auto erased = hashed_.tables().erase_record(
-                                    place_of_walked(place, entry.head), entry.head.record);
-                                return erased.is_ok() ? Status() : std::move(erased).failure();
-                            };
-                            auto put = put_copy(into, entry);
-                            if (!put.is_ok()) return put;
-                            return from.kind == ContainerKind::multiset
-                                       ? take_count(from, entry, erase)
-                                       : erase();
-                        });
+    return visit_tables(
+        from, scope, [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
+            const auto erase = [&] {
+                auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
+                                                            entry.head.record);
+                return erased.is_ok() ? Status() : std::move(erased).failure();
+            };
+            auto put = put_copy(into, entry);
+            if (!put.is_ok()) return put;
+            return from.kind == ContainerKind::multiset ? take_count(from, entry, erase) : erase();
+        });
 }
 
 // As much is taken from one count as was added to the other; where a key of another node is too long for that, the whole count goes.

@@ -58,7 +58,8 @@ std::uint64_t crc64_reflected(std::span<const std::byte> bytes) noexcept {
             crc ^= reflected_tables[7 - k][word >> 8 * k & 0xff];
     }
     for (; at < bytes.size(); ++at)
-        crc = crc >> 8 ^ reflected_tables[0][(crc ^ std::to_integer<std::uint64_t>(bytes[at])) & 0xff];
+        crc = crc >> 8 ^
+              reflected_tables[0][(crc ^ std::to_integer<std::uint64_t>(bytes[at])) & 0xff];
     return ~crc;
 }
 

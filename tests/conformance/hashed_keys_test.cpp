@@ -73,21 +73,24 @@ protected:
 };
 
 TEST_F(HashedKeysTest, chosen_keys_lie_on_all_ranks_of_a_container_of_any_kind) {
-    with_shared<acp_map_t>(
-        [&] { return acp_create_map(0, nullptr, 0, 0); }, acp_destroy_map, [&](acp_map_t map) {
-            expect_spread(
-                map, [](acp_map_t to, const std::string& key) { (void)HashedTest::insert(to, key, "v"); },
-                acp_size_local_map);
-        });
-    with_shared<acp_set_t>(
-        [&] { return acp_create_set(0, nullptr, 0, 0); }, acp_destroy_set, [&](acp_set_t set) {
-            expect_spread(
-                set,
-                [](acp_set_t to, const std::string& key) {
-                    (void)acp_insert_set(to, key.data(), key.size());
-                },
-                acp_size_local_set);
-        });
+    with_shared<acp_map_t>([&] { return acp_create_map(0, nullptr, 0, 0); }, acp_destroy_map,
+                           [&](acp_map_t map) {
+                               expect_spread(
+                                   map,
+                                   [](acp_map_t to, const std::string& key) {
+                                       (void)HashedTest::insert(to, key, "v");
+                                   },
+                                   acp_size_local_map);
+                           });
+    with_shared<acp_set_t>([&] { return acp_create_set(0, nullptr, 0, 0); }, acp_destroy_set,
+                           [&](acp_set_t set) {
+                               expect_spread(
+                                   set,
+                                   [](acp_set_t to, const std::string& key) {
+                                       (void)acp_insert_set(to, key.data(), key.size());
+                                   },
+                                   acp_size_local_set);
+                           });
     with_shared<acp_multimap_t>(
         [&] { return acp_create_multimap(0, nullptr, 0, 0); }, acp_destroy_multimap,
         [&](acp_multimap_t map) {
@@ -98,25 +101,29 @@ TEST_F(HashedKeysTest, chosen_keys_lie_on_all_ranks_of_a_container_of_any_kind) 
                 },
                 acp_size_local_multimap);
         });
-    with_shared<acp_multiset_t>(
-        [&] { return acp_create_multiset(0, nullptr, 0, 0); }, acp_destroy_multiset,
-        [&](acp_multiset_t set) {
-            expect_spread(
-                set,
-                [](acp_multiset_t to, const std::string& key) {
-                    (void)acp_insert_multiset(to, key.data(), key.size());
-                },
-                acp_size_local_multiset);
-        });
+    with_shared<acp_multiset_t>([&] { return acp_create_multiset(0, nullptr, 0, 0); },
+                                acp_destroy_multiset,
+                                [&](acp_multiset_t set) {
+                                    expect_spread(
+                                        set,
+                                        [](acp_multiset_t to, const std::string& key) {
+                                            (void)acp_insert_multiset(to, key.data(), key.size());
+                                        },
+                                        acp_size_local_multiset);
+                                });
 }
 
 TEST_F(HashedKeysTest, keys_lie_elsewhere_in_each_container_unless_the_seed_is_given) {
     if (rank_ == 0 && procs_ > 1) {
         acp_hashed_options_t options{};
         std::vector<std::set<int>> found;
-        for (const auto& [hash, seed] : std::vector<std::pair<acp_hash_t, std::uint64_t>>{
-                 {ACP_HASH_DEFAULT, 7}, {ACP_HASH_DEFAULT, 7}, {ACP_HASH_XXH3, 7},
-                 {ACP_HASH_XXH3, 7}, {ACP_HASH_XXH3, 8}, {ACP_HASH_CRC64, 0}}) {
+        for (const auto& [hash, seed] :
+             std::vector<std::pair<acp_hash_t, std::uint64_t>>{{ACP_HASH_DEFAULT, 7},
+                                                               {ACP_HASH_DEFAULT, 7},
+                                                               {ACP_HASH_XXH3, 7},
+                                                               {ACP_HASH_XXH3, 7},
+                                                               {ACP_HASH_XXH3, 8},
+                                                               {ACP_HASH_CRC64, 0}}) {
             options.hash = hash;
             options.seed = seed;
             const acp_map_t map = acp_create_map_with(&options);
@@ -136,21 +143,23 @@ TEST_F(HashedKeysTest, the_crc_of_3_0_gives_its_placement) {
     acp_hashed_options_t options{};
     options.hash = ACP_HASH_CRC64_REFLECTED;
     options.num_slots = 5;
-    with_shared<acp_map_t>(
-        [&] { return acp_create_map_with(&options); }, acp_destroy_map, [&](acp_map_t map) {
-            if (rank_ == 0) {
-                for (int i = 0; i < chosen_keys; ++i) insert(map, own_key(i), "v");
-            }
-            sync_ranks();
-            for (acp_map_it_t it = acp_begin_local_map(map); it.elem != ACP_GA_NULL;
-                 it = acp_increment_map_it(it)) {
-                const std::string key = bytes_of(acp_dereference_map_it(it).first);
-                EXPECT_EQ((reflected_crc64(key) >> 16) / options.num_slots %
-                              static_cast<std::uint64_t>(procs_),
-                          static_cast<std::uint64_t>(rank_));
-            }
-            EXPECT_EQ(acp_size_map(map), static_cast<std::size_t>(chosen_keys));
-        });
+    with_shared<acp_map_t>([&] { return acp_create_map_with(&options); }, acp_destroy_map,
+                           [&](acp_map_t map) {
+                               if (rank_ == 0) {
+                                   for (int i = 0; i < chosen_keys; ++i)
+                                       insert(map, own_key(i), "v");
+                               }
+                               sync_ranks();
+                               for (acp_map_it_t it = acp_begin_local_map(map);
+                                    it.elem != ACP_GA_NULL; it = acp_increment_map_it(it)) {
+                                   const std::string key =
+                                       bytes_of(acp_dereference_map_it(it).first);
+                                   EXPECT_EQ((reflected_crc64(key) >> 16) / options.num_slots %
+                                                 static_cast<std::uint64_t>(procs_),
+                                             static_cast<std::uint64_t>(rank_));
+                               }
+                               EXPECT_EQ(acp_size_map(map), static_cast<std::size_t>(chosen_keys));
+                           });
 }
 
 TEST_F(HashedKeysTest, a_hash_that_is_none_is_refused) {

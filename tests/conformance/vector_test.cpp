@@ -282,7 +282,8 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
         EXPECT_EQ(acp_push_back_vector(vector, nullptr, 0), 0);
         EXPECT_EQ(acp_take_back_vector(vector, nullptr, 0), 0);
         EXPECT_EQ(acp_insert_vector({vector, 3}, nullptr, 0).index, 3);
-        EXPECT_EQ(acp_insert_vector({vector, 1'000}, "end", 3).index, 7) << "before what it inserted";
+        EXPECT_EQ(acp_insert_vector({vector, 1'000}, "end", 3).index, 7)
+            << "before what it inserted";
         EXPECT_EQ(acp_insert_range_vector({vector, 1'000}, {vector, 0}, {vector, 2}).index, 10);
         EXPECT_EQ(acp_erase_vector({vector, 7}, 5).index, 7);
         EXPECT_EQ(acp_erase_vector({vector, 1'000'000}, 5).index, 1'000'000) << "nothing is there";

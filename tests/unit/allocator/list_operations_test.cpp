@@ -187,8 +187,9 @@ TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
         const ListTaken too_long = told<ListTaken>();
         EXPECT_EQ(too_long.bytes, 2'000U);
         EXPECT_EQ(process_of_apart(too_long.apart), 1U);
-        EXPECT_EQ(second.free(0, list::offset_of(block_of_apart(too_long.apart)), BlockOwner::separate),
-                  heap::Freed::done)
+        EXPECT_EQ(
+            second.free(0, list::offset_of(block_of_apart(too_long.apart)), BlockOwner::separate),
+            heap::Freed::done)
             << "the caller reads it and frees it";
     }
     EXPECT_EQ(second.usage(0).blocks, 0U);
@@ -287,8 +288,7 @@ TEST_F(ListOperationsTest, bytes_that_lie_in_no_block_for_them_are_refused) {
         const list::ApartPayload apart{address, bytes};
         for (const std::uint64_t lent_to : {NodeHeap::nobody, std::uint64_t{0}}) {
             const ListInsert request{list, {}, 0, 1, lent_to};
-            EXPECT_EQ(run(list_insert_number, ListMessage().add(request).add(apart)),
-                      Code::address)
+            EXPECT_EQ(run(list_insert_number, ListMessage().add(request).add(apart)), Code::address)
                 << address;
         }
     }
@@ -313,14 +313,13 @@ TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_
         EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{other, wrong, 0, 0})),
                   Code::ok);
         EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
-        for (const ListMove& move : {ListMove{list, {}, other, wrong},
-                                     ListMove{other, {}, other, wrong},
-                                     ListMove{other, wrong, other, others}}) {
+        for (const ListMove& move :
+             {ListMove{list, {}, other, wrong}, ListMove{other, {}, other, wrong},
+              ListMove{other, wrong, other, others}}) {
             EXPECT_EQ(run(list_move_number, ListMessage().add(move)), Code::ok);
             EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
         }
-        EXPECT_EQ(run(list_gather_number,
-                      ListMessage().add(list).add(ListMember{other, wrong})),
+        EXPECT_EQ(run(list_gather_number, ListMessage().add(list).add(ListMember{other, wrong})),
                   Code::ok);
         EXPECT_EQ(told<std::uint64_t>(), 0U);
     }

@@ -37,7 +37,8 @@ TEST_F(OwnedBlocksTest, tells_each_block_from_its_neighbours) {
 }
 
 TEST_F(OwnedBlocksTest, tells_a_separate_block_from_a_part) {
-    for (const Offset block : {Offset{0}, Offset{16 * 63}, areas * area_bytes - 2 * granule_bytes}) {
+    for (const Offset block :
+         {Offset{0}, Offset{16 * 63}, areas * area_bytes - 2 * granule_bytes}) {
         owned_.add_separate(block);
         EXPECT_TRUE(owned_.contains(block));
         EXPECT_TRUE(owned_.is_separate(block));

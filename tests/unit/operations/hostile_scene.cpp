@@ -4,7 +4,8 @@
 
 namespace acp::operations::test {
 
-using namespace acp::allocator;  // NOLINT(google-build-using-namespace): its requests are what this file is about
+using namespace acp::
+    allocator;  // NOLINT(google-build-using-namespace): its requests are what this file is about
 
 namespace {
 
@@ -40,7 +41,8 @@ void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
         ask(process, list_make_number, bytes_of(NodeHeap::nobody));
         list = told<std::uint64_t>();
         for (std::uint32_t i = 0; i < elements; ++i) {
-            ask(process, list_insert_number, joined(bytes_of(ListInsert{list, {}, 0, 0}), text_of(i)));
+            ask(process, list_insert_number,
+                joined(bytes_of(ListInsert{list, {}, 0, 0}), text_of(i)));
             auto& positions = list == content.lists[0] ? content.elements : content.others;
             positions.push_back(told<ListPlaced>().at);
         }
@@ -136,8 +138,8 @@ void HostileScene::add_list_requests(std::vector<Request>& all) const {
         {list_range_number, bytes_of(ListRange{list, at, 0, 10, 16, 0})},
         {list_read_number, bytes_of(ListReading{list, held.elements[3], 100})},
         {list_size_number, bytes_of(list)},
-        {list_gather_number,
-         bytes_of(list, ListMember{list, held.elements[4]}, ListMember{held.lists[1], held.others[0]})},
+        {list_gather_number, bytes_of(list, ListMember{list, held.elements[4]},
+                                      ListMember{held.lists[1], held.others[0]})},
         {list_erase_number, bytes_of(list, held.elements[5], held.elements[6])},
         {list_clear_number, bytes_of(ListClear{held.lists[1], 2})},
     };
@@ -167,15 +169,18 @@ void HostileScene::add_table_requests(std::vector<Request>& all) const {
         {entry_put_number, joined(bytes_of(entry, PutWords{table::PutMode::assign, {}, 0}), pair)},
         {entry_put_block_number, bytes_of(entry, words)},
         {entry_erase_number, joined(bytes_of(entry), key)},
-        {entry_change_number, joined(bytes_of(entry, ChangeWords{ChangeKind::fetch_add, 5, 0}), key)},
+        {entry_change_number,
+         joined(bytes_of(entry, ChangeWords{ChangeKind::fetch_add, 5, 0}), key)},
         {entry_change_number,
          joined(bytes_of(entry, ChangeWords{ChangeKind::add_to_count, 5, 0}), key)},
         {entry_read_number, bytes_of(RecordRequest{held.table, hash, held.record, 100})},
         {entry_erase_record_number, bytes_of(RecordRequest{held.table, hash, held.record, 0})},
         {entry_batch_number,
-         joined(joined(joined(bytes_of(batch, one), pair), std::string(
-                           reinterpret_cast<const char*>(&one), sizeof one)), pair)},
-        {entry_next_of_key_number, joined(bytes_of(entry_request(held.many, key, 8), NextWords()), key)},
+         joined(joined(joined(bytes_of(batch, one), pair),
+                       std::string(reinterpret_cast<const char*>(&one), sizeof one)),
+                pair)},
+        {entry_next_of_key_number,
+         joined(bytes_of(entry_request(held.many, key, 8), NextWords()), key)},
         {directory_make_number, bytes_of(make)},
         {directory_use_number, bytes_of(held.directory)},
         {directory_destroy_number, bytes_of(held.directory)},
@@ -233,19 +238,32 @@ void HostileScene::add_put_requests(std::vector<Request>& all) const {
 std::vector<std::uint64_t> HostileScene::telling_words() const {
     const HeapContent& held = target_content_;
     const std::uint64_t start = heap_start(target);
-    std::vector<std::uint64_t> words{0, 1, 2, 3, 16, 40, 64, 960, 1'024, 1'025,
-                                     heap_bytes, heap_bytes - 1, heap_bytes / 16 + 1,
-                                     ~std::uint64_t{0}, ~std::uint64_t{0} - 15,
-                                     std::uint64_t{1} << 31, std::uint64_t{1} << 32,
-                                     std::uint64_t{1} << 36, std::uint64_t{1} << 63};
-    words.insert(words.end(), {start, start + heap_bytes, start + heap_bytes - 16, start - 16,
-                               starter_start(), heap_start(bystander), id, held.separate,
-                               held.lent.address, held.lists[0], held.lists[1], held.record,
-                               held.table.table, held.many.table, held.directory.directory,
-                               held.vector.address, held.deque.address});
-    for (const std::uint64_t address : {held.separate, held.lists[0], held.record,
-                                        held.table.table, held.vector.address,
-                                        start + heap_bytes + 160}) {
+    std::vector<std::uint64_t> words{0,
+                                     1,
+                                     2,
+                                     3,
+                                     16,
+                                     40,
+                                     64,
+                                     960,
+                                     1'024,
+                                     1'025,
+                                     heap_bytes,
+                                     heap_bytes - 1,
+                                     heap_bytes / 16 + 1,
+                                     ~std::uint64_t{0},
+                                     ~std::uint64_t{0} - 15,
+                                     std::uint64_t{1} << 31,
+                                     std::uint64_t{1} << 32,
+                                     std::uint64_t{1} << 36,
+                                     std::uint64_t{1} << 63};
+    words.insert(words.end(),
+                 {start, start + heap_bytes, start + heap_bytes - 16, start - 16, starter_start(),
+                  heap_start(bystander), id, held.separate, held.lent.address, held.lists[0],
+                  held.lists[1], held.record, held.table.table, held.many.table,
+                  held.directory.directory, held.vector.address, held.deque.address});
+    for (const std::uint64_t address : {held.separate, held.lists[0], held.record, held.table.table,
+                                        held.vector.address, start + heap_bytes + 160}) {
         const list::BlockNumber number = table::number_of(address - start);
         words.insert(words.end(), {address + 16, number, apart_address(target, number),
                                    apart_address(bystander, number), apart_address(0, number),
@@ -260,9 +278,9 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
     for (const std::uint64_t address :
          {bystander_content_.separate, bystander_content_.lists[0], bystander_content_.record,
           bystander_content_.vector.address}) {
-        words.insert(words.end(),
-                     {address, apart_address(bystander, table::number_of(
-                                                            address - heap_start(bystander)))});
+        words.insert(
+            words.end(),
+            {address, apart_address(bystander, table::number_of(address - heap_start(bystander)))});
     }
     return words;
 }

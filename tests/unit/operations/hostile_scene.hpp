@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sync/lease_desk.hpp"
+
 #include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
 #include "allocator/list_operations.hpp"
@@ -20,7 +22,6 @@
 #include "operations/leased_put.hpp"
 #include "operations/library_operations.hpp"
 #include "operations/put_signal.hpp"
-#include "sync/lease_desk.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
 
