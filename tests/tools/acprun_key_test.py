@@ -7,11 +7,29 @@ import os
 import re
 import resource
 import signal
+import struct
 import tempfile
+import unittest
 
 from support import ACT, RANK, SSH_STUB, ToolTest, main, marked_processes, ready
 
 PREAMBLE = b"key 32\n"
+
+
+def lines_to_agent(talk):
+    """What an agent was sent on the launcher's channel: src/launch/relay.hpp has the frames of a trunk. A frame may end
+    between the key's line and the key."""
+    channel, of_bytes = 0, 0
+    sent, at = b"", 0
+    while at + 8 <= len(talk):
+        stream, kind, _, count = struct.unpack_from("<BBHI", talk, at)
+        at += 8
+        if kind != of_bytes:
+            continue
+        if stream == channel:
+            sent += talk[at:at + count]
+        at += count
+    return sent
 
 
 def forms(key):
@@ -59,6 +77,15 @@ def dumped_parts(pid):
     return parts
 
 
+class Talk(unittest.TestCase):
+    def test_a_frame_may_end_between_the_key_s_line_and_the_key(self):
+        key = bytes(range(32))
+        frames = [(0, PREAMBLE), (1, b"input of a rank"), (0, key)]
+        credit = struct.pack("<BBHI", 0, 1, 0, 7)
+        talk = b"".join(struct.pack("<BBHI", stream, 0, 0, len(text)) + text + credit for stream, text in frames)
+        self.assertEqual(lines_to_agent(talk), PREAMBLE + key)
+
+
 class Key(ToolTest):
     def start_tapped(self, *program):
         """A job on two hosts that pauses, of `act` or the given program, and the key one agent was sent."""
@@ -68,7 +95,7 @@ class Key(ToolTest):
         job = self.start("--heap-size", "1M", "--hosts", "tapped,b", "--ssh", SSH_STUB, *(program or (ACT,)), "print=ready", "pause", env={"STUB_TAP": tap})
         self.assertEqual(job.read_lines(2), ready(2))
         with open(tap, "rb") as file:
-            talk = file.read()
+            talk = lines_to_agent(file.read())
         at = talk.index(PREAMBLE) + len(PREAMBLE)
         key = talk[at:at + 32]
         self.assertGreater(len(set(key)), 8)
