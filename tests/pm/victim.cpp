@@ -37,8 +37,8 @@ public:
             (void)send(to, number_[to], random.chance(5) ? 8000 : 64);
             wait_for_room_ns_ = 0;
             (void)receive();
-            // Some wait for what comes, as programs do.
-            if (scheme_ != ACP_PM_POOL) continue;
+            // Some wait for what comes, as programs do. A rank that has just been told does not: the others may have sent it all they ever will.
+            if (scheme_ != ACP_PM_POOL || is_told_) continue;
             if (random.chance(1)) must(acp_wait_pm(pm_, wait_ns(turn)) >= 0, "acp_wait_pm");
             if (random.chance(1)) sleep_in_poll(wait_ns(turn));
         }
