@@ -255,9 +255,10 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 }
 
 void ChannelEnd::go_on_thoroughly() noexcept {
-    // Before the last look: what a partner that has died since had sent is taken.
+    // Before the last look: what a partner that has died since had sent is taken, and so is its release of all records, with which it had
+    // freed its own end. Other sends of a partner that is gone fail at once.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
-    if (is_gone && side_ == Side::sender) break_off();
+    if (is_gone && side_ == Side::sender && !is_being_freed_) break_off();
     (void)go_on();
     if (is_broken_) return;
     // Not at each look: it may wake the partner, whose own look would wake this process again.
