@@ -192,8 +192,10 @@ Status SegbufEnd::refuse_state() const {
 
 Result<bool> SegbufEnd::is_connected() {
     if (phase_ != Phase::in_use) return refuse_state();
+    // Before the look: a partner that has died since had met this end if its introduction is there.
+    const bool is_gone = is_partner_gone();
     if (!has_met()) {
-        if (is_partner_gone()) return why_gone();
+        if (is_gone) return why_gone();
         probe();
         return false;
     }
@@ -241,14 +243,14 @@ void SegbufEnd::take_in() noexcept {
 }
 
 Result<SegbufEnd::Counts> SegbufEnd::counts() {
+    // Before the last look: what had come until then is there.
+    const bool is_gone = is_partner_gone();
     if (phase_ != Phase::in_use || !has_met()) {
-        if (phase_ == Phase::in_use && is_partner_gone()) return why_gone();
+        if (phase_ == Phase::in_use && is_gone) return why_gone();
         return refuse_state();
     }
     if (Status status = check_partner(); !status.is_ok()) return status;
     commands_.forget_ended();
-    // Before the last look: what had come until then is there.
-    const bool is_gone = is_partner_gone();
     const bool has_ended = has_partner_ended();
     const Counts before = counts_;
     counts_.left = commands_.segments_left();
