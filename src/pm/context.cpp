@@ -184,12 +184,13 @@ std::optional<std::uint32_t> Context::take_gone() {
     if (!has_new_deaths()) [[likely]]
         return std::nullopt;
     told_gone_.resize(host_.gma().space().segment().shape().procs);
-    // What they had sent comes first.
+    const std::uint32_t gone = find_gone();
+    if (gone == nobody) return std::nullopt;
+    // What that process had sent comes first. The search for it precedes this last look at the pool: one that dies after the look may have sent
+    // after it too.
     tend(os::now_ns());
     if (ready_.data == nullptr) ready_ = pool_.receive();
     if (ready_.data != nullptr) return std::nullopt;
-    const std::uint32_t gone = find_gone();
-    if (gone == nobody) return std::nullopt;
     told_gone_[gone] = true;
     return gone;
 }
