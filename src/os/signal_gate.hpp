@@ -5,18 +5,27 @@
 // tests/unit/os/signal_gate_test.cpp.
 #pragma once
 
+#include <csignal>
+#include <memory>
+
 #include "os/futex.hpp"
+#include "os/masked_futex.hpp"
 
 namespace acp::os {
 
 class SignalGate {
 public:
-    SignalGate() noexcept = default;
+    //   sleepers  what wait() sleeps on, outlives this; nullptr: wait() may miss a handler
+    explicit SignalGate(MaskedFutexes* sleepers = nullptr) noexcept : sleepers_(sleepers) {}
+
     SignalGate(const SignalGate&) = delete;
     SignalGate& operator=(const SignalGate&) = delete;
 
     // Opens the gate; the handlers of pending signals run.
-    ~SignalGate() { open(); }
+    ~SignalGate() {
+        if (sleepers_ != nullptr) sleepers_->give_back(std::move(sleeper_));
+        open();
+    }
 
     // From here on signals stay pending. Has no effect when the gate is shut.
     void shut() noexcept;
@@ -26,16 +35,19 @@ public:
 
     void open() noexcept;
 
-    // Calls futex_wait() with the gate open, and shuts it afterwards. A handler of a signal that was pending before counts as
-    // an interruption. A handler that runs between the last check and the sleep, a fraction of a microsecond, goes unnoticed,
-    // as with any call that returns EINTR.
+    // Sleeps as futex_wait() does, with the gate open meanwhile and shut afterwards. A handler that runs in the sleep ends it, and a
+    // signal that was pending before, or comes as another thread wakes this one, is not lost. Where the kernel has no sleep that takes a mask
+    // (os/masked_futex.hpp) a handler goes unnoticed that runs between the last check and the sleep, or as the sleep ends.
     Wake wait(const std::atomic<std::uint32_t>& word,
               std::uint32_t expected,
               std::int64_t timeout_ns) noexcept;
 
 private:
     bool is_shut_ = false;
-    alignas(8) unsigned char old_mask_[128] = {};  // a sigset_t; valid only while shut
+    sigset_t old_mask_{};  // valid only while shut
+    MaskedFutexes* sleepers_;
+    std::unique_ptr<MaskedFutex>
+        sleeper_;  // nullptr before the first sleep, and where there is none
 };
 
 }  // namespace acp::os

@@ -2,10 +2,15 @@
 // Signals wait behind the gate, are noticed when they are let in, and find the mask as it was afterwards.
 #include "os/signal_gate.hpp"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
 
 namespace acp::os::test {
 namespace {
@@ -70,6 +75,73 @@ TEST_F(SignalGateTest, says_that_a_handler_ran_before_it_sleeps) {
     EXPECT_EQ(gate.wait(word_, 0, 1), Wake::timeout);
     EXPECT_EQ(gate.wait(word_, 1, -1), Wake::changed);
     EXPECT_TRUE(is_held_back());
+}
+
+// The signal comes just before, at, and after the moment in which the thread falls asleep, and as another thread wakes it.
+TEST_F(SignalGateTest, loses_no_signal_that_comes_as_it_falls_asleep_or_is_woken) {
+    MaskedFutexes sleepers;
+    auto first = sleepers.take();
+    if (first == nullptr) GTEST_SKIP() << "this kernel has no sleep on a word that takes a mask";
+    sleepers.give_back(std::move(first));
+    constexpr std::uint32_t rounds = 3000;
+    constexpr std::int64_t lost_ns = 2'000'000'000;
+    std::atomic<std::uint32_t> begun{0};
+    std::atomic<std::uint32_t> ended{0};
+    const pthread_t sleeper = pthread_self();
+    SignalGate gate(&sleepers);
+    gate.shut();
+    std::thread sender([&] {
+        for (std::uint32_t round = 1; round <= rounds; ++round) {
+            while (begun.load(std::memory_order_acquire) < round) {
+            }
+            for (std::uint32_t i = 0; i < round % 97 * 20; ++i) {
+                begun.load(std::memory_order_relaxed);  // takes a moment
+            }
+            if (round % 2 == 0) {
+                word_.fetch_add(1);
+                futex_wake(word_, everybody);
+            }
+            pthread_kill(sleeper, SIGUSR1);
+            while (ended.load(std::memory_order_acquire) < round) std::this_thread::yield();
+        }
+    });
+    std::uint32_t lost = 0;
+    for (std::uint32_t round = 1; round <= rounds && lost == 0; ++round) {
+        std::uint32_t value = word_.load();
+        begun.store(round, std::memory_order_release);
+        Wake wake = Wake::woken;
+        do {
+            wake = gate.wait(word_, value, lost_ns);
+            value = word_.load();
+        } while (wake == Wake::woken || wake == Wake::changed);
+        lost += wake == Wake::interrupted ? 0 : 1;
+        ended.store(lost == 0 ? round : rounds, std::memory_order_release);
+    }
+    begun.store(rounds, std::memory_order_release);
+    sender.join();
+    EXPECT_EQ(lost, 0U);
+    EXPECT_TRUE(is_held_back());
+}
+
+TEST_F(SignalGateTest, sleeps_on_where_the_program_has_closed_its_descriptor) {
+    MaskedFutexes sleepers;
+    auto first = sleepers.take();
+    if (first == nullptr) GTEST_SKIP() << "this kernel has no sleep on a word that takes a mask";
+    sleepers.give_back(std::move(first));
+    for (int i = 3; i < 64; ++i) {
+        std::array<char, 64> target{};
+        const std::string name = "/proc/self/fd/" + std::to_string(i);
+        if (readlink(name.c_str(), target.data(), target.size() - 1) > 0 &&
+            std::string_view(target.data()) == "anon_inode:[io_uring]") {
+            close(i);
+        }
+    }
+    SignalGate gate(&sleepers);
+    gate.shut();
+    EXPECT_EQ(gate.wait(word_, 0, 1), Wake::changed) << "nothing is waited for, so it looks again";
+    EXPECT_EQ(gate.wait(word_, 0, 1), Wake::timeout);
+    signal_itself();
+    EXPECT_EQ(gate.wait(word_, 0, -1), Wake::interrupted);
 }
 
 TEST_F(SignalGateTest, takes_no_notice_of_a_signal_that_is_ignored) {
