@@ -33,7 +33,7 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
         !may_attach_ || !parts_.service.is_there() || parts_.mailbox.has_work()) {
         return handle_null;
     }
-    memory::HazardLine* line = hazards_.own_line();
+    memory::HazardLine* line = hazards_.free_line();
     if (line == nullptr) [[unlikely]] {
         return handle_null;
     }
@@ -101,7 +101,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     // acquire: a command ordered after another sees what that one wrote
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
     if (is_due && is_here && may_program_run_) [[likely]] {
-        if (memory::HazardLine* line = hazards_.own_line(); line != nullptr) [[likely]] {
+        if (memory::HazardLine* line = hazards_.free_line(); line != nullptr) [[likely]] {
             const base::Code code = parts_.invokes.run(*operation, call, *line);
             detail::count(*line, call.arguments.size());
             return end_invoke(call, code);

@@ -63,7 +63,7 @@ void JobRunner::note_taken(std::uint64_t jobs) noexcept {
 }
 
 void JobRunner::run_alone(std::unique_lock<std::mutex>& lock) {
-    memory::HazardLine* line = hazards_.own_line();
+    memory::HazardLine* line = hazards_.free_line();
     if (static_cast<Route>(commands_.queue.mark(jobs_.first)) != Route::attach ||
         !commands_.queue.command(jobs_.first).is_copy() || line == nullptr || mover_.is_tracing())
         [[unlikely]] {

@@ -179,11 +179,13 @@ void Hazards::keep_own_line(memory::HazardLine*& place) {
     place = held->line;
 }
 
-Hazards::Lease::Lease(Hazards& hazards) : line_(hazards.own_line()) {
+Hazards::Lease::Lease(Hazards& hazards) : line_(hazards.free_line()) {
     if (line_ != nullptr) {
         return;
     }
-    const Holding* claimed = hazards.may_keep_line() ? nullptr : hazards.claims_->claim();
+    const bool is_own_in_use = hazards.own_line() != nullptr;
+    const Holding* claimed =
+        is_own_in_use || !hazards.may_keep_line() ? hazards.claims_->claim() : nullptr;
     if (claimed != nullptr) {
         line_ = claimed->line;
         lender_ = &hazards;

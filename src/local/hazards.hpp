@@ -52,6 +52,13 @@ public:
         return claim_own_line();
     }
 
+    // own_line(), unless it names an access that the calling thread is inside of: the thread is in the handler of a fault that this
+    // access has raised. Then nullptr, and a Lease gives another line.
+    [[nodiscard]] memory::HazardLine* free_line() {
+        memory::HazardLine* const line = own_line();
+        return line != nullptr && !memory::is_entered(*line) ? line : nullptr;
+    }
+
     // own_line(), also stored in a variable of the calling thread, which becomes nullptr when the line is given back.
     //   place  a thread_local variable without a destructor
     void keep_own_line(memory::HazardLine*& place);
@@ -59,8 +66,8 @@ public:
     // Called in a forked child, whose memory still shows its parent's lines: from now on no line is given back. Takes no lock.
     void abandon() noexcept;
 
-    // A line for one access: the thread's own; for a thread that ends, a free one, which the destructor gives back; else the
-    // shared one, whose lock is held while this object lives.
+    // A line for one access: the thread's own; for a thread that ends, and in the handler of a fault of an access that the own line
+    // names, a free one, which the destructor gives back; else the shared one, whose lock is held while this object lives.
     class Lease {
     public:
         explicit Lease(Hazards& hazards);

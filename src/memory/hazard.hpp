@@ -61,6 +61,12 @@ template <HazardFence fence, typename Line>
     }
 }
 
+// Whether the calling thread, whose line it is, is inside an access: a handler of a fault in that access must take another line.
+template <typename Line>
+[[nodiscard, gnu::always_inline]] inline bool is_entered(const Line& line) noexcept {
+    return line.target.load(std::memory_order_relaxed) != 0;
+}
+
 template <typename Line>
 [[gnu::always_inline]] inline void leave(Line& line) noexcept {
     line.target.store(

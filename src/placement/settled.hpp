@@ -67,7 +67,7 @@ public:
     [[gnu::always_inline]] Inside(local::Hazards& hazards,
                                   GlobalAddress target,
                                   GlobalAddress source)
-        : own_(hazards.own_line()) {
+        : own_(hazards.free_line()) {
         if (own_ == nullptr) [[unlikely]] {
             borrow(hazards);
         }

@@ -18,6 +18,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/assert.hpp"
+
 namespace acp::sync {
 
 // A Platform has
@@ -38,6 +40,8 @@ public:
         const std::uint64_t self = Platform::self();
         // relaxed: only this thread stores its own name there, and whatever it misses it finds at the second look
         if (adopter_.load(std::memory_order_relaxed) != self) return false;
+        // A signal handler has interrupted this thread inside, and made the call that no handler may make.
+        ACP_ASSERT(in_use_.load(std::memory_order_relaxed) == 0);
         in_use_.store(1, std::memory_order_relaxed);
         // The compiler is held by this, the processor by expedite() of the other thread.
         std::atomic_signal_fence(std::memory_order_seq_cst);

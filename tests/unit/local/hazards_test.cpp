@@ -50,6 +50,25 @@ TEST_F(HazardsTest, a_thread_keeps_its_line) {
     EXPECT_EQ(&lease.line(), line);
 }
 
+TEST_F(HazardsTest, a_lease_inside_an_access_of_its_thread_takes_another_line_and_gives_it_back) {
+    Hazards hazards(node_, 0);
+    memory::HazardLine* line = hazards.own_line();
+    ASSERT_NE(line, nullptr);
+    enter(*line, other, other);
+    EXPECT_EQ(hazards.free_line(), nullptr);
+    {
+        Hazards::Lease lease(hazards);
+        EXPECT_NE(&lease.line(), line);
+        EXPECT_NE(&lease.line(), &node_.hazards(0).back());
+        enter(lease.line(), other + 8, other + 8);
+        memory::leave(lease.line());
+    }
+    EXPECT_EQ(line->target.load(), other) << "what the thread is inside of stays named";
+    EXPECT_EQ(node_.hazards(0)[1].is_claimed.load(), 0U);
+    memory::leave(*line);
+    EXPECT_EQ(hazards.free_line(), line);
+}
+
 TEST_F(HazardsTest, each_view_has_lines_of_its_own) {
     Hazards first(node_, 0);
     Hazards second(node_, 1);

@@ -3,6 +3,7 @@
 #include "sync/biased_lock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 
 #include "support/interleave.hpp"
@@ -95,6 +96,38 @@ TEST(BiasedLock, is_tried_without_waiting_for_the_mutex) {
         ASSERT_EQ(scene.most_inside, 1);
         ASSERT_EQ(scene.value, 4U + tried);
     });
+}
+
+struct PlainPlatform {
+    template <typename T>
+    using Atomic = std::atomic<T>;
+
+    class Mutex {
+    public:
+        void lock() noexcept {}
+
+        bool try_lock() noexcept { return true; }
+
+        void unlock() noexcept {}
+    };
+
+    static std::uint64_t self() noexcept { return 2; }
+
+    static void expedite() noexcept {}
+
+    static void pause() noexcept {}
+};
+
+TEST(BiasedLockTest, does_not_let_its_adopter_in_twice) {
+    BiasedLock<PlainPlatform> lock;
+    lock.lock();
+    lock.adopt();
+    lock.unlock();
+    lock.lock();
+    EXPECT_DEATH(lock.lock(), "broken invariant");
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
 }
 
 }  // namespace
