@@ -176,6 +176,36 @@ ACP_API int acp_inquire(acp_handle_t handle);
  * this, each failure once); ACP_ERR_TIMEOUT; ACP_ERR_INTERRUPTED after a signal handler; ACP_ERR_STATE. */
 ACP_API int acp_wait(acp_handle_t handle, int64_t timeout_ns);
 
+/* How acp_wait_word compares a word with a value, both as unsigned numbers. */
+typedef enum {
+    ACP_WORD_EQUAL = 0x60, /* not the value of any other kind of constant */
+    ACP_WORD_NOT_EQUAL,
+    ACP_WORD_LESS,
+    ACP_WORD_LESS_EQUAL,
+    ACP_WORD_GREATER,
+    ACP_WORD_GREATER_EQUAL
+} acp_word_comparison_t;
+
+/* Waits until a word of the caller's own memory compares with `value` as `comparison` says, whoever writes it: a put, a copy or an
+ * atomic of any rank, or a plain store.
+ *   word        the caller's memory, of any kind, at a multiple of `bytes`; it stays mapped while the call lasts
+ *   bytes       1, 2, 4 or 8
+ *   value       fits a word of so many bytes
+ *   timeout_ns  as acp_wait: 0 only looks, negative waits for ever
+ * Whoever finds the word as wanted sees what the command that wrote it was ordered after: the bytes of an acp_put_signal, and of puts
+ * that a put of the word was ordered after. The calling thread spins or yields for a while and then sleeps, and makes progress on
+ * all that its process has under way. It is woken by atomics, by acp_put_signal, and by all that comes from other nodes; a plain store, or
+ * a short acp_put or acp_copy by a rank of the same node, rings nobody: the sleeper sees it after at most a 32nd of the time that it has
+ * waited, and 1 ms (16 ms where the machine's timer is so dear that 1 ms would take more than 0.2 % of a CPU).
+ * Returns ACP_OK, ACP_ERR_TIMEOUT, ACP_ERR_INTERRUPTED after a signal handler, ACP_ERR_PEER when a rank is gone of which no call of
+ * this process has told (every call under way tells, or else the next one), ACP_ERR_ARGUMENT, ACP_ERR_ALIGNMENT, ACP_ERR_STATE,
+ * ACP_ERR_FORKED. Blocks. */
+ACP_API int acp_wait_word(const volatile void* word,
+                          size_t bytes,
+                          acp_word_comparison_t comparison,
+                          uint64_t value,
+                          int64_t timeout_ns);
+
 /* The path bytes take between two addresses. */
 typedef struct {
     /* "direct", "attach", "mailbox", "udp", "remote" (an end on another node, registered there or not), or "none" (no

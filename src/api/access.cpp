@@ -20,12 +20,8 @@ constexpr auto plain = memory::HazardFence::compiler;
 template <typename Issue>
 [[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
                                                       const Issue& issue) noexcept {
-    const bool has_line = api::inline_line != nullptr;
-    if (has_line) {
-        memory::leave(*api::inline_line);  // the inline path gave up inside
-    }
     const auto body = [&]() -> acp_handle_t {
-        if (!has_line) {
+        if (api::inline_line == nullptr) {
             api::open_inline_path();
         }
         return static_cast<acp_handle_t>(issue(*api::library().gma));
@@ -33,7 +29,7 @@ template <typename Issue>
     return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
-// The long way for each kind: reached by a jump, so that the inline path saves no registers. The line may be entered still.
+// The long way for each kind: reached by a jump, so that the inline path saves no registers.
 [[gnu::noinline]] acp_handle_t copy_long(acp_ga_t target,
                                          acp_ga_t source,
                                          size_t size,
@@ -48,11 +44,13 @@ template <typename Issue>
 }
 
 // copy_long() of what the inline path has declined: the line names the addresses.
-[[gnu::noinline]] acp_handle_t copy_declined(const memory::HazardLine& line,
+[[gnu::noinline]] acp_handle_t copy_declined(memory::HazardLine& line,
                                              size_t size,
                                              acp_handle_t order) noexcept {
-    return copy_long(line.target.load(std::memory_order_relaxed),
-                     line.source.load(std::memory_order_relaxed), size, order);
+    const acp_ga_t target = line.target.load(std::memory_order_relaxed);
+    const acp_ga_t source = line.source.load(std::memory_order_relaxed);
+    memory::leave(line);
+    return copy_long(target, source, size, order);
 }
 
 template <typename Word, Operation operation>
@@ -69,13 +67,13 @@ template <typename Word, Operation operation>
     });
 }
 
-// An atomic that the inline path gave up for want of a target: then the line is not entered.
+// An atomic that the inline path gave up for want of a target.
 template <typename Word, Operation operation>
 [[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
                                            Word operand,
                                            Word expected,
                                            acp_handle_t order) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+    if (memory::HazardLine* line = api::inline_line; api::is_free(line)) [[likely]] {
         Word old = 0;
         const gma::Handle handle = gma::fetch_inline<plain, Word, operation>(
             api::fast_path, *line, source, {operand, expected}, static_cast<gma::Handle>(order),
@@ -99,7 +97,7 @@ template <typename Word, Operation operation>
 template <typename Word, Operation operation>
 [[gnu::always_inline]] inline acp_handle_t run_atomic(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+    if (memory::HazardLine* line = api::inline_line; api::is_free(line)) [[likely]] {
         const gma::Handle handle = gma::atomic_inline<plain, Word, operation>(
             api::fast_path, *line, target, source, operand, expected,
             static_cast<gma::Handle>(order));
@@ -115,12 +113,8 @@ template <typename Word, Operation operation>
                                              acp_ga_t source,
                                              Word operand,
                                              Word expected) noexcept {
-    const bool has_line = api::inline_line != nullptr;
-    if (has_line) {
-        memory::leave(*api::inline_line);  // the inline path gave up inside
-    }
     const auto body = [&]() -> base::Result<std::uint64_t> {
-        if (!has_line) {
+        if (api::inline_line == nullptr) {
             api::open_inline_path();
         }
         auto old = api::library().gma->fetch(
@@ -135,7 +129,7 @@ template <typename Word, Operation operation>
                                              acp_ga_t source,
                                              Word operand,
                                              Word expected) noexcept {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr) [[likely]] {
+    if (memory::HazardLine* line = api::inline_line; api::is_free(line)) [[likely]] {
         Word old = 0;
         if (gma::fetch_inline<plain, Word, operation>(
                 api::fast_path, *line, source, {operand, expected}, 0, old) != 0) [[likely]] {
@@ -167,7 +161,7 @@ extern "C" {
                                            size_t size,
                                            acp_handle_t order) {
     memory::HazardLine* const line = api::inline_line;
-    if (line == nullptr) [[unlikely]] {
+    if (!api::is_free(line)) [[unlikely]] {
         return copy_long(target, source, size, order);
     }
     return static_cast<acp_handle_t>(gma::copy_inline<plain>(

@@ -132,6 +132,12 @@ void ListCheck::finish() {
     extents_.clear();
 }
 
+void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string& what) {
+    constexpr std::int64_t ns_per_second = 1'000'000'000;
+    tell(std::string(call) + " waits for " + std::to_string(waited_ns / ns_per_second) +
+         " s: until " + what);
+}
+
 void check_handle(const char* what, std::int64_t given) {
     const auto handle = static_cast<gma::Handle>(given);
     // relaxed: the caller's own commands are in it, and those of a thread that gave it a handle

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "api/library.hpp"
@@ -53,6 +54,9 @@ private:
     std::uint64_t first_ = 0;  // index in the list of the first range in extents_
     bool is_told_ = false;
 };
+
+// Tells that a call has waited for so long, and for what.   what  "its word of 8 bytes at 0x7f03a040 is at least 3 (it held 2)"
+void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string& what);
 
 // Whether a handle is newer than any that was given out.   what  "acp_wait", "the order of acp_copy"
 void check_handle(const char* what, std::int64_t given);

@@ -156,6 +156,7 @@ base::Status open_epoch(Library& instance) {
         return std::move(gma).failure();
     }
     instance.gma = std::move(gma).value();
+    instance.word_waits = std::make_unique<gma::WordWaits>(*instance.gma);
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
     instance.hashed = std::make_unique<data::Hashed>(*instance.gma, *instance.allocator);
     hashed_at_hand = instance.hashed.get();
@@ -206,6 +207,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     hashed_epoch = 0;
     instance.hashed.reset();
     instance.allocator.reset();
+    instance.word_waits.reset();
     instance.gma.reset();
     if (!have_all_met) instance.link.tell_that_we_leave();
     instance.link.close();

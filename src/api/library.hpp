@@ -23,6 +23,7 @@
 #include "data/table_view.hpp"
 #include "data/workspace.hpp"
 #include "gma/gma.hpp"
+#include "gma/word_waits.hpp"
 #include "local/hazards.hpp"
 #include "local/own_row.hpp"
 #include "message/channels.hpp"
@@ -51,6 +52,7 @@ struct Library {
     std::optional<local::OwnRow> own_row;
     EpochLink link;                 // to other nodes, in a job of several
     std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
+    std::unique_ptr<gma::WordWaits> word_waits;
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
     std::uint64_t hashed_epochs = 0;             // how many had it
@@ -148,6 +150,12 @@ extern constinit gma::FastPath fast_path __attribute__((visibility("hidden")));
 // it is claimed. Cleared in a forked child, and when the line is given back because the thread ends.
 extern constinit thread_local memory::HazardLine* inline_line
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// Whether the inline path may use the thread's line: there is one, and it names no access that this thread is inside of, of which a fault's handler
+// makes this call.
+[[nodiscard, gnu::always_inline]] inline bool is_free(const memory::HazardLine* line) noexcept {
+    return line != nullptr && !memory::is_entered(*line);
+}
 
 // Library::hashed for calls that run at once; nullptr but between acp_init and acp_finalize, which sends them the long way.
 extern constinit data::Hashed* hashed_at_hand __attribute__((visibility("hidden")));

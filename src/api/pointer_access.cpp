@@ -15,16 +15,14 @@ using api::Gravity;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-// What the inline path gave up; the line may be entered still.
+// What the inline path gave up.
 //   issue  what to call when the library is in use
 template <typename Issue>
 [[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
                                                       acp_handle_t order,
                                                       const Issue& issue) noexcept {
-    const bool has_line = api::inline_line != nullptr;
-    if (has_line) memory::leave(*api::inline_line);
     const auto body = [&]() -> acp_handle_t {
-        if (!has_line) api::open_inline_path();
+        if (api::inline_line == nullptr) api::open_inline_path();
         if (api::is_checking()) api::check_handle("the order of a put or a get", order);
         return static_cast<acp_handle_t>(issue(*api::library().gma));
     };
@@ -47,11 +45,13 @@ template <bool is_get>
 
 // pointer_long() of what the inline path has declined: the line names the address.
 template <bool is_get>
-[[gnu::noinline]] acp_handle_t pointer_declined(const memory::HazardLine& line,
+[[gnu::noinline]] acp_handle_t pointer_declined(memory::HazardLine& line,
                                                 char* pointer,
                                                 std::size_t bytes,
                                                 acp_handle_t order) noexcept {
-    return pointer_long<is_get>(line.target.load(std::memory_order_relaxed), pointer, bytes, order);
+    const acp_ga_t address = line.target.load(std::memory_order_relaxed);
+    memory::leave(line);
+    return pointer_long<is_get>(address, pointer, bytes, order);
 }
 
 template <bool is_get>
@@ -60,7 +60,7 @@ template <bool is_get>
                                                        std::size_t bytes,
                                                        acp_handle_t order) noexcept {
     memory::HazardLine* const line = api::inline_line;
-    if (line == nullptr || pointer == nullptr) [[unlikely]] {
+    if (!api::is_free(line) || pointer == nullptr) [[unlikely]] {
         return pointer_long<is_get>(address, pointer, bytes, order);
     }
     return static_cast<acp_handle_t>(gma::pointer_inline<plain, is_get>(
@@ -117,11 +117,13 @@ acp_handle_t acp_put_signal(acp_ga_t target,
                             acp_ga_t signal,
                             uint64_t value,
                             acp_handle_t order) {
-    if (memory::HazardLine* line = api::inline_line; line != nullptr && source != nullptr)
+    if (memory::HazardLine* line = api::inline_line; api::is_free(line) && source != nullptr)
         [[likely]] {
         if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, {as_end(source), size},
-                                              static_cast<gma::Handle>(order),
-                                              [] { return gma::handle_null; }) != 0) {
+                                              static_cast<gma::Handle>(order), [line] {
+                                                  memory::leave(*line);
+                                                  return gma::handle_null;
+                                              }) != 0) {
             std::uint64_t old = 0;
             const gma::Handle handle =
                 gma::fetch_inline<plain, std::uint64_t, memory::Operation::add>(

@@ -72,6 +72,13 @@ public:
         condition_.announce(entry, since_ns);
     }
 
+    os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
+                      std::uint32_t value,
+                      std::int64_t timeout_ns,
+                      os::SignalGate* signals) override {
+        return condition_.sleep_on(bell, value, timeout_ns, signals);
+    }
+
 private:
     Condition& condition_;
     AllUnderWay& under_way_;
@@ -190,10 +197,9 @@ base::Status Completion::wait_announced(std::uint64_t number,
                                         std::int64_t timeout_ns,
                                         Deadline deadline,
                                         bool is_interruptible) {
-    os::SignalGate signals;
     CommandsEnd end(commands_, number,
                     is_interruptible ? node::AwaitedCall::wait : node::AwaitedCall::complete);
-    const node::Outcome outcome = attend(end, deadline, is_interruptible ? &signals : nullptr);
+    const node::Outcome outcome = attend(end, deadline, is_interruptible);
     if (outcome == node::Outcome::timeout) {
         return timeout_after(timeout_ns);
     }
@@ -212,9 +218,11 @@ void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     lock.lock();
 }
 
-node::Outcome Completion::wait_until(Condition& condition, std::int64_t timeout_ns) {
+node::Outcome Completion::wait_until(Condition& condition,
+                                     std::int64_t timeout_ns,
+                                     bool is_interruptible) {
     ConditionOfLayer looked_at(condition, under_way_);
-    return attend(looked_at, Deadline(timeout_ns));
+    return attend(looked_at, Deadline(timeout_ns), is_interruptible);
 }
 
 void Completion::leave_for_long() noexcept {
@@ -229,8 +237,10 @@ void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
 }
 
 // Waits until the condition holds: the thread works on what comes, and sleeps on its bell when there is nothing.
-//   signals  nullptr: signal handlers do not end the wait; else the gate is open when this returns
-node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::SignalGate* signals) {
+//   is_interruptible  signal handlers end the wait
+node::Outcome Completion::attend(Condition& condition, Deadline deadline, bool is_interruptible) {
+    os::SignalGate gate(&masked_futexes_);
+    os::SignalGate* const signals = is_interruptible ? &gate : nullptr;
     node::Door& door = member_.slot().door;
     // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
     // mailbox itself: else mail for which it was rung would stay unread.
@@ -245,11 +255,11 @@ node::Outcome Completion::attend(Condition& condition, Deadline deadline, os::Si
         condition.announce(entry, start_ns);
         stay.rest();
         attending.rest();
-        return node::sleep_on_bell(door.waiter_bell, ready, timeout_left_ns, signals);
+        const std::uint32_t value = door.waiter_bell.announce();  // partner: node::ring_bell
+        if (ready()) return os::Wake::changed;
+        return condition.sleep_on(door.waiter_bell.word(), value, timeout_left_ns, signals);
     };
-    const node::Outcome outcome = member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
-    if (signals != nullptr) signals->open();
-    return outcome;
+    return member_.waiter().wait(ready, sleep, deadline.left_ns(), signals);
 }
 
 std::uint64_t Completion::drop_failures(Handle handle) {

@@ -44,7 +44,9 @@ public:
 
     // Waits until a condition holds; the thread works meanwhile as one that waits for commands does, and goes on with what the process has
     // under way. timeout_ns as of wait().
-    node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns);
+    node::Outcome wait_until(Condition& condition,
+                             std::int64_t timeout_ns,
+                             bool is_interruptible = false);
 
     // Whether a thread of the process waits for commands or a condition, and is past the first looks at it.
     [[nodiscard]] bool has_waiters() const noexcept {
@@ -74,7 +76,7 @@ private:
     void attend_commands(std::uint64_t number, node::AwaitedCall call);
     node::Outcome attend(Condition& condition,
                          Deadline deadline = {},
-                         os::SignalGate* signals = nullptr);
+                         bool is_interruptible = false);
     base::Status take_failure(std::uint64_t number, bool is_exact);
     bool work_until(Condition& condition, Deadline deadline);
 
@@ -85,6 +87,7 @@ private:
     ServiceSleep& service_sleep_;
     AllUnderWay under_way_;
     std::atomic<std::uint32_t> waiters_{0};  // threads in attend()
+    os::MaskedFutexes masked_futexes_;       // on which threads sleep that signal handlers wake
 };
 
 }  // namespace acp::gma

@@ -8,9 +8,12 @@
 // Tests: tests/unit/gma/condition_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "node/awaited.hpp"
+#include "os/futex.hpp"
+#include "os/signal_gate.hpp"
 
 namespace acp::gma {
 
@@ -36,6 +39,17 @@ public:
     // condition come to ring, where that one rings only if asked. look() is called once more afterwards.
     //   since_ns  os::now_ns() when the wait began to sleep
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
+
+    // Sleeps until the bell's word is no longer `value`, or the time is over. A condition that may come without a ring wakes
+    // now and then to look for itself, and returns as if woken when it has come.
+    //   signals  of a wait that signal handlers end, else nullptr
+    virtual os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
+                              std::uint32_t value,
+                              std::int64_t timeout_ns,
+                              os::SignalGate* signals) {
+        return signals != nullptr ? signals->wait(bell, value, timeout_ns)
+                                  : os::futex_wait(bell, value, timeout_ns);
+    }
 };
 
 }  // namespace acp::gma

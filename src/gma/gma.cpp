@@ -172,6 +172,7 @@ Gma::Gma(node::Member& member,
           registry_,
           service_) {
     fast_.view = opened_.space->view();
+    fast_.slots = &member.segment().slot(0);
     fast_.view.inline_bytes_max = config.inline_bytes_max;
     fast_.view.pointer_bytes_max =
         config.is_bypass_on ? static_cast<std::uint32_t>(config.inline_bytes_max) : 0;

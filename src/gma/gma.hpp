@@ -89,7 +89,6 @@ public:
                 handle_null) [[likely]] {
                 return old;
             }
-            memory::leave(*line);
         }
         auto old = fetch(
             {operation, sizeof(Word), 0, word, sizeof(Word), operands.operand, operands.expected});
@@ -176,7 +175,6 @@ public:
         return completion_.has_ended(handle, timeout_ns);
     }
 
-    // Completion::wait.
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
         // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
         const std::uint64_t below = fast_.marks.complete_below.load(std::memory_order_acquire);
@@ -190,8 +188,10 @@ public:
 
     [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
 
-    node::Outcome wait_until(Condition& condition, std::int64_t timeout_ns) {
-        return completion_.wait_until(condition, timeout_ns);
+    node::Outcome wait_until(Condition& condition,
+                             std::int64_t timeout_ns,
+                             bool is_interruptible = false) {
+        return completion_.wait_until(condition, timeout_ns, is_interruptible);
     }
 
     // Waits for everything issued. Returns the failures that were not yet reported, which count as reported now.
@@ -234,7 +234,7 @@ private:
 
     // The calling thread's line, if it may take the inline path: not where that needs a fence.
     [[nodiscard]] memory::HazardLine* inline_line() {
-        return hazards_.has_membarrier() ? hazards_.own_line() : nullptr;
+        return hazards_.has_membarrier() ? hazards_.free_line() : nullptr;
     }
 
     // copy(), if it can be done at once; else handle_null, and nothing is done.

@@ -2,6 +2,8 @@
 // The part of the inline path that is worth a jump: all sizes but 8.
 #include "gma/inline_access.hpp"
 
+#include "node/wait.hpp"
+
 namespace acp::gma::detail {
 
 namespace {
@@ -17,6 +19,10 @@ namespace {
 }
 
 }  // namespace
+
+void ring_owner(const FastPath& fast, GlobalAddress word) noexcept {
+    node::ring_bell_after_rmw(fast.slots[fast.view.slot_of(word)].door.waiter_bell);
+}
 
 Handle move_and_leave(const FastPath& fast,
                       memory::HazardLine& line,

@@ -12,6 +12,7 @@
 #include "local/direct.hpp"
 #include "local/space.hpp"
 #include "memory/hazard.hpp"
+#include "node/control.hpp"
 
 namespace acp::gma {
 
@@ -21,6 +22,7 @@ using memory::GlobalAddress;
 struct FastPath {
     local::View view;
     alignas(64) Marks marks;
+    node::Slot* slots = nullptr;  // of the node, in the line of the marks
 };
 
 namespace detail {
@@ -44,6 +46,27 @@ namespace detail {
     count(line, bytes);
     memory::leave(line);
     return fast.marks.inline_handle.load(std::memory_order_relaxed);
+}
+
+// Of an atomic that is not run at once.
+[[gnu::always_inline]] inline Handle refused(memory::HazardLine& line) noexcept {
+    memory::leave(line);
+    return handle_null;
+}
+
+// Wakes the threads that sleep until a word of the owner's memory changes.
+[[gnu::noinline, gnu::cold]] void ring_owner(const FastPath& fast, GlobalAddress word) noexcept;
+
+// After an atomic on a word of this node: rings if a thread of the owner sleeps for a word. No fence: either the sleeper, which counts
+// itself, makes all cores pass a barrier and then looks at the word, sees the atomic, or this thread sees the sleeper counted.
+[[gnu::always_inline]] inline void ring_if_awaited(const FastPath& fast,
+                                                   GlobalAddress word) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const node::Slot& owner = fast.slots[fast.view.slot_of(word)];
+    // relaxed: see above
+    if (owner.word_sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        ring_owner(fast, word);
+    }
 }
 
 // Out of line, reached by a jump: the other copies then save no registers.
@@ -138,7 +161,7 @@ struct Operands {
     Word expected;  // of compare_swap
 };
 
-// As copy_inline, but returns 0 where it may not, with the line entered or not.
+// As copy_inline, but returns 0 where it may not, with the line left.
 // NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
 [[nodiscard, gnu::always_inline]] inline Handle atomic_inline(const FastPath& fast,
@@ -156,14 +179,15 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     char* word = nullptr;
     if (!fast.view.find_direct(target, sizeof(Word), to) ||
         !fast.view.find_direct(source, sizeof(Word), word)) [[unlikely]] {
-        return 0;
+        return detail::refused(line);
     }
     const auto places =
         reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(word);
     if (places % sizeof(Word) != 0) [[unlikely]] {
-        return 0;
+        return detail::refused(line);
     }
     local::store_old<Word>(to, local::apply<Word>(operation, word, operand, expected));
+    detail::ring_if_awaited(fast, source);
     return detail::done(fast, line, sizeof(Word));
 }
 
@@ -184,9 +208,10 @@ template <memory::HazardFence fence, typename Word, memory::Operation operation>
     char* word = nullptr;
     if (!fast.view.find_direct(source, sizeof(Word), word) ||
         reinterpret_cast<std::uintptr_t>(word) % sizeof(Word) != 0) [[unlikely]] {
-        return 0;
+        return detail::refused(line);
     }
     old = local::apply<Word>(operation, word, operands.operand, operands.expected);
+    detail::ring_if_awaited(fast, source);
     return detail::done(fast, line, sizeof(Word));
 }
 

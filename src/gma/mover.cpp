@@ -8,6 +8,7 @@
 #include "gma/inline_access.hpp"
 #include "local/direct.hpp"
 #include "node/death.hpp"
+#include "node/word_sleepers.hpp"
 
 namespace acp::gma {
 
@@ -47,7 +48,9 @@ base::Status Mover::move_mapped(const Command& command, memory::HazardLine& line
     } else if (is_found) {
         const std::uint64_t old = local::apply(command, source.direct);
         if (command.has_target()) local::store_old(target.direct, old, command.width);
+        node::ring_word_sleepers(space_.segment(), source.slot);
     }
+    if (is_found) node::ring_word_sleepers(space_.segment(), target.slot);
     memory::leave(line);
     if (!is_found) {
         const bool is_target = command.has_target() && target_code != base::Code::ok;
@@ -85,7 +88,10 @@ void Mover::move_attached(std::span<const Job> batch,
     for (std::uint32_t k = 0; k < count; ++k) {
         if (copies[k].code != base::Code::ok) [[unlikely]] {
             outcomes[which[k]] = outcome_of(*batch[which[k]].command, copies[k]);
-        } else if (trace_ != nullptr) {
+            continue;
+        }
+        node::ring_word_sleepers(space_.segment(), copies[k].target.slot);
+        if (trace_ != nullptr) {
             trace_->record(*batch[which[k]].command, "attach", space_.rank());
         }
     }
@@ -139,6 +145,8 @@ base::Status Mover::apply_for_private_target(const Command& command, memory::Haz
         attach_.run({&copy, 1});
     }
     memory::leave(line);
+    node::ring_word_sleepers(space_.segment(), word.slot);
+    node::ring_word_sleepers(space_.segment(), copy.target.slot);
     if (copy.code != base::Code::ok) {
         return base::Status::worded(copy.code, [&] {
             return subject_of(command, space_.rank()) +

@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "local/direct.hpp"
+#include "node/word_sleepers.hpp"
 #include "os/cancellation.hpp"
 
 namespace acp::gma {
@@ -100,6 +101,7 @@ bool PointerIssuer::move(const PointerCopy& copy, memory::HazardLine& line) {
         }
     }
     memory::leave(line);
+    if (is_moved && !end.is_get) node::ring_word_sleepers(space_.segment(), far.slot);
     return is_moved;
 }
 

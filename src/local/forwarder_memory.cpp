@@ -3,6 +3,7 @@
 #include "local/forwarder_memory.hpp"
 
 #include "local/direct.hpp"
+#include "node/word_sleepers.hpp"
 
 namespace acp::local {
 
@@ -14,6 +15,7 @@ void ForwarderMemory::move(const memory::Command& command,
                            const Place& source,
                            std::uint32_t origin) {
     move_bytes(target.direct, source.direct, command.bytes);
+    node::ring_word_sleepers(space_.segment(), target.slot);
     if (origin != own_slot_) counters_.note_served_bytes(command.bytes);
     if (observer_) observer_(command, origin);
 }
@@ -28,6 +30,7 @@ AccessVerdict ForwarderMemory::write(GlobalAddress target,
     if (verdict.is_ok() && !reaches_here(place)) verdict.code = base::Code::address;
     if (verdict.is_ok()) {
         move_bytes(place.direct, bytes.data(), bytes.size());
+        node::ring_word_sleepers(space_.segment(), place.slot);
         if (observer_) {
             observer_({memory::Operation::copy, 0, target, source, bytes.size(), 0, 0}, origin);
         }
@@ -43,6 +46,7 @@ AccessVerdict ForwarderMemory::run_atomic(const memory::Command& command,
         return {base::Code::alignment, Blame::source, 0};
     }
     const std::uint64_t old = apply(command, word.direct);
+    node::ring_word_sleepers(space_.segment(), word.slot);
     if (observer_) observer_(command, origin);
     return {base::Code::ok, Blame::nothing, old};
 }

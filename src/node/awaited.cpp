@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 42> call_names{
+constexpr std::array<std::string_view, 43> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 42> call_names{
     "acp_wait",
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_",  // and the atomic's name
+    "acp_wait_word",
     "acp_send_ch",
     "acp_recv_ch",
     "acp_free_ch",
@@ -151,7 +152,18 @@ bool is_fetch_of_word(const Doing& doing) noexcept {
            memory::row_of(operation).is_atomic;
 }
 
+std::string describe_word_wait(const Doing& doing) {
+    const memory::Command& command = doing.command;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a number, for people
+    const auto* const place = reinterpret_cast<const void*>(command.source);
+    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
+           seconds_of(doing.waited_ns) + ": until " +
+           describe_word(static_cast<WordComparison>(command.operation), place, command.width,
+                         command.target, command.bytes);
+}
+
 std::string describe_command(const Doing& doing) {
+    if (doing.call == AwaitedCall::wait_word) return describe_word_wait(doing);
     if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
@@ -216,6 +228,20 @@ std::string_view name_of(AwaitedCall call) noexcept {
 
 std::string non_blocking_name_of(AwaitedCall call) {
     return std::string(name_of(call)).insert(sizeof "acp_" - 1, "nb");
+}
+
+std::string describe_word(WordComparison comparison,
+                          const void* place,
+                          std::uint32_t bytes,
+                          std::uint64_t value,
+                          std::uint64_t held) {
+    constexpr std::array<std::string_view, word_comparison_count> words{
+        "is", "is not", "is less than", "is at most", "is greater than", "is at least"};
+    const auto index = static_cast<std::size_t>(comparison);
+    return "its word of " + base::in_bytes(bytes) + " at " +
+           base::hex(reinterpret_cast<std::uintptr_t>(place)) + " " +
+           std::string(index < words.size() ? words[index] : "is compared with") + " " +
+           std::to_string(value) + " (it held " + std::to_string(held) + ")";
 }
 
 std::string call_of(const Doing& doing) {
@@ -308,7 +334,9 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
                    ? segment.rank_of(static_cast<std::uint32_t>(process))
                    : 0;
     };
-    if (doing.call >= AwaitedCall::complete) {
+    if (doing.call == AwaitedCall::wait_word) {
+        doing.target_rank = doing.source_rank = doing.rank;
+    } else if (doing.call >= AwaitedCall::complete) {
         doing.target_rank = rank_at(doing.command.target_or_word());
         doing.source_rank = is_of_team(doing.call) ? doing.rank : rank_at(doing.command.source);
     }

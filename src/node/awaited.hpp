@@ -21,6 +21,8 @@ namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
 // for room for it among those outstanding. fetch: an atomic that waits for itself.
+// wait_word: for a word of the process's own memory to change; with the word's place in the process as source, the value that it is compared
+// with as target, what it held when its thread fell asleep as bytes, the comparison (WordComparison) as operation, and its bytes as width.
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
 // the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0; a wait for PM messages, which may come from
 // anybody, with the caller as both. From team_none on: calls on a team, in the order of team::CollectiveCall, with the bytes of the call,
@@ -38,6 +40,7 @@ enum class AwaitedCall : std::uint32_t {
     wait,
     issue,
     fetch,
+    wait_word,
     send_ch,
     recv_ch,
     free_ch,
@@ -70,6 +73,24 @@ enum class AwaitedCall : std::uint32_t {
     free_plan,
     wait_plan
 };
+
+// How a word is compared with a value, both as unsigned numbers.
+enum class WordComparison : std::uint8_t {
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal
+};
+inline constexpr std::uint8_t word_comparison_count = 6;
+
+// "its word of 8 bytes at 0x7f03a040 is at least 3 (it held 2)"
+[[nodiscard]] std::string describe_word(WordComparison comparison,
+                                        const void* place,
+                                        std::uint32_t bytes,
+                                        std::uint64_t value,
+                                        std::uint64_t held);
 
 inline constexpr std::uint8_t awaited_free_width = 1;
 inline constexpr std::uint8_t awaited_non_blocking_width = 1;

@@ -21,7 +21,7 @@
 namespace acp::node {
 
 inline constexpr std::uint64_t segment_magic = 0x41435034'4e4f4445ULL;  // "ACP4NODE"
-inline constexpr std::uint32_t segment_version = 5;
+inline constexpr std::uint32_t segment_version = 6;
 
 using SharedU32 = std::atomic<std::uint32_t>;
 using SharedU64 = std::atomic<std::uint64_t>;
@@ -146,10 +146,14 @@ struct alignas(64) Slot {
     Door door;
     // lines 3..5: which rings of a bitmap mailbox have something, a bit per sending slot; writers: producers
     sync::DoorbellBitmap<> rung;
-    // lines 6, 7: how collective calls went for the process; outcome[meeting % 2], for two are enough: nobody comes to meeting
+    // line 6: how collective calls went for the process; outcome[meeting % 2], for two are enough: nobody comes to meeting
     // n + 2 before all have come to n + 1, and so have read of n
     alignas(64) CallOutcome outcome[2];
-    SharedU64 reserved[14];
+    SharedU64 reserved[6];
+    // line 7, which is seldom written: how many threads of the process sleep until a word of its memory changes (gma/word_waits.hpp).
+    // Writers: those threads. Readers: every thread that changes memory of the process (node/word_sleepers.hpp)
+    alignas(64) SharedU32 word_sleepers;
+    SharedU32 reserved_beside[15];
     // line 8: counters, for reports: commands and bytes by path (direct ones are in the hazard lines)
     SharedU64 attach_commands;
     SharedU64 attach_bytes;
@@ -163,7 +167,8 @@ struct alignas(64) Slot {
 
 static_assert(sizeof(Slot) == 64ULL * 9 && std::is_standard_layout_v<Slot>);
 static_assert(offsetof(Slot, door) == 64ULL * 2 && offsetof(Slot, rung) == 64ULL * 3 &&
-              offsetof(Slot, outcome) == 64ULL * 6 && offsetof(Slot, attach_commands) == 64ULL * 8);
+              offsetof(Slot, outcome) == 64ULL * 6 && offsetof(Slot, word_sleepers) == 64ULL * 7 &&
+              offsetof(Slot, attach_commands) == 64ULL * 8);
 
 // What is fixed when the segment is made. Writer: its maker, before anybody else maps it.
 struct Shape {

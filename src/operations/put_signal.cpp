@@ -9,6 +9,7 @@
 
 #include "local/direct.hpp"
 #include "node/wait.hpp"
+#include "node/word_sleepers.hpp"
 
 namespace acp::operations {
 
@@ -40,11 +41,13 @@ NumberedOperation::Ran put_signal(local::OperationContext& context,
                           reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     (void)local::apply<std::uint64_t>(operation, reinterpret_cast<char*>(word), head.value, 0);
+    const local::Space& space = context.space();
+    const std::uint32_t slot = space.slot_of(context.process());
     if constexpr (operation == Operation::swap) {
         // After the word, by seq_cst; partner: Bell::announce() of the sleeper.
-        const local::Space& space = context.space();
-        node::ring_bell_after_rmw(
-            space.segment().slot(space.slot_of(context.process())).door.waiter_bell);
+        node::ring_bell_after_rmw(space.segment().slot(slot).door.waiter_bell);
+    } else {
+        node::ring_word_sleepers(space.segment(), slot);
     }
     return {};
 }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "node/word_sleepers.hpp"
+
 namespace acp::placement {
 
 namespace {
@@ -83,6 +85,9 @@ void AttachBatch::move_alike(std::uint64_t& pending) {
         moved[count++] = &copy;
     }
     attach_.run(std::span(moves).first(count));
+    if (count != 0 && !first.is_read) {
+        node::ring_word_sleepers(space_.segment(), moves[0].target.slot);
+    }
     for (std::size_t i = 0; i < count; ++i) settle(*moved[i], moves[i].code);
 }
 

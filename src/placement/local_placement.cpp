@@ -6,6 +6,7 @@
 
 #include "local/direct.hpp"
 #include "node/death.hpp"
+#include "node/word_sleepers.hpp"
 
 namespace acp::placement {
 
@@ -72,6 +73,7 @@ Settlement LocalPlacement::put(GlobalAddress target,
         if (way == Way::direct) {
             local::move_bytes(place.direct, chars(bytes.data()), bytes.size());
             counts_.direct_bytes += bytes.size();
+            node::ring_word_sleepers(space_.segment(), place.slot);
             return {};
         }
         if (bytes.empty()) return {};
@@ -97,6 +99,7 @@ Code LocalPlacement::put_attached(const local::Place& place, std::span<const std
     move.bytes = bytes.size();
     attach_->run(move);
     counts_.attach_bytes += bytes.size();
+    node::ring_word_sleepers(space_.segment(), place.slot);
     return move.code;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Commands whose memory is on this node: copies and atomics.
 #include "local/direct.hpp"
+#include "node/word_sleepers.hpp"
 
 #include "placement/local_placement.hpp"
 
@@ -54,6 +55,7 @@ Settlement LocalPlacement::copy(const memory::Command& command, Ticket ticket) {
         find_ways();
         if (!is_asked_of_owners() && to < Way::none && from < Way::none) {
             const Settlement copied = copy_here(command, target, source);
+            node::ring_word_sleepers(space_.segment(), target.slot);
             if (copied.code != Code::unsupported) return copied;
             find_ways();  // the kernel refuses since now
             if (!is_asked_of_owners()) return copied;
@@ -102,11 +104,14 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     if (word.direct != nullptr && to == Way::direct) {
         old = local::apply(command, word.direct);
         if (has_target) local::store_old(target.direct, old, command.width);
+        node::ring_word_sleepers(space_.segment(), word.slot);
+        if (has_target) node::ring_word_sleepers(space_.segment(), target.slot);
         return {};
     }
     if (word.direct != nullptr && to == Way::attach) {
         if (!batch_->has_room(command.width)) return {SettlementState::refused, Code::ok};
         old = local::apply(command, word.direct);
+        node::ring_word_sleepers(space_.segment(), word.slot);
         const auto bytes = std::as_bytes(std::span(&old, 1));  // little endian: a word of 4 first
         (void)batch_->put(target_address, bytes.first(command.width), ticket);  // there was room
         return {SettlementState::accepted, Code::ok};

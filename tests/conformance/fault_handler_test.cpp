@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls made in the handler of a fault that the program's own access raised: pages that are fetched from another rank when
-// they are first touched, where memory was protected (SIGSEGV) and where the file behind it was too short (SIGBUS).
+// they are first touched, where memory was protected (SIGSEGV) and where the file behind it was too short (SIGBUS). A fault inside a call of ACP
+// is the program's mistake (acp(7)); yet what is called in its handler takes nothing away from the command that it interrupted.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "support/clock.hpp"
 #include "support/kind_test.hpp"
 
 namespace acp::test {
@@ -159,6 +161,64 @@ TEST_P(FaultHandlerTest, may_call_while_other_threads_of_the_process_do) {
     }
     is_over.store(true);
     other.join();
+    sync_ranks();
+}
+
+// Makes a call in the handler of a fault that a command of this thread has raised, and says whether memory that the command
+// is inside of was given back meanwhile.
+class InterruptedPut {
+public:
+    static void on_fault(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {
+        const int kept = errno;
+        acp_complete(acp_copy(other, other + 8, 8, ACP_HANDLE_NULL));
+        is_inside.store(true);
+        const std::int64_t until_ns = now_ns() + 100 * millisecond_ns;
+        while (!is_given_back.load() && now_ns() < until_ns) std::this_thread::yield();
+        was_given_back = is_given_back.load();
+        mprotect(page, page_bytes(), PROT_READ | PROT_WRITE);
+        errno = kept;
+    }
+
+    static inline acp_ga_t other = 0;
+    static inline void* page = nullptr;
+    static inline std::atomic<bool> is_inside{false};
+    static inline std::atomic<bool> is_given_back{false};
+    static inline bool was_given_back = false;
+};
+
+using InterruptedTest = RankedTest;
+
+TEST_F(InterruptedTest, command_stays_named_while_its_fault_handler_makes_a_call) {
+    alignas(64) static std::byte memory[4096];
+    for (const std::size_t size : {std::size_t{8}, std::size_t{64}, std::size_t{1000}}) {
+        const acp_atkey_t key = acp_register_memory(memory, sizeof memory, 0);
+        ASSERT_NE(key, ACP_ATKEY_NULL) << acp_error_message();
+        const acp_ga_t target = acp_query_ga(key, memory);
+        InterruptedPut::other = acp_query_starter_ga(rank_);
+        InterruptedPut::page =
+            mmap(nullptr, page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(InterruptedPut::page, MAP_FAILED);
+        InterruptedPut::is_inside = InterruptedPut::is_given_back = false;
+
+        struct sigaction action {};
+
+        struct sigaction before {};
+
+        action.sa_sigaction = InterruptedPut::on_fault;
+        action.sa_flags = SA_SIGINFO;
+        ASSERT_EQ(sigaction(SIGSEGV, &action, &before), 0);
+        std::thread owner([key] {
+            while (!InterruptedPut::is_inside.load()) std::this_thread::yield();
+            EXPECT_EQ(acp_unregister_memory(key), 0) << acp_error_message();
+            InterruptedPut::is_given_back.store(true);
+        });
+        const acp_handle_t put = acp_put(target, InterruptedPut::page, size, ACP_HANDLE_NULL);
+        owner.join();
+        ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+        EXPECT_FALSE(InterruptedPut::was_given_back) << size << " bytes";
+        expect_done(put);
+        ASSERT_EQ(munmap(InterruptedPut::page, page_bytes()), 0);
+    }
     sync_ranks();
 }
 

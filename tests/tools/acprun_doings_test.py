@@ -56,6 +56,22 @@ class Doings(ToolTest):
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
+    def test_a_wait_for_a_word_names_the_word_and_what_it_is_compared_with(self):
+        job = self.start("-n", "2", RANK, "init", "print=ready", "1:wait-word=7", "pause")
+        self.assertEqual(job.read_lines(2), ready(2))
+        self.ask_until(job, r"\n  rank 1 waits in acp_wait_word for \d+\.\d s: until its word of 8 bytes at 0x[0-9a-f]+ is 7 "
+                            r"\(it held 0\)\n")
+        self.end(job)
+
+    def test_a_death_ends_waits_for_words_each_once(self):
+        for nodes in ("1", "3"):
+            result = acprun("-n", "3", "--nodes", nodes, "--on-failure=continue", RANK, "init", "sync", "2:signal=9",
+                            "wait-word=7", "print=on")
+            self.assertEqual(result.stdout.decode().count("wait-word: "), 2, result)
+            self.assertEqual(len(re.findall(r"acp_wait_word: rank 2 .*; this process waited until its word of 8 bytes at "
+                                            r"0x[0-9a-f]+ is 7 \(it held 0\)", result.stdout.decode())), 2, result)
+            self.assertEqual(result.stdout.count(b"on\n"), 2, result)
+
     FAILED = r"2 commands failed that no acp_complete or acp_wait has reported; the first: acp_copy by rank 1 on \S+: .*1099511627776"
 
     def test_failures_that_nobody_completes_are_told_of_a_rank_that_makes_no_call(self):
@@ -261,6 +277,14 @@ class Check(ToolTest):
         self.assertRegex(lines[0], r"ACP_CHECK: rank 0 on \S+: acp_copy of 64 bytes whose source and target overlap: .*"
                                    rf"called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
         self.assertRegex(lines[1], r"acp_wait is given 4886718345, a handle that no call has returned; called from ")
+
+    def test_a_long_wait_for_a_word_is_told_with_the_place_of_the_call(self):
+        job = self.start("-n", "1", RANK, "init", "wait-word=7", env={"ACP_CHECK": "1"})
+        line = job.process.stderr.readline().decode()
+        self.assertRegex(line, r"ACP_CHECK: rank 0 on \S+: acp_wait_word waits for 2 s: until its word of 8 bytes at 0x[0-9a-f]+ "
+                               rf"is 7 \(it held 0\); called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
+        job.send(signal.SIGINT)
+        job.finish()
 
     def test_overlaps_are_seen_whichever_call_makes_them(self):
         result = acprun("-n", "1", RANK, "init", "make-overlaps", "finalize", env={"ACP_CHECK": "1"})

@@ -188,6 +188,12 @@ static int act_on_team(const char* verb, int number) {
     return 1;
 }
 
+/* Waits until the first word of the own starter memory, which is 0, is a number. */
+static void wait_word(const char* verb, int number) {
+    const uint64_t* word = acp_query_address(starter_of(acp_rank()));
+    tell(verb, acp_wait_word(word, 8, ACP_WORD_EQUAL, (uint64_t)number, -1));
+}
+
 static void act(const char* verb, const char* value) {
     const int number = atoi(value);
     if (strstr(verb, "team-") == verb || strcmp(verb, "split") == 0) {
@@ -208,6 +214,8 @@ static void act(const char* verb, const char* value) {
         move(verb, number, acp_rank());
     else if (strcmp(verb, "get") == 0)
         move(verb, acp_rank(), number);
+    else if (strcmp(verb, "wait-word") == 0)
+        wait_word(verb, number);
     else if (strcmp(verb, "flood") == 0)
         flood(number);
     else if (strcmp(verb, "add") == 0)

@@ -23,6 +23,7 @@ protected:
     InlineAccessTest() {
         fast_.view = owner_.space.view();
         fast_.view.inline_bytes_max = 4096;
+        fast_.slots = &owner_.segment.slot(0);
         fast_.marks.order_floor.store(open_floor);
         fast_.marks.inline_handle.store(open_floor + 4);
         std::memset(target(), 't', 8192);

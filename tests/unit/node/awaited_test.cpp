@@ -85,6 +85,24 @@ TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_m
                      base::hex(word) + ")"}));
 }
 
+TEST(AwaitedTest, a_wait_for_a_word_is_told_with_its_place_and_what_it_is_compared_with) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    memory::Command command;
+    command.operation = static_cast<memory::Operation>(WordComparison::greater_equal);
+    command.width = 4;
+    command.source = 0x7fff12345678;
+    command.target = 7;
+    command.bytes = 2;
+    AwaitedEntry entry(segment.slot(1));
+    entry.tell(AwaitedCall::wait_word, 1'000'000'000, &command);
+    const Doing seen = look_at(segment, 1, 2'500'000'000);
+    EXPECT_EQ(doing_from(to_words(seen)), seen);
+    EXPECT_EQ(describe({seen}),
+              (Lines{"rank 1 waits in acp_wait_word for 1.5 s: until its word of 4 bytes at "
+                     "0x7fff12345678 is at least 7 (it held 2)"}));
+}
+
 TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
     const Segment segment = made(3);
     join(segment, 1);

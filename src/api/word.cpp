@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <acp/access.h>: acp_wait_word.
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "api/boundary.hpp"
+#include "api/check.hpp"
+#include "api/library.hpp"
+#include "base/format.hpp"
+#include "gma/word_waits.hpp"
+
+#include <acp/access.h>
+#include <acp/error.h>
+
+namespace {
+
+using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
+using base::Code;
+using base::Status;
+using node::WordComparison;
+
+constexpr int index_of(acp_word_comparison_t comparison) noexcept {
+    return static_cast<int>(comparison) - static_cast<int>(ACP_WORD_EQUAL);
+}
+
+static_assert(index_of(ACP_WORD_LESS) == static_cast<int>(WordComparison::less));
+static_assert(index_of(ACP_WORD_GREATER_EQUAL) == static_cast<int>(WordComparison::greater_equal));
+
+// With ACP_CHECK a wait of so long is told.
+constexpr std::int64_t long_wait_ns = 2'000'000'000;
+
+Status refuse(std::string text) {
+    return {Code::argument, "acp_wait_word: " + std::move(text)};
+}
+
+base::Result<gma::AwaitedWord> word_of(const volatile void* place,
+                                       std::size_t bytes,
+                                       acp_word_comparison_t comparison,
+                                       std::uint64_t value) {
+    if (place == nullptr) return refuse("the word is NULL");
+    if (bytes > sizeof value || !std::has_single_bit(bytes)) {
+        return refuse("a word has 1, 2, 4 or 8 bytes, not " + std::to_string(bytes));
+    }
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    if (address % bytes != 0) {
+        return Status(Code::alignment, "acp_wait_word: the word of " + base::in_bytes(bytes) +
+                                           " at " + base::hex(address) + " is not aligned");
+    }
+    const int index = index_of(comparison);
+    if (index < 0 || index >= node::word_comparison_count) {
+        return refuse("there is no comparison " + std::to_string(static_cast<int>(comparison)));
+    }
+    if (bytes < sizeof value && value >> (8 * bytes) != 0) {
+        return refuse("the value " + std::to_string(value) + " does not fit a word of " +
+                      base::in_bytes(bytes));
+    }
+    return gma::AwaitedWord{place, static_cast<std::uint32_t>(bytes),
+                            static_cast<WordComparison>(index), value};
+}
+
+Status wait(const gma::AwaitedWord& word, std::int64_t timeout_ns) {
+    gma::WordWaits& waits = *api::library().word_waits;
+    if (!api::is_checking() || (timeout_ns >= 0 && timeout_ns <= long_wait_ns)) {
+        return waits.wait(word, timeout_ns);
+    }
+    auto first = waits.wait(word, long_wait_ns);
+    if (first.code() != Code::timeout) return first;
+    api::tell_long_wait("acp_wait_word", long_wait_ns, word.describe());
+    return waits.wait(word, timeout_ns < 0 ? timeout_ns : timeout_ns - long_wait_ns);
+}
+
+}  // namespace
+
+extern "C" int acp_wait_word(const volatile void* word,
+                             size_t bytes,
+                             acp_word_comparison_t comparison,
+                             uint64_t value,
+                             int64_t timeout_ns) {
+    const bool is_ok = api::run<api::Gravity::reported>("acp_wait_word", false, [&]() -> Status {
+        auto awaited = word_of(word, bytes, comparison, value);
+        if (!awaited.is_ok()) return std::move(awaited).failure();
+        return wait(awaited.value(), timeout_ns).within("acp_wait_word");
+    });
+    return is_ok ? ACP_OK : acp_errno();
+}
