@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Each small example on 1 to 8 ranks: its exit code, and that it prints what its opening comment says."""
+import pathlib
+import re
+
 import harness
 
 RANKS = range(1, 9)
@@ -46,6 +49,37 @@ class SmallExamples(harness.ExampleTest):
     def test_poll_on_flag_sees_every_letter_whole(self):
         for ranks in RANKS:
             self.assert_prints("poll_on_flag", ranks, f"100 letters went round {ranks} ranks")
+
+    def test_those_that_wait_for_words_end_with_their_results(self):
+        for launcher, counts in (((), (1, 2, 4, 8)), (("--nodes", "2"), (2, 4))):
+            for ranks in counts:
+                for program, line in (("wavefront", "the last of 512 x 512 numbers is 983345"),
+                                      ("transposition", f"{ranks} ranks transposed a matrix of 64 x 64"),
+                                      ("key_exchange", f"{ranks} ranks sorted 4096 keys")):
+                    with self.subTest(program=program, ranks=ranks, launcher=launcher):
+                        job = self.run_job(ranks, program, launcher=launcher)
+                        self.assert_succeeds(job)
+                        self.assertEqual(job.out, line + "\n", str(job))
+
+    def test_flag_ping_pong_tells_the_way_of_a_word(self):
+        for launcher in ((), ("--nodes", "2")):
+            with self.subTest(launcher=launcher):
+                job = self.run_job(2, "flag_ping_pong", launcher=launcher)
+                self.assert_succeeds(job)
+                self.assertRegex(job.out, r"^10000 rounds, \d+\.\d\d us one way\n$")
+
+    def test_those_that_wait_for_words_are_as_short_as_with_openshmem(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+
+        def lines_of(path):
+            text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+            return sum(1 for line in text.splitlines() if line.strip())
+
+        for ours, theirs in (("flag_ping_pong", "ping_pong"), ("wavefront", "wavefront"),
+                             ("transposition", "transposition"), ("key_exchange", "key_exchange")):
+            with self.subTest(program=ours):
+                self.assertLessEqual(lines_of(root / "examples" / f"{ours}.c"),
+                                     1.15 * lines_of(root / "bench" / "peers" / f"shmem_{theirs}.c"))
 
     def test_ping_pong_tells_the_way_of_each_length(self):
         for launcher in ((), ("--nodes", "2")):
