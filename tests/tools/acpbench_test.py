@@ -302,7 +302,8 @@ class Experiments(unittest.TestCase):
                              [f"{way}, {memory}" for memory in ("starter", "registered") for way in
                               ("flag alone", "data, then flag", "data, then flag by ACP_HANDLE_CONT")])
             self.assertEqual({its["yardstick"]["name"] for its in rows}, {yardstick})
-            self.assertTrue(all(its["extra"]["acp_complete_us"] > 0 for its in rows))
+            for figure in ("acp_complete_us", "one_way_us", "one_way_wait_word_us"):
+                self.assertTrue(all(its["extra"][figure] > 0 for its in rows), figure)
 
     def test_net_measures_puts_of_every_size_beside_bare_datagrams(self):
         with tempfile.TemporaryDirectory() as folder:

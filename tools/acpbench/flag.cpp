@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Experiment `flag`: how long a receiver waits that spins on plain loads for a flag in its own memory, as the memory
 // model teaches it. Two ranks answer each other's flags, so that both are receivers and one clock is enough; the other
-// ranks sleep. On one node and between nodes, in starter and registered memory. All ranks.
+// ranks sleep. Where both are on one machine also one way, by its clock: to a receiver that makes no call at all, and to one in
+// acp_wait_word. On one node and between nodes, in starter and registered memory. All ranks.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/config.hpp"
 #include "os/clock.hpp"
 #include "os/cpu.hpp"
 #include "os/process.hpp"
+#include "os/text_file.hpp"
 
 #include "copy.hpp"
 #include "experiment.hpp"
@@ -22,11 +28,19 @@ namespace acp::bench {
 namespace {
 
 constexpr std::uint32_t order_answer = 1;
+constexpr std::uint32_t order_receive = 2;
 
 constexpr std::uint64_t region_bytes = 4096;
 constexpr std::uint64_t data_bytes = 1024;
 constexpr std::uint64_t flag_offset = 2048;  // of source and target, behind the data
 constexpr std::uint64_t flag_bytes = 8;
+
+// Flags that go one way, whose times the receiver notes where its own data would be; as long apart that each finds the receiver waiting.
+constexpr std::uint64_t noted_flags = data_bytes / sizeof(std::uint64_t);
+constexpr std::uint64_t pause_ns = 300'000;
+
+// How the receiver of flags that go one way waits.
+enum class Receiver : std::uint64_t { spins, waits_for_word };
 
 enum class Way : std::uint64_t { flag_alone, ordered, continued };
 
@@ -81,6 +95,18 @@ public:
         }
     }
 
+    // Waits for flag number `value` or a later one.
+    void await(std::uint64_t value, Receiver receiver) const {
+        char* const flag = memory_.target(own_) + flag_offset;
+        if (receiver == Receiver::waits_for_word) {
+            if (acp_wait_word(flag, flag_bytes, ACP_WORD_GREATER_EQUAL, value, -1) != ACP_OK)
+                give_up(acp_error_message());
+            return;
+        }
+        // acquire: as in receive()
+        while (word(flag).load(std::memory_order_acquire) < value) os::relax();
+    }
+
     // Until what was sent last is complete: its words may be written again.
     void complete() const { acp_complete(sent_); }
 
@@ -120,10 +146,40 @@ void answer(const Job& job, const Memories& memories, const Order& order) {
     player.complete();
 }
 
+// The far rank's part where flags go one way: notes when it sees each of them, from number arguments[4] + 1 on.
+void receive(const Job& job, const Memories& memories, const Order& order) {
+    if (order.arguments[0] != static_cast<std::uint64_t>(job.rank())) return;
+    const Regions& memory = order.arguments[1] == 0 ? memories.starter : memories.registered;
+    const Player player(job, memory, 0, static_cast<Way>(order.arguments[2]));
+    auto* const noted_ns = reinterpret_cast<std::uint64_t*>(memory.source(job.rank()));
+    for (std::uint64_t i = 0; i < noted_flags; ++i) {
+        player.await(order.arguments[4] + 1 + i, static_cast<Receiver>(order.arguments[3]));
+        noted_ns[i] = os::now_ns();
+    }
+}
+
+// Whether the two ranks read one clock. Collective.
+bool is_one_machine(const Job& job, int far) {
+    const auto boot = os::read_text_file("/proc/sys/kernel/random/boot_id");
+    RankResult mine{};
+    mine.values[0] = std::hash<std::string>{}(boot.value_or(std::to_string(job.rank())));
+    const std::vector<RankResult> all = job.exchange(mine);
+    return all[0].values[0] == all[static_cast<std::size_t>(far)].values[0];
+}
+
 class Flag {
 public:
-    Flag(Job& job, const Options& options, const Memories& memories, BareUdp* bare, int far)
-        : job_(job), memories_(memories), far_(far), slices_(options.slices) {
+    Flag(Job& job,
+         const Options& options,
+         const Memories& memories,
+         BareUdp* bare,
+         int far,
+         bool has_one_clock)
+        : job_(job),
+          memories_(memories),
+          far_(far),
+          has_one_clock_(has_one_clock),
+          slices_(options.slices) {
         slice_ns_ = options.is_quick ? 2e6 : 10e6;
         tries_ = options.is_quick ? 1 : tries_max;
         if (slices_ == 0) slices_ = options.is_quick ? 2 : 20;
@@ -162,8 +218,46 @@ private:
             if (rounds_) slice.yardstick_ns = rounds_->bare_round_trips();
             done.push_back(std::move(slice));
         }
-        return row_of(way, memory, compare(done, far_boundary_ns(job_.round_trips())),
-                      median_of(std::move(completed)));
+        Row row = row_of(way, memory, compare(done, far_boundary_ns(job_.round_trips())),
+                         median_of(std::move(completed)));
+        if (has_one_clock_) {
+            row.extra.emplace_back("one_way_us",
+                                   one_way_ns(way, is_registered, Receiver::spins) / 1e3);
+            row.extra.emplace_back("one_way_wait_word_us",
+                                   one_way_ns(way, is_registered, Receiver::waits_for_word) / 1e3);
+        }
+        return row;
+    }
+
+    // From the call of acp_copy to the clock that the receiver reads when it has seen the flag; the median.
+    double one_way_ns(Way way, bool is_registered, Receiver receiver) {
+        const Regions& memory = is_registered ? memories_.registered : memories_.starter;
+        Player player(job_, memory, far_, way);
+        std::uint64_t value = std::max(player.seen(), sent_one_way_);
+        Order order{order_receive, 0, {}};
+        order.arguments[0] = static_cast<std::uint64_t>(far_);
+        order.arguments[1] = is_registered ? 1 : 0;
+        order.arguments[2] = static_cast<std::uint64_t>(way);
+        order.arguments[3] = static_cast<std::uint64_t>(receiver);
+        order.arguments[4] = value;
+        job_.give(order);
+        std::array<std::uint64_t, noted_flags> sent_ns{};
+        for (std::uint64_t& at_ns : sent_ns) {
+            const std::uint64_t due_ns = os::now_ns() + pause_ns;
+            while (os::now_ns() < due_ns) os::relax();
+            at_ns = os::now_ns();
+            player.send(++value);
+            player.complete();
+        }
+        sent_one_way_ = value;
+        job_.join();
+        std::array<std::uint64_t, noted_flags> seen_ns{};
+        acp_complete(
+            acp_get(seen_ns.data(), memory.source_ga(far_), sizeof seen_ns, ACP_HANDLE_NULL));
+        std::vector<double> each_ns;
+        for (std::size_t i = 0; i < noted_flags; ++i)
+            each_ns.push_back(static_cast<double>(seen_ns[i]) - static_cast<double>(sent_ns[i]));
+        return median_of(std::move(each_ns));
     }
 
     // Half round trips in ns, the mean of each batch.
@@ -238,6 +332,8 @@ private:
     Job& job_;
     const Memories& memories_;
     int far_;
+    bool has_one_clock_;
+    std::uint64_t sent_one_way_ = 0;  // the number of the last flag that was not answered
     int slices_;
     int tries_ = 1;
     double slice_ns_ = 0;
@@ -250,12 +346,14 @@ int run_flag(const Call& call) {
     Job job(call.argc, call.argv, 2, std::string(call.usage));
     const Memories memories{{job, Regions::Kind::starter, region_bytes},
                             {job, Regions::Kind::registered, region_bytes}};
+    const bool has_one_clock = is_one_machine(job, job.partner());
     std::optional<BareUdp> bare;
     if (!job.is_one_node()) bare.emplace(job);
     if (!job.conducts()) {
         job.follow([&](const Order& order) {
             if (bare && NetRounds::answer_bare(job, *bare, order)) return;
             if (order.what == order_answer) answer(job, memories, order);
+            if (order.what == order_receive) receive(job, memories, order);
         });
         return 0;
     }
@@ -263,8 +361,9 @@ int run_flag(const Call& call) {
         give_up("the starter memory is too small; type:\n  " + std::string(call.usage));
     const int far = job.partner();
     if (bare) bare->connect(far);
-    return finish(call.options,
-                  Flag(job, call.options, memories, bare ? &*bare : nullptr, far).run());
+    return finish(
+        call.options,
+        Flag(job, call.options, memories, bare ? &*bare : nullptr, far, has_one_clock).run());
 }
 
 }  // namespace acp::bench
