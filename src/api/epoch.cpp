@@ -12,11 +12,11 @@
 #include "api/arguments.hpp"
 #include "api/fatal.hpp"
 #include "api/job_settings.hpp"
+#include "api/node_entry.hpp"
 #include "api/report.hpp"
 #include "job/identity.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
-#include "os/memory_file.hpp"
 #include "os/process.hpp"
 
 #include "operations/library_operations.hpp"
@@ -40,24 +40,11 @@ base::Status contained(Body&& body) {
     }
 }
 
-// Opens the segment by a copy of the descriptor that the launcher gave this process.
-base::Result<node::Segment> open_given_segment(int descriptor) {
-    auto copy = os::adopt_memory_file(descriptor);
-    if (!copy.is_ok()) {
-        const bool is_there = copy.failure().code() != base::Code::state;
-        return std::move(copy).failure().within(
-            is_there
-                ? "taking the node's memory, which acprun gave to this process"
-                : "the node's memory, which acprun gave to this process, is not there: the program "
-                  "closed it before acp_init, or was started by a rank and not by acprun");
-    }
-    return node::Segment::open(std::move(copy).value());
-}
-
-base::Result<node::Segment> open_segment(const job::Identity& identity,
-                                         const base::Config& config) {
-    return identity.is_launched() ? open_given_segment(identity.node_file)
-                                  : node::Segment::create(node::shape_for(config, 1));
+base::Result<NodeEntry> open_node(const job::Identity& identity, const base::Config& config) {
+    if (identity.is_launched()) return enter_node(identity);
+    auto segment = node::Segment::create(node::shape_for(config, 1));
+    if (!segment.is_ok()) return std::move(segment).failure();
+    return NodeEntry{std::move(segment).value(), {}};
 }
 
 // Finds out who we are and maps the node, once per process. All or nothing: the descriptor that the launcher gave is closed
@@ -71,26 +58,27 @@ base::Status become_member(Library& instance, const std::vector<std::string>& en
         return std::move(identity).failure();
     }
     const std::uint32_t slot = identity.value().slot;
-    auto segment = open_segment(identity.value(), instance.config);
-    if (!segment.is_ok()) {
-        return std::move(segment).failure();
+    auto opened = open_node(identity.value(), instance.config);
+    if (!opened.is_ok()) {
+        return std::move(opened).failure();
     }
-    if (slot >= segment.value().shape().local_procs) {
+    NodeEntry entry = std::move(opened).value();
+    node::Segment& segment = entry.segment;
+    if (slot >= segment.shape().local_procs) {
         return {base::Code::config,
                 "ACP_SLOT=" + std::to_string(slot) + " is not a slot of this job"};
     }
-    auto own_row = local::OwnRow::open(segment.value(), slot);
+    auto own_row = local::OwnRow::open(segment, slot);
     if (!own_row.is_ok()) {
         return std::move(own_row).failure();
     }
-    auto member = std::make_unique<node::Member>(std::move(segment).value(), slot);
+    auto member = std::make_unique<node::Member>(std::move(segment), slot);
     auto hazards = std::make_unique<local::Hazards>(member->segment(), slot);
     instance.own_row.emplace(std::move(own_row).value());
     instance.hazards = std::move(hazards);
     instance.member = std::move(member);
-    if (identity.value().is_launched()) {
-        os::FileDescriptor(identity.value().node_file).close();  // the segment has its own
-    }
+    instance.link.keep_own_key(std::move(entry.own_key));
+    os::FileDescriptor(entry.superseded).close();
     return {};
 }
 

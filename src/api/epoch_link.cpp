@@ -96,7 +96,8 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Mem
     auto status = space_.open(segment, member.slot_index(), {}, nullptr);
     if (!status.is_ok()) return status;
     gateway::GatewaySettings settings = settings_of(segment, config);
-    if (status = gateway::read_own_key(segment, settings.job_key); !status.is_ok()) return status;
+    status = gateway::read_own_key(segment, settings.job_key, own_key_.get());
+    if (!status.is_ok()) return status;
     auto made = gateway::OwnGateway::open(segment, space_, hazards, settings);
     os::wipe(settings.job_key);
     return made;

@@ -29,6 +29,9 @@ public:
     // Errors: peer, state (no key), and those of gateway::OwnGateway::open.
     base::Status open(node::Member& member, local::Hazards& hazards, const base::Config& config);
 
+    // Takes the file with the key for own gateways, which this process has got from the agent; empty: it has inherited it.
+    void keep_own_key(os::FileDescriptor file) noexcept { own_key_ = std::move(file); }
+
     // What gma hands commands to; nullptr in a job of one node.
     [[nodiscard]] remote::Link* get() noexcept { return link_.get(); }
 
@@ -56,6 +59,7 @@ private:
                           const base::Config& config);
     base::Status settle_own(const node::Member& member, std::unique_ptr<gateway::OwnGateway> own);
 
+    os::FileDescriptor own_key_;
     local::Space space_;  // what an own gateway sees of this process's memory
     std::unique_ptr<remote::Link> link_;
     gateway::OwnGateway* own_ = nullptr;  // link_, where it is one

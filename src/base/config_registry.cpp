@@ -299,6 +299,8 @@ const std::vector<LauncherVariable>& launcher_variables() {
         {"ACP_RANK", "integer", "this process's rank at start"},
         {"ACP_PROCS", "integer", "number of ranks of the job"},
         {"ACP_NODE_FD", "descriptor", "the node segment, inherited"},
+        {"ACP_NODE_SOCKET", "name:token",
+         "where a process that has not inherited it asks the agent"},
         {"ACP_SLOT", "integer", "this process's slot in the node segment"},
         {"ACP_NODE", "integer", "this node's number, from 0"},
         {"ACP_NODES", "integer", "number of nodes of the job"},

@@ -53,10 +53,17 @@ base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
     return std::move(file).value();
 }
 
-base::Status read_own_key(const node::Segment& segment, std::span<std::byte, own_key_bytes> into) {
+bool has_inherited_own_key(const node::Segment& segment) {
+    const std::uint32_t number = segment.control().own_key.load(std::memory_order_relaxed);
+    return number == 0 || os::adopt_memory_file(static_cast<int>(number) - 1).is_ok();
+}
+
+base::Status read_own_key(const node::Segment& segment,
+                          std::span<std::byte, own_key_bytes> into,
+                          int given) {
     const std::uint32_t number = segment.control().own_key.load(std::memory_order_relaxed);
     if (number == 0) return no_key("there is none");
-    const int fd = static_cast<int>(number) - 1;
+    const int fd = given >= 0 ? given : static_cast<int>(number) - 1;
     KeyRecord record;
     if (!os::read_at(fd, 0, std::as_writable_bytes(std::span(&record, 1))).is_ok()) {
         return no_key("descriptor " + std::to_string(fd) + " was closed");

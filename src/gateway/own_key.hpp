@@ -23,8 +23,14 @@ base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
                                               std::span<const std::byte> job_key,
                                               crypto::CipherWish cipher);
 
+// Whether this process has inherited the file, or the segment's ranks need none.
+[[nodiscard]] bool has_inherited_own_key(const node::Segment& segment);
+
 // In a rank: reads it. Programs that the rank starts do not inherit the file.
+//   given  the file, where this process has got it from the agent; -1: it has inherited it under its number
 // Errors: state (the file was closed, or was never there).
-base::Status read_own_key(const node::Segment& segment, std::span<std::byte, own_key_bytes> into);
+base::Status read_own_key(const node::Segment& segment,
+                          std::span<std::byte, own_key_bytes> into,
+                          int given = -1);
 
 }  // namespace acp::gateway

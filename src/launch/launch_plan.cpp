@@ -229,9 +229,10 @@ Result<LaunchPlan> launch_plan_from(std::string_view bytes) {
 }
 
 bool is_set_by_launcher(std::string_view name) noexcept {
-    constexpr std::array<std::string_view, 9> names{
-        "ACP_RANK",    "ACP_PROCS",  "ACP_SLOT",     "ACP_NODE",        "ACP_NODES",
-        "ACP_NODE_FD", "ACP_JOB_ID", "ACP_TERMINAL", "ACP_NODE_ADDRESS"};
+    constexpr std::array<std::string_view, 11> names{
+        "ACP_RANK",     "ACP_PROCS",        "ACP_SLOT",        "ACP_NODE",
+        "ACP_NODES",    "ACP_NODE_FD",      "ACP_NODE_SOCKET", "ACP_JOB_ID",
+        "ACP_TERMINAL", "ACP_NODE_ADDRESS", "ACP_SINGLETON"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

@@ -56,10 +56,11 @@ base::Status Member::take_life(SlotState state) {
         return {base::Code::peer, fate(segment_, slot_) + ": this rank was given up"};
     }
     if (is_anothers) {
-        return {base::Code::state, "another process (" + std::to_string(pid) + ") is rank " +
-                                       std::to_string(rank()) +
-                                       " of this job already: start one program per rank, not a "
-                                       "script that starts several"};
+        return {base::Code::state,
+                "another process (" + std::to_string(pid) + ") is rank " + std::to_string(rank()) +
+                    " of this job already: start one program per rank, not a script that starts "
+                    "several; a program that a rank starts and that uses ACP by itself needs "
+                    "ACP_SINGLETON=1, or ACP_NODE_FD and ACP_NODE_SOCKET unset"};
     }
     return {};
 }

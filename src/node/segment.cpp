@@ -349,12 +349,15 @@ base::Result<Segment> Segment::look(os::FileDescriptor file) {
     return segment;
 }
 
-base::Result<Segment> Segment::open(os::FileDescriptor file) {
+base::Result<Segment> Segment::open(os::FileDescriptor file, os::FileDescriptor gateway_event) {
     Segment segment;
     segment.file_ = std::move(file);
     if (auto status = segment.map(true); !status.is_ok()) {
         return status;
     }
+    segment.gateway_event_ = std::move(gateway_event);
+    segment.gateway_event_fd_ = segment.gateway_event_.get();
+    if (segment.gateway_event_.is_open()) return segment;
     // acquire: partner is GatewayPort::open; relaxed would do, for the processes start after it
     if (segment.control().gateway_event.load(std::memory_order_acquire) != 0) {
         if (auto status = segment.open_gateway_event(); !status.is_ok()) {

@@ -76,8 +76,11 @@ public:
     // left sparse instead and was_left_sparse() says so), system.
     static base::Result<Segment> create(const Shape& shape);
 
-    // Maps a segment made by another process. Errors: mismatch (another build), system.
-    static base::Result<Segment> open(os::FileDescriptor file);
+    // Maps a segment made by another process.
+    //   gateway_event  the event that wakes the node's gateway; empty: this process has inherited it under its number
+    // Errors: mismatch (another build), system (there is no such event), limit.
+    static base::Result<Segment> open(os::FileDescriptor file,
+                                      os::FileDescriptor gateway_event = {});
 
     // Maps a segment made by another process for reading only, for a tool that looks at a running job. Errors: as open().
     static base::Result<Segment> look(os::FileDescriptor file);

@@ -30,6 +30,10 @@ namespace acp::os {
 
 using base::Code;
 
+unsigned own_user() noexcept {
+    return geteuid();
+}
+
 int own_pid() noexcept {
     return getpid();
 }

@@ -18,6 +18,9 @@ using base::Status;
 // The pid of this process; correct in a forked child too.
 [[nodiscard]] int own_pid() noexcept;
 
+// The effective user of this process.
+[[nodiscard]] unsigned own_user() noexcept;
+
 // This machine's name for messages; "unknown-host" when it has none.
 [[nodiscard]] std::string host_name();
 

@@ -175,7 +175,8 @@ void read_identity(std::string_view text) {
     if (!who.is_launched()) return;
     const auto again = job::identity_of(job::environment_of(who));
     require(again.is_ok() && again.value().rank == who.rank && again.value().procs == who.procs &&
-                again.value().slot == who.slot && again.value().node_file == who.node_file,
+                again.value().slot == who.slot && again.value().node_file == who.node_file &&
+                again.value().node_socket.has_value() == who.node_socket.has_value(),
             "who it is, is passed on as it is");
 }
 

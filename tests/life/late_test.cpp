@@ -55,7 +55,7 @@ TEST_F(LateTest, a_reset_needs_no_descriptor_and_touches_none_of_the_program) {
     expect_fine(probe({"closed", "poll"}, 2));
 }
 
-TEST_F(LateTest, init_says_that_its_descriptor_was_closed) {
+TEST_F(LateTest, init_asks_the_agent_for_what_was_closed_and_says_so_without_one) {
     expect_fine(probe({"closed_before_init"}, 1));
 }
 

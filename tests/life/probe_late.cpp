@@ -10,6 +10,7 @@
 #include <map>
 #include <poll.h>
 #include <pthread.h>
+#include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -246,7 +247,7 @@ void closed_descriptors() {
     check(after == content, "the program's file was written");
 }
 
-// It closes them before it joins: told, and nothing is mapped.
+// It closes them before it joins: without an agent to ask acp_init says so, and nothing is mapped; from an agent it gets others.
 void closed_before_init() {
     char name[] = "/tmp/life-probe-XXXXXX";
     const int user_file = mkstemp(name);
@@ -254,9 +255,16 @@ void closed_before_init() {
     for (int number = 3; number < 20; ++number) {
         if (number != user_file) dup2(user_file, number);
     }
-    check(acp_init(nullptr, nullptr) == -1, "acp_init");
+    const char* given = std::getenv("ACP_NODE_SOCKET");
+    check(given != nullptr, "a socket of the agent");
+    const std::string socket = given != nullptr ? given : "";
+    unsetenv("ACP_NODE_SOCKET");
+    check(acp_init(nullptr, nullptr) == -1, "acp_init without an agent");
     check(acp_errno() == ACP_ERR_STATE, "its error");
     check(std::strstr(acp_error_message(), "before acp_init") != nullptr, "its message");
+    setenv("ACP_NODE_SOCKET", socket.c_str(), 1);
+    check(acp_init(nullptr, nullptr) == 0, "acp_init with an agent");
+    check(acp_finalize() == 0, "acp_finalize");
 
     struct stat status {};
 

@@ -39,7 +39,7 @@ class Acprun(ToolTest):
 
     def test_what_the_launcher_sets_itself_is_refused(self):
         for name in ("ACP_RANK", "ACP_NODE_FD", "ACP_JOB_ID"):
-            self.assert_fails(acprun("-x", name + "=1", ACT), 64, rf"\Aacprun: -x {name}: acprun sets this variable itself")
+            self.assert_fails(acprun("-x", name + "=1", ACT), 64, rf"\Aacprun: -x {name}: acprun itself decides this variable for its ranks")
 
     def test_a_directory_of_other_launchers_has_a_hint(self):
         self.assert_fails(acprun("--wdir", "/", ACT), 64, "unknown option --wdir: .* cd first")

@@ -83,6 +83,9 @@ void Agent::dispatch(std::uint64_t token) {
         case token_life:
             on_lives_lost(os::now_ns());
             break;
+        case token_file_request:
+            requests_->on_readable();
+            break;
         default:
             on_rank_ended(static_cast<std::uint32_t>(token));
             break;

@@ -22,6 +22,7 @@
 #include "os/poll_set.hpp"
 #include "os/signal_fd.hpp"
 
+#include "file_requests.hpp"
 #include "hang_watch.hpp"
 #include "launch/launch_plan.hpp"
 #include "launch/line_channel.hpp"
@@ -81,6 +82,7 @@ private:
     base::Status make_segment();
     base::Status prepare_outputs();
     base::Status launch();
+    void prepare_file_requests(std::vector<int> files);
     base::Status start_rank(std::uint32_t slot, const os::ChildPlan& common);
     base::Result<Streams> make_streams(std::uint32_t slot);
     base::Result<os::FileDescriptor> make_input(std::uint32_t rank);
@@ -148,8 +150,9 @@ private:
     LifeWatch lives_;
     HangWatch hangs_;
     std::optional<os::Pipe> start_errors_;
-    std::unique_ptr<Network> network_;  // in a job of several nodes
-    std::vector<Rank> ranks_;           // the ranks of this node, by slot
+    std::unique_ptr<Network> network_;        // in a job of several nodes
+    std::unique_ptr<FileRequests> requests_;  // none where a sandbox refuses the socket
+    std::vector<Rank> ranks_;                 // the ranks of this node, by slot
     std::array<std::unique_ptr<OutputThread>, 2>
         outputs_;                        // stdout, stderr; none when output goes to files
     os::FileDescriptor terminal_input_;  // leads to rank 0, until the pump takes it

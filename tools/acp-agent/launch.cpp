@@ -170,6 +170,7 @@ Status Agent::launch() {
         const std::vector<int> files = network_->inherited();
         common.inherited.insert(common.inherited.end(), files.begin(), files.end());
     }
+    prepare_file_requests(common.inherited);
     common.failures = start_errors_->writing.get();
     common.descriptors_max = descriptors_.before;
     common.core_bytes = core_bytes_;
@@ -184,6 +185,15 @@ Status Agent::launch() {
     }
     start_errors_->writing.close();
     return start_carrying();
+}
+
+// Ranks that inherit their files start without it, so a refusal ends nothing.
+//   files  what the ranks inherit, in the order in which the library takes it from a request
+void Agent::prepare_file_requests(std::vector<int> files) {
+    auto opened = FileRequests::open(std::move(files));
+    if (!opened.is_ok()) return;
+    requests_ = std::move(opened).value();
+    if (!poll_->try_add(requests_->fd(), token_file_request)) requests_.reset();
 }
 
 Status Agent::start_rank(std::uint32_t slot, const os::ChildPlan& common) {
@@ -289,7 +299,8 @@ Status Agent::start_carrying() {
 
 std::vector<std::string> Agent::rank_environment(std::uint32_t slot) const {
     std::vector<std::string> entries = merged_environment(plan_);
-    const job::Identity identity{plan_.first() + slot, plan_.procs, slot, segment_.file()};
+    job::Identity identity{plan_.first() + slot, plan_.procs, slot, segment_.file()};
+    if (requests_ != nullptr) identity.node_socket = requests_->socket();
     for (std::string& entry : job::environment_of(identity)) entries.push_back(std::move(entry));
     entries.push_back("ACP_NODE=" + std::to_string(plan_.node));
     entries.push_back("ACP_NODES=" + std::to_string(plan_.nodes()));

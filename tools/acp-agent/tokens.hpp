@@ -13,5 +13,6 @@ inline constexpr std::uint64_t token_stderr = token_command + 3;
 inline constexpr std::uint64_t token_terminal = token_command + 4;
 inline constexpr std::uint64_t token_rank_0_input = token_command + 5;
 inline constexpr std::uint64_t token_life = token_command + 6;
+inline constexpr std::uint64_t token_file_request = token_command + 7;
 
 }  // namespace acp::agent

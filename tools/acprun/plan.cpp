@@ -44,7 +44,7 @@ std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& p
                            "-x wants NAME or NAME=VALUE, not \"" + wanted + "\"", ""};
         }
         if (launch::is_set_by_launcher(name)) {
-            return Refusal{launch::exit_usage, "-x " + name + ": acprun sets this variable itself",
+            return Refusal{launch::exit_usage, "-x " + name + ": acprun itself decides this variable for its ranks",
                            ""};
         }
         const auto value = equals == std::string::npos

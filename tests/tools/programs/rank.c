@@ -268,7 +268,9 @@ static void act(const char* verb, const char* value) {
         }
     } else if (strcmp(verb, "closefrom") == 0)
         closefrom(number);
-    else if (strcmp(verb, "exec") == 0)
+    else if (strcmp(verb, "shell") == 0) {
+        if (system(value) < 0) perror("system");
+    } else if (strcmp(verb, "exec") == 0)
         execl("/bin/sh", "sh", "-c", value, (char*)NULL);
     else if (strcmp(verb, "sleep") == 0)
         sleep((unsigned)number);         /* lint: sleep is the subject */

@@ -30,7 +30,9 @@ TEST(IdentityTest, without_a_launcher_a_process_is_rank_0_of_1) {
 }
 
 TEST(IdentityTest, reads_what_the_launcher_wrote) {
-    const Identity written{.rank = 1048575, .procs = 1048576, .slot = 1023, .node_file = 77};
+    const NodeSocket socket = NodeSocket::invent();
+    const Identity written{
+        .rank = 1048575, .procs = 1048576, .slot = 1023, .node_file = 77, .node_socket = socket};
     Environment environment = environment_of(written);
     environment.insert(environment.begin(),
                        "OMPI_COMM_WORLD_SIZE=8");  // around ours: ours serves it
@@ -41,6 +43,43 @@ TEST(IdentityTest, reads_what_the_launcher_wrote) {
     EXPECT_EQ(identity.value().procs, written.procs);
     EXPECT_EQ(identity.value().slot, written.slot);
     EXPECT_EQ(identity.value().node_file, written.node_file);
+    ASSERT_TRUE(identity.value().node_socket.has_value());
+    EXPECT_EQ(identity.value().node_socket->text(), socket.text());
+}
+
+TEST(IdentityTest, a_rank_may_have_inherited_nothing) {
+    const NodeSocket socket = NodeSocket::invent();
+    const auto identity = identity_of(
+        environment_of({.rank = 1, .procs = 2, .slot = 1, .node_file = -1, .node_socket = socket}));
+    ASSERT_TRUE(identity.is_ok()) << identity.failure().message();
+    EXPECT_TRUE(identity.value().is_launched());
+    EXPECT_EQ(identity.value().node_file, -1);
+    EXPECT_EQ(identity.value().rank, 1U);
+}
+
+TEST(IdentityTest, a_program_below_a_rank_may_be_a_job_of_its_own) {
+    Environment environment = environment_of(
+        {.rank = 1, .procs = 2, .slot = 1, .node_file = 3, .node_socket = NodeSocket::invent()});
+    environment.emplace_back("ACP_SINGLETON=1");
+    const auto identity = identity_of(environment);
+    ASSERT_TRUE(identity.is_ok()) << identity.failure().message();
+    EXPECT_FALSE(identity.value().is_launched());
+    EXPECT_EQ(identity.value().procs, 1U);
+    environment.back() = "ACP_SINGLETON=0";
+    EXPECT_TRUE(identity_of(environment).value().is_launched());
+}
+
+TEST(IdentityTest, names_a_socket_that_does_not_parse) {
+    const std::string right = NodeSocket::invent().text();
+    for (const std::string& text :
+         {std::string(), std::string(":"), right.substr(1), right.substr(0, right.size() - 1),
+          right + "0", "acp-0123456789abcdeg:" + std::string(32, '0'),
+          right.substr(0, right.find(':'))}) {
+        Environment environment =
+            environment_of({.rank = 1, .procs = 2, .slot = 1, .node_file = 3});
+        environment.push_back("ACP_NODE_SOCKET=" + text);
+        expect_refused(environment, "ACP_NODE_SOCKET=");
+    }
 }
 
 TEST(IdentityTest, names_a_variable_that_is_missing_or_does_not_parse) {
@@ -73,8 +112,9 @@ TEST(IdentityTest, refuses_a_rank_outside_of_the_job) {
 }
 
 TEST(IdentityTest, explains_another_launchers_job) {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
-                             "MPI_LOCALNRANKS", "FLUX_JOB_SIZE"}) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS",
+          "FLUX_JOB_SIZE", "MV2_COMM_WORLD_SIZE", "JSM_NAMESPACE_SIZE"}) {
         const std::string variable = std::string(name) + "=4";
         expect_refused({variable}, variable + " says that another launcher");
         expect_refused({variable}, "acprun -n 4");
@@ -91,7 +131,7 @@ TEST(IdentityTest, only_a_1_is_a_wish_to_be_alone) {
 }
 
 TEST(IdentityTest, explains_a_rank_of_another_launcher_that_tells_no_size) {
-    for (const char* name : {"PMIX_RANK", "PALS_RANKID"}) {
+    for (const char* name : {"PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE"}) {
         const std::string variable = std::string(name) + "=0";
         expect_refused({variable}, variable + " says that another launcher");
         expect_refused({variable}, "ACP_SINGLETON=1");
