@@ -38,7 +38,7 @@ checked_targets = $(if $(filter-out core unit fuzz,$(CHECKED)),all tests,$(CHECK
 # release and test share a folder: test knows the tests besides.
 build_preset = @cmake/build.sh $(1) $(JOBS) $(WERROR) $(2)
 
-.PHONY: help build setup run test lint format bench install clean test-aarch64 asan tsan report soak ctest sim mutants \
+.PHONY: help build setup run test lint format bench install uninstall clean test-aarch64 asan tsan report soak ctest sim mutants \
     fuzz peers bare docs leaks models
 
 help:
@@ -62,6 +62,7 @@ help:
 	@echo "make bare          the first commands of a user on a bare Debian, in a folder (as root)"
 	@echo "make docs          man pages, and all documents as HTML"
 	@echo "make install       into PREFIX ($(PREFIX))"
+	@echo "make uninstall     removes from PREFIX what make install has put there"
 	@echo "make clean         removes build/"
 
 build:
@@ -179,8 +180,10 @@ docs:
 install:
 	@cmake/setup.sh build docs
 	$(call build_preset,release,all docs)
-	@cmake --install $(release) --prefix '$(PREFIX)' >build/install.log || { cat build/install.log; exit 1; }
-	@echo "install: $$(grep -c '^-- Installing: ' build/install.log) files written into $(PREFIX); see $(PREFIX)/share/man and $(PREFIX)/share/doc/acp"
+	@cmake/install.sh $(release) '$(PREFIX)'
+
+uninstall:
+	@cmake/uninstall.sh '$(PREFIX)'
 
 clean:
 	@rm -rf build

@@ -104,5 +104,8 @@ endfunction()
 if(PROJECT_IS_TOP_LEVEL AND ACP_PANDOC AND NOT CMAKE_CROSSCOMPILING)
     acp_add_docs()
 elseif(PROJECT_IS_TOP_LEVEL)
-    add_custom_target(docs COMMAND "${CMAKE_COMMAND}" -E echo "docs: no pandoc was found: no man pages, no HTML")
+    add_custom_target(docs
+        COMMAND "${CMAKE_COMMAND}" -E echo "docs: CMake found no pandoc, which makes man pages and HTML. Once it is there, configure"
+                "anew: cmake ${PROJECT_BINARY_DIR}. Without it, cmake --install ${PROJECT_BINARY_DIR} installs all the rest."
+        COMMAND "${CMAKE_COMMAND}" -E false VERBATIM)
 endif()
