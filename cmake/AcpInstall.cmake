@@ -25,8 +25,22 @@ install(FILES "${PROJECT_BINARY_DIR}/ACPConfig.cmake" "${PROJECT_BINARY_DIR}/ACP
         DESTINATION "${acp_package}")
 
 file(RELATIVE_PATH acp_pc_to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
-configure_file("${PROJECT_SOURCE_DIR}/cmake/acp.pc.in" "${PROJECT_BINARY_DIR}/acp.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/acp.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+string(REGEX REPLACE "/+$" "" acp_pc_to_prefix "${acp_pc_to_prefix}")
+# The loader searches the folders of the system by itself, and a program of a package must not name them.
+foreach(place system elsewhere)
+    set(acp_pc_rpath " -Wl,-rpath,\${libdir}")
+    if(place STREQUAL "system")
+        set(acp_pc_rpath "")
+    endif()
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/acp.pc.in" "${PROJECT_BINARY_DIR}/pkgconfig/${place}/acp.pc" @ONLY)
+endforeach()
+install(CODE "
+    set(place elsewhere)
+    if(CMAKE_INSTALL_PREFIX MATCHES \"^/+(usr/*)?$\")
+        set(place system)
+    endif()
+    file(INSTALL \"${PROJECT_BINARY_DIR}/pkgconfig/\${place}/acp.pc\"
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\")")
 
 # The compiler wrappers, for the install tree and, in bin/, for the build tree.
 function(acp_write_wrapper name variable default)

@@ -42,7 +42,8 @@ function(acp_add_library)
         set_property(TARGET acp APPEND PROPERTY LINK_DEPENDS "${start_functions}")
     endif()
     target_link_options(acp_static INTERFACE -pthread)
-    target_link_libraries(acp_static INTERFACE ${CMAKE_DL_LIBS})
+    # By name, and not as the language of a target, which a project in C alone does not have.
+    target_link_libraries(acp_static INTERFACE stdc++ m ${CMAKE_DL_LIBS})
     set_target_properties(acp_static PROPERTIES OUTPUT_NAME acp)
     # Before there is an api layer, layers may call what is declared and not yet built.
     if("api" IN_LIST ACP_BUILT_LAYERS AND NOT ACP_SANITIZE)

@@ -104,9 +104,13 @@ case $way in
         done < <(grep -roE 'href="[^"]*"' "$pages")
         ;;
     find_package)
-        cmake -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/configure.log"
-        cmake --build "$work/build" >"$work/build.log"
-        run_consumer "$work/build/consumer"
+        for kind in acp acp_static; do # in a project in C alone
+            cmake -S "$consumer" -B "$work/$kind" -DCMAKE_PREFIX_PATH="$prefix" -DACP_KIND=$kind >"$work/configure.log" 2>&1 ||
+                fail "$kind: $(cat "$work/configure.log")"
+            cmake --build "$work/$kind" >"$work/build.log" 2>&1 || fail "$kind: $(cat "$work/build.log")"
+            run_consumer "$work/$kind/consumer"
+        done
+        ! readelf -d "$work/acp_static/consumer" | grep -q 'libacp' || fail "the static one needs libacp.so"
         ;;
     subdirectory)
         cmake -S "$consumer" -B "$work/build" -DACP_SOURCE="$source_tree" \
@@ -118,6 +122,84 @@ case $way in
         mv "$prefix" "$work/elsewhere"
         by_acpcc "$work/elsewhere"
         [[ $(env -u LD_LIBRARY_PATH "$work/elsewhere/bin/acprun" -n 2 true; echo $?) == 0 ]] || fail "acprun after the move"
+        ;;
+    system_prefix) # the loader finds /usr/lib by itself
+        DESTDIR=$work/usr cmake --install "$build_tree" --prefix /usr >"$work/install.log" || fail "into /usr"
+        pc=$(find "$work/usr" -name acp.pc)
+        ! grep -q rpath "$pc" || fail "acp.pc of /usr says: $(cat "$pc")"
+        [[ $(PKG_CONFIG_PATH='' PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs "$pc") == *-lacp* ]] || fail "acp.pc of /usr is not read"
+        sed 's|^prefix=$(dirname.*|prefix=/usr|' "$work/usr/usr/bin/acpcc" >"$work/acpcc"
+        [[ $(sh "$work/acpcc" -show x.c) != *rpath* ]] || fail "acpcc in /usr: $(sh "$work/acpcc" -show x.c)"
+        own=$(find "$prefix" -name acp.pc)
+        ! grep -q '//' "$own" || fail "acp.pc says: $(cat "$own")"
+        [[ $(pkg-config --libs "$own") == *-Wl,-rpath,*-lacp* ]] || fail "acp.pc: $(pkg-config --libs "$own")"
+        ;;
+    uninstall)
+        for side in one other; do
+            "$source_tree/cmake/install.sh" "$build_tree" "$work/$side" >"$work/install.log" || fail "install into $side"
+            "$work/$side/bin/acpcc" "$consumer/consumer.c" -o "$work/by_$side" || fail "acpcc of $side"
+        done
+        mkdir -p "$work/one/share/man/man1" "$work/one/lib/theirs"
+        echo theirs >"$work/one/share/man/man1/theirs.1"
+        # What an earlier version had, and this one does not.
+        echo old >"$work/one/lib/libacp_old.so" && echo lib/libacp_old.so >>"$work/one/share/doc/acp/installed.txt"
+        "$source_tree/cmake/install.sh" "$build_tree" "$work/one" >"$work/install.log" || fail "install again"
+        [[ ! -e $work/one/lib/libacp_old.so ]] || fail "a file of an earlier version stays"
+        run_consumer "$work/by_one"
+        "$source_tree/cmake/uninstall.sh" "$work/one" >"$work/uninstall.log" || fail "uninstall: $(cat "$work/uninstall.log")"
+        left=$(cd "$work/one" && find . | sort | tr '\n' ' ')
+        [[ $left == ". ./lib ./lib/theirs ./share ./share/man ./share/man/man1 ./share/man/man1/theirs.1 " ]] || fail "left: $left"
+        ! "$work/by_one" 2>/dev/null || fail "a program runs without its library"
+        run_consumer "$work/by_other" # the second version beside it is whole
+        "$work/other/bin/acprun" -n 2 "$work/by_other" >"$work/run.log" || fail "acprun of the other one: $(cat "$work/run.log")"
+        ! "$source_tree/cmake/uninstall.sh" "$work/one" 2>"$work/again.log" || fail "uninstalled twice"
+        grep -q "make install has put nothing into" "$work/again.log" || fail "twice: $(cat "$work/again.log")"
+        echo ../by_other >>"$work/other/share/doc/acp/installed.txt"
+        ! "$source_tree/cmake/uninstall.sh" "$work/other" 2>/dev/null || fail "a list that names files outside is followed"
+        [[ -e $work/by_other && -e $work/other/bin/acprun ]] || fail "something was removed by a bad list"
+        ;;
+    upgrade) # under a job that runs
+        "$prefix/bin/acpcc" "$source_tree/tests/install/consumer/waits.c" -o "$work/waits" || fail "waits.c"
+        mkfifo "$work/go"
+        "$prefix/bin/acprun" -n 4 --nodes 2 "$work/waits" <"$work/go" >"$work/job.log" 2>&1 &
+        job=$!
+        exec 3>"$work/go"
+        until grep -q ready "$work/job.log"; do kill -0 $job 2>/dev/null || fail "the job: $(cat "$work/job.log")"; done
+        before=$(stat -Lc %i "$prefix"/lib*/libacp.so.4 "$prefix/bin/acp-agent")
+        find "$prefix" -type f -exec touch -d '2 days ago' {} + # else CMake takes them for up to date
+        "$source_tree/cmake/install.sh" "$build_tree" "$prefix" >"$work/install.log" || fail "the upgrade"
+        [[ $before != $(stat -Lc %i "$prefix"/lib*/libacp.so.4 "$prefix/bin/acp-agent") ]] || fail "files were written in place"
+        "$prefix/bin/acprun" -n 2 --nodes 2 "$work/waits" </dev/null >"$work/new.log" 2>&1 || fail "a new job: $(cat "$work/new.log")"
+        echo >&3
+        exec 3>&-
+        wait $job || fail "the job that ran: $(cat "$work/job.log")"
+        grep -q "rank 0 of 4: done" "$work/job.log" || fail "the job that ran says: $(cat "$work/job.log")"
+        ;;
+    new_packages) # what CMake did not find it looks for again once packages were installed
+        tree=$work/tree
+        mkdir -p "$tree/cmake" "$tree/build/release" "$work/bin"
+        cp "$source_tree/cmake/build.sh" "$source_tree/cmake/progress.sh" "$tree/cmake/"
+        printf '#!/bin/sh\n[ "$1" != --preset ] || echo configured >>%q\n' "$work/calls" >"$work/bin/cmake"
+        chmod +x "$work/bin/cmake"
+        touch "$work/packages" "$tree/build/release/CMakeCache.txt"
+        build() {
+            (cd "$tree" && PATH=$work/bin:$PATH ACP_PACKAGES_CHANGED=$work/packages cmake/build.sh release 1 OFF docs >"$work/build.log" 2>&1) ||
+                fail "build.sh: $(cat "$work/build.log")"
+        }
+        build # of a tree that an earlier version of this script has configured
+        [[ $(wc -l <"$work/calls") == 1 ]] || fail "a tree of unknown age is not configured"
+        touch -d '1 hour ago' "$work/packages"
+        build
+        [[ $(wc -l <"$work/calls") == 1 ]] || fail "configured without a reason"
+        touch -d '1 hour' "$work/packages"
+        build
+        [[ $(wc -l <"$work/calls") == 2 ]] || fail "packages were installed, and nothing is configured"
+        ;;
+    no_paths) # of the machine that built it
+        while read -r file; do
+            ! grep -qaF -e "$source_tree/" -e "$build_tree/" "$file" || fail "$file names the folder it was built in:
+$(strings "$file" | grep -F -e "$source_tree/" -e "$build_tree/" | head -n 5)"
+        done < <(find "$prefix" -type f)
         ;;
     man_pages)
         while read -r function; do
