@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Generates base/version.hpp: the project's version and a description of the build. The version stands in project()
+# Generates base/version.hpp: the project's version and a description of the build. The version stands in include/acp/version.h
 # alone. The header is made again when the checked-out commit changes, and is touched only when its text changes.
 
 set(ACP_GENERATED "${PROJECT_BINARY_DIR}/generated")

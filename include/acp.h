@@ -39,6 +39,7 @@
 #include <acp/compat3.h>
 #endif
 #include <acp/vector.h>
+#include <acp/version.h>
 #include <acp/workspace.h>
 
 #endif

@@ -28,9 +28,13 @@ extern "C" {
 
 typedef int64_t acp_handle_t;
 
+/* The constants are enumerators for tools that read declarations alone (pycparser, bindgen); C and C++ take the macros, which have
+ * the type of a handle. */
+enum { ACP_HANDLE_NULL = 0, ACP_HANDLE_ALL = -1, ACP_HANDLE_CONT = -2 };
+
+#define ACP_HANDLE_NULL INT64_C(0)
 #define ACP_HANDLE_ALL INT64_C(-1)
 #define ACP_HANDLE_CONT INT64_C(-2)
-#define ACP_HANDLE_NULL INT64_C(0)
 
 /* Copies bytes from source to target; neither rank need help or be the caller.
  *   target, source  addresses of `size` bytes each; the ranges must not overlap unless they are equal
@@ -63,7 +67,8 @@ typedef struct {
  * fail by themselves, and are told one by one, the list last (ACP_ERR_ORDER); the others are copied. Where the order has
  * failed, nothing is. Errors of the handle: as acp_copy, ACP_ERR_ARGUMENT (a NULL list, dimensions out of range). Each range
  * counts as a command outstanding. Returns and blocks as acp_copy. */
-#define ACP_DIMENSIONS_MAX 8
+enum { ACP_DIMENSIONS_MAX = 8 };
+
 ACP_API acp_handle_t acp_copy_v(const acp_copy_range_t* ranges, size_t count, acp_handle_t order);
 ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,
                                       const ptrdiff_t* target_strides,

@@ -56,7 +56,7 @@ typedef struct acp_plan* acp_plan_t;
 #endif
 
 /* The most messages that a member may add to a pattern. */
-#define ACP_PATTERN_MESSAGES_MAX 1048576
+enum { ACP_PATTERN_MESSAGES_MAX = 1048576 };
 
 /* An empty pattern of the caller's, for a team. Not collective. Returns ACP_PATTERN_NULL after a failure. */
 ACP_API acp_pattern_t acp_create_pattern(acp_team_t team);

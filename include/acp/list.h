@@ -76,7 +76,8 @@ ACP_API int acp_pop_front_list(acp_list_t list);
 
 /* Removes the element at an end and hands out its first bytes, at most `size`: each element goes to one caller. Returns how many bytes it
  * had; ACP_LIST_EMPTY where there is none, which is no failure; or -1. */
-#define ACP_LIST_EMPTY (-2)
+enum { ACP_LIST_EMPTY = -2 };
+
 ACP_API int64_t acp_take_back_list(acp_list_t list, void* ptr, size_t size);
 ACP_API int64_t acp_take_front_list(acp_list_t list, void* ptr, size_t size);
 

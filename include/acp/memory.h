@@ -19,6 +19,9 @@ typedef uint64_t acp_ga_t;
 /* Names one registration. */
 typedef uint64_t acp_atkey_t;
 
+/* Enumerators for tools that read declarations alone, and macros of the right type (see ACP_HANDLE_NULL in access.h). */
+enum { ACP_GA_NULL = 0, ACP_ATKEY_NULL = 0 };
+
 #define ACP_GA_NULL UINT64_C(0)
 #define ACP_ATKEY_NULL UINT64_C(0)
 

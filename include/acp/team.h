@@ -95,7 +95,7 @@ ACP_API int acp_sync_team(acp_team_t team);
  *   timeout_ns  0: only look; < 0: for ever */
 ACP_API int acp_sync_team_timeout(acp_team_t team, int64_t timeout_ns);
 
-#define ACP_NOTICE_BYTES 1024
+enum { ACP_NOTICE_BYTES = 1024 };
 
 /* acp_sync_team that also brings each member a notice of each: any bytes, of lengths that need not agree. Costs about a barrier where no notice
  * is longer than 32 bytes, else about two.
