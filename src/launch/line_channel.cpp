@@ -9,6 +9,8 @@
 #include "base/words.hpp"
 #include "os/pipe.hpp"
 
+#include "launch/munge.hpp"
+
 namespace acp::launch {
 
 using base::Code;
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::string_view plan_word = "plan";
 constexpr std::string_view key_head = "key 32\n";
+constexpr std::string_view sealed_word = "sealed";
 constexpr std::size_t room_bytes = 4096;  // most bytes of one read
 constexpr std::uint64_t plan_bytes_max = 64ULL << 20U;
 
@@ -40,10 +43,36 @@ Status LineChannel::send_key(JobKey& key) const {
     return {};
 }
 
+Status LineChannel::send_sealed_key(JobKey& key) const {
+    auto credential = seal_key(key);
+    if (!credential.is_ok()) return std::move(credential).failure();
+    return send_block(sealed_word, credential.value());
+}
+
+Result<JobKey> LineChannel::receive_sealed_key() {
+    std::optional<std::string> head;
+    while (!(head = next_line())) {
+        if (received_.size() > channel_line_bytes_max) break;
+        if (auto status = receive(); !status.is_ok()) return status;
+    }
+    const auto words = base::words_of(head ? *head : std::string_view(), 2);
+    const auto size = words.size() == 2 && words[0] == sealed_word ? base::parse_unsigned(words[1])
+                                                                   : std::nullopt;
+    if (!size || *size > credential_bytes_max) {
+        return Status(Code::argument, "what arrived first is not the key of a job");
+    }
+    std::optional<std::string> credential;
+    while (!(credential = take_bytes(*size))) {
+        if (auto status = receive(); !status.is_ok()) return status;
+    }
+    return open_sealed_key(*credential);
+}
+
 Result<JobKey> LineChannel::receive_key() {
     const std::size_t whole = key_head.size() + job_key_bytes;
     while (received_.size() < whole) {
         if (auto status = receive(); !status.is_ok()) return status;
+        if (received_.front() == sealed_word.front()) return receive_sealed_key();
         const std::size_t seen = std::min(received_.size(), key_head.size());
         if (received_.compare(0, seen, key_head, 0, seen) != 0) {
             return Status(Code::argument, "what arrived first is not the key of a job");

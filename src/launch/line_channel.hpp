@@ -54,7 +54,12 @@ public:
     // Sends the job's key, which must be sent first. Errors: peer (the other side is gone).
     base::Status send_key(JobKey& key) const;
 
-    // Receives what send_key sent; no copy stays here. Errors: peer, argument (something else came), memory. Blocks.
+    // The same in place of send_key, where others may read the stream: the key as a credential of this user.
+    // Errors: peer, those of seal_key (launch/munge.hpp).
+    base::Status send_sealed_key(JobKey& key) const;
+
+    // Receives what either sent; no copy stays here.
+    // Errors: peer, argument (something else came), memory, those of open_sealed_key. Blocks.
     base::Result<JobKey> receive_key();
 
     // Sends bytes unchanged, after a line with their number. Errors: peer (the other side is gone). Blocks until the other side
@@ -83,6 +88,8 @@ public:
     [[nodiscard]] int fd() const noexcept { return stream_.get(); }
 
 private:
+    base::Result<JobKey> receive_sealed_key();
+
     os::FileDescriptor stream_;
     std::string received_;
 };

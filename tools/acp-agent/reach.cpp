@@ -54,6 +54,21 @@ std::string quoted(const std::string& text) {
     return word + "'";
 }
 
+// The command with the host in the place of "%h", else behind it.
+std::vector<std::string> words_for(const Reach& wanted) {
+    constexpr std::string_view place = "%h";
+    std::vector<std::string> words = wanted.ssh;
+    bool is_placed = false;
+    for (std::string& word : words) {
+        const std::size_t at = word.find(place);
+        if (at == std::string::npos) continue;
+        word.replace(at, place.size(), wanted.host);
+        is_placed = true;
+    }
+    if (!is_placed) words.push_back(wanted.host);
+    return words;
+}
+
 Result<Ssh> start_ssh(const Reach& wanted) {
     auto input = os::make_pipe();
     auto output = os::make_pipe();
@@ -63,8 +78,7 @@ Result<Ssh> start_ssh(const Reach& wanted) {
     }
     os::ChildPlan child;
     child.path = wanted.ssh.front();
-    child.arguments = wanted.ssh;
-    child.arguments.push_back(wanted.host);
+    child.arguments = words_for(wanted);
     child.arguments.push_back("exec " + quoted(wanted.agent) + " --relay");
     child.environment = os::environment();
     child.input = input.value().reading.get();

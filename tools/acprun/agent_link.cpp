@@ -52,9 +52,11 @@ Status AgentLink::start(const PlannedJob& job,
     return {};
 }
 
-bool AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key) {
-    return channel->send_key(key).is_ok() &&
-           channel->send_plan(launch::to_bytes(job.plan_of(node))).is_ok();
+Status AgentLink::send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key) {
+    const bool is_sealed = is_far && job.is_key_sealed;
+    auto status = is_sealed ? channel->send_sealed_key(key) : channel->send_key(key);
+    if (status.is_ok()) status = channel->send_plan(launch::to_bytes(job.plan_of(node)));
+    return status;
 }
 
 void AgentLink::cut_off() {

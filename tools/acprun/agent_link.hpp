@@ -42,8 +42,9 @@ public:
                        const AgentStreams& streams,
                        std::uint64_t descriptors_max);
 
-    // Sends key and plan; to an agent on another machine only after it was reached. false: the agent is gone.
-    bool send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);
+    // Sends key and plan; to an agent on another machine only after it was reached.
+    // Errors: peer (the agent is gone), those of launch::seal_key.
+    base::Status send_plan(const PlannedJob& job, std::uint32_t node, launch::JobKey& key);
 
     // Sends a line; does nothing when the agent is gone.
     void send(std::string_view line) const {

@@ -18,6 +18,14 @@ namespace {
 
 constexpr std::size_t range_hosts_max = nodes_max;
 
+// How each batch system runs a command on a host of its job. A step of Slurm that overlaps others may use all that the job has
+// on its host; the agent binds the ranks where the user asks for that. PBS starts processes by pbsdsh and pbs_tmrsh, which
+// give them no standard input.
+constexpr const char* slurm_command =
+    "srun --overlap --nodes=1 --ntasks=1 --mpi=none --cpu-bind=none --nodelist=%h /bin/sh -c";
+constexpr const char* pbs_command = "";
+constexpr const char* lsf_command = "blaunch";
+
 std::optional<std::string> find(const base::Environment& environment, std::string_view name) {
     for (const std::string& entry : environment) {
         if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
@@ -159,7 +167,8 @@ Result<std::optional<Allocation>> slurm_allocation(const base::Environment& envi
     for (std::size_t i = 0; i < counts.size(); ++i) hosts.add(names.value()[i], counts[i]);
     return std::optional(Allocation{
         hosts.take(),
-        "Slurm job " + find(environment, "SLURM_JOB_ID").value_or("?") + " (" + *list + ")"});
+        "Slurm job " + find(environment, "SLURM_JOB_ID").value_or("?") + " (" + *list + ")",
+        slurm_command});
 }
 
 Result<std::optional<Allocation>> pbs_allocation(const base::Environment& environment,
@@ -174,7 +183,8 @@ Result<std::optional<Allocation>> pbs_allocation(const base::Environment& enviro
     for (const std::string& name : names) hosts.add(name, 1);
     return std::optional(
         Allocation{hosts.take(),
-                   "PBS job " + find(environment, "PBS_JOBID").value_or("?") + " (" + *file + ")"});
+                   "PBS job " + find(environment, "PBS_JOBID").value_or("?") + " (" + *file + ")",
+                   pbs_command});
 }
 
 Result<std::optional<Allocation>> lsf_allocation(const base::Environment& environment,
@@ -190,14 +200,14 @@ Result<std::optional<Allocation>> lsf_allocation(const base::Environment& enviro
             hosts.add(words[i], static_cast<std::uint32_t>(*slots));
         }
         if (!words.empty())
-            return std::optional(Allocation{hosts.take(), job + " (LSB_MCPU_HOSTS)"});
+            return std::optional(Allocation{hosts.take(), job + " (LSB_MCPU_HOSTS)", lsf_command});
     }
     const auto list = find(environment, "LSB_HOSTS");
     if (!list) return std::optional<Allocation>();
     const std::vector<std::string> names = words_of(*list);
     if (names.empty()) return not_understood("LSB_HOSTS, which is empty,");
     for (const std::string& name : names) hosts.add(name, 1);
-    return std::optional(Allocation{hosts.take(), job + " (LSB_HOSTS)"});
+    return std::optional(Allocation{hosts.take(), job + " (LSB_HOSTS)", lsf_command});
 }
 
 }  // namespace

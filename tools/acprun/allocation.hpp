@@ -18,6 +18,9 @@ namespace acp::run {
 struct Allocation {
     std::vector<HostSlots> hosts;  // at least one; this machine has its own name
     std::string source;            // "Slurm job 17 (SLURM_JOB_NODELIST=n[1-2])", for messages
+    // what runs a command on one of the hosts and carries its standard streams, in the form of PlannedJob::ssh; "" = the
+    // batch system has no such command
+    std::string command;
 };
 
 // "n[01-03,7]-ib,login" gives n01-ib, n02-ib, n03-ib, n7-ib, login. Errors: argument (the message has the list).

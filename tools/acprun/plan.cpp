@@ -20,20 +20,11 @@
 #include "launch/exit_codes.hpp"
 #include "plan_nodes.hpp"
 #include "program.hpp"
+#include "reaching.hpp"
 
 namespace acp::run {
 
 namespace {
-
-constexpr const char* path_default = "/usr/local/bin:/usr/bin:/bin";
-
-std::optional<std::string> variable(const std::string& name) {
-    const std::string prefix = name + "=";
-    for (const std::string& entry : os::environment()) {
-        if (entry.compare(0, prefix.size(), prefix) == 0) return entry.substr(prefix.size());
-    }
-    return std::nullopt;
-}
 
 std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& plan) {
     for (const std::string& wanted : options.exports) {
@@ -44,7 +35,8 @@ std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& p
                            "-x wants NAME or NAME=VALUE, not \"" + wanted + "\"", ""};
         }
         if (launch::is_set_by_launcher(name)) {
-            return Refusal{launch::exit_usage, "-x " + name + ": acprun itself decides this variable for its ranks",
+            return Refusal{launch::exit_usage,
+                           "-x " + name + ": acprun itself decides this variable for its ranks",
                            ""};
         }
         const auto value = equals == std::string::npos
@@ -81,57 +73,6 @@ std::optional<Refusal> make_output_directory(const Options& options, launch::Lau
     return std::nullopt;
 }
 
-std::vector<std::string> command_words(const std::string& text) {
-    std::vector<std::string> words;
-    std::size_t at = 0;
-    while ((at = text.find_first_not_of(' ', at)) != std::string::npos) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        words.push_back(text.substr(at, end - at));
-        at = end;
-    }
-    return words;
-}
-
-// Sets what another machine needs: the directory, the variables for ACP, and the command that reaches it.
-std::optional<Refusal> plan_reaching(const Options& options, PlannedJob& job) {
-    const auto is_far = [](const PlannedNode& node) { return !node.host.empty(); };
-    if (std::none_of(job.nodes.begin(), job.nodes.end(), is_far)) return std::nullopt;
-    std::error_code error;
-    job.common.directory = std::filesystem::current_path(error).string();
-    if (error) {
-        return Refusal{launch::exit_unavailable, "the current directory: " + error.message(), ""};
-    }
-    for (const std::string& entry : os::environment()) {
-        const std::size_t equals = entry.find('=');
-        const std::string name = entry.substr(0, equals);
-        const bool is_given = std::any_of(job.common.variables.begin(), job.common.variables.end(),
-                                          [&](const std::string& other) {
-                                              return other.compare(0, equals + 1, name + "=") == 0;
-                                          });
-        if (entry.compare(0, 4, "ACP_") == 0 && name != "ACP_SSH" && !is_given)
-            job.common.variables.push_back(entry);
-    }
-    const std::string usual =
-        "ssh -x -T -o BatchMode=yes -o ConnectTimeout=" +
-        std::to_string(std::max<std::uint64_t>(1, options.ssh_timeout_ns / 1'000'000'000)) +
-        " -o ServerAliveInterval=5 -o ServerAliveCountMax=3";
-    const std::string wanted =
-        !options.ssh.empty() ? options.ssh : variable("ACP_SSH").value_or("");
-    job.ssh = command_words(wanted.empty() ? usual : wanted);
-    if (job.ssh.empty()) return Refusal{launch::exit_usage, "--ssh wants a command", ""};
-    const Program ssh = find_program(job.ssh.front(), variable("PATH").value_or(path_default));
-    if (ssh.path.empty())
-        return Refusal{launch::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
-    // "--" keeps ssh from taking a host's name for an option. Other commands may not know "--".
-    const bool is_ssh = std::filesystem::path(job.ssh.front()).filename() == "ssh";
-    if (is_ssh && job.ssh.back() != "--") job.ssh.emplace_back("--");
-    job.ssh.front() = ssh.path;
-    job.ssh_timeout_ns = options.ssh_timeout_ns;
-    job.agent_path = !options.agent_path.empty() ? options.agent_path
-                                                 : os::executable_directory() + "/acp-agent";
-    return std::nullopt;
-}
-
 // "laptop", "2 nodes of laptop", "3 hosts"
 std::string place_of(const PlannedJob& job) {
     const std::size_t nodes = job.nodes.size();
@@ -162,7 +103,7 @@ std::string describe_nodes(const PlannedJob& job) {
 
 // If there is a single program, all ranks run it.
 std::optional<Refusal> find_programs(const Options& options, launch::LaunchPlan& plan) {
-    const std::string search_path = variable("PATH").value_or(path_default);
+    const std::string search_path = program_path();
     for (const ProgramPart& part : options.programs) {
         const Program program = find_program(part.command.front(), search_path);
         if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
@@ -202,6 +143,7 @@ std::uint32_t most_on_a_machine(const PlannedJob& job) {
 std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
     PlannedJob planned;
     launch::LaunchPlan& plan = planned.common;
+    if (auto refusal = refuse_to_be_one_of_several()) return *refusal;
     if (auto refusal = plan_nodes(options, planned)) return *refusal;
     os::fill_random(std::as_writable_bytes(std::span(&plan.job_id, 1)));
     plan.has_tags = options.has_tags;
@@ -242,7 +184,8 @@ std::variant<PlannedJob, Refusal> plan_job(const Options& options) {
         launch::set_variable(plan.variables, "ACP_TERMINAL",
                              std::to_string(columns != 0 ? columns : columns_default));
     }
-    if (auto refusal = plan_reaching(options, planned)) return *refusal;
+    const bool is_key_needed = parsed.value().config.security != base::Security::off;
+    if (auto refusal = plan_reaching(options, is_key_needed, planned)) return *refusal;
     if (auto refusal = make_output_directory(options, plan)) return *refusal;
     return planned;
 }

@@ -20,7 +20,7 @@ struct Refusal {
 
 // One node of the job.
 struct PlannedNode {
-    std::string host;       // reached by ssh; "" = this machine
+    std::string host;       // another machine; "" = this one
     std::string name;       // for messages: "node 1", or the host
     std::string addresses;  // of its gateway, one per rail; "" = the agent finds them
 };
@@ -28,8 +28,13 @@ struct PlannedNode {
 struct PlannedJob {
     launch::LaunchPlan common;       // the part that all nodes share
     std::vector<PlannedNode> nodes;  // at least one
-    // the command and its options, to which host and remote command are appended
+    // the command that reaches a host, and its options: "%h" in them stands for the host, which is appended where there is
+    // none; the remote command is appended as one word
     std::vector<std::string> ssh;
+    std::string
+        batch_command;  // the batch system's, in the same form, where the hosts are its; "" = ssh
+    bool is_key_sealed =
+        false;  // the command carries clear text: the key goes as a credential (launch/munge.hpp)
     std::string agent_path;  // path of acp-agent on the hosts
     std::uint64_t ssh_timeout_ns = 0;
     std::uint64_t hang_timeout_ns = 0;  // ACP_HANG_TIMEOUT; 0: never

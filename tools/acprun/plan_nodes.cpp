@@ -2,6 +2,7 @@
 // Places the ranks of a job: on this machine, on emulated nodes of it, or on hosts.
 #include "plan_nodes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "node/segment.hpp"
@@ -117,6 +118,17 @@ std::optional<Refusal> plan_slots(const Options& options,
 std::optional<Refusal> plan_hosts(const Options& options, PlannedJob& job) {
     const auto hosts = read_hosts(options);
     if (!hosts.is_ok()) return refuse(hosts.failure());
+    const auto given = find_allocation(os::environment(), os::host_name());
+    const bool is_allocated = given.is_ok() && given.value();
+    const auto is_its = [&](const HostSlots& wanted) {
+        const std::vector<HostSlots>& its = given.value()->hosts;
+        return is_this_machine(wanted.host) ||
+               std::any_of(its.begin(), its.end(),
+                           [&](const HostSlots& one) { return one.host == wanted.host; });
+    };
+    if (is_allocated && std::all_of(hosts.value().begin(), hosts.value().end(), is_its)) {
+        job.batch_command = given.value()->command;
+    }
     return plan_slots(options, hosts.value(), job);
 }
 
@@ -132,6 +144,7 @@ std::optional<Refusal> plan_allocated(const Options& options,
                            "--hosts or --hostfile says on which machines to start"};
         }
     }
+    job.batch_command = given.command;
     if (auto refusal = plan_slots(options, given.hosts, job)) {
         refusal->problem = given.source + ": " + refusal->problem;
         return refusal;

@@ -2,6 +2,7 @@
 // Searches the program.
 #include "program.hpp"
 
+#include "os/process.hpp"
 #include "os/program_file.hpp"
 
 #include "launch/exit_codes.hpp"
@@ -50,6 +51,18 @@ Program find_program(const std::string& name, std::string_view search_path) {
     const bool is_here = !name.empty() && os::file_kind("./" + name) == FileKind::program;
     return refused(launch::exit_not_found, "no program \"" + name + "\" in PATH",
                    is_here ? "there is one here: ./" + name : "");
+}
+
+std::optional<std::string> variable(const std::string& name) {
+    const std::string prefix = name + "=";
+    for (const std::string& entry : os::environment()) {
+        if (entry.compare(0, prefix.size(), prefix) == 0) return entry.substr(prefix.size());
+    }
+    return std::nullopt;
+}
+
+std::string program_path() {
+    return variable("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
 }
 
 }  // namespace acp::run

@@ -2,6 +2,7 @@
 // Finds the program that a user named, as a shell does, and explains why it cannot be run. Starts nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,11 @@ struct Program {
 //   name         as given; a name with a slash is a path, others are searched for
 //   search_path  directories between colons, "" = the current one; the form of PATH
 [[nodiscard]] Program find_program(const std::string& name, std::string_view search_path);
+
+// A variable of acprun's own environment.
+[[nodiscard]] std::optional<std::string> variable(const std::string& name);
+
+// PATH, or what stands in its place.
+[[nodiscard]] std::string program_path();
 
 }  // namespace acp::run

@@ -126,9 +126,13 @@ Status Launcher::start_agent(std::uint32_t node) {
     return {};
 }
 
-// If the agent is gone, reading its channel shows it.
+// If the agent is gone, reading its channel shows it. One that is not sent its key ends with its channel.
 void Launcher::plan_is_due(std::uint32_t node) {
-    static_cast<void>(agents_[node].send_plan(job_, node, key_));
+    const auto status = agents_[node].send_plan(job_, node, key_);
+    if (status.is_ok() || status.code() == base::Code::peer) return;
+    hear_error(node,
+               std::to_string(launch::exit_unavailable) + " " + std::string(status.message()));
+    agents_[node].give_up();
 }
 
 // Whether the agent of a node has answered: it knows where its gateway is, which a job of one node does not have.
