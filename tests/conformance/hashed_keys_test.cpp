@@ -147,7 +147,7 @@ TEST_F(HashedKeysTest, the_crc_of_3_0_gives_its_placement) {
                            [&](acp_map_t map) {
                                if (rank_ == 0) {
                                    for (int i = 0; i < chosen_keys; ++i)
-                                       insert(map, own_key(i), "v");
+                                       insert(map, own_key(static_cast<std::uint64_t>(i)), "v");
                                }
                                sync_ranks();
                                for (acp_map_it_t it = acp_begin_local_map(map);
@@ -164,7 +164,8 @@ TEST_F(HashedKeysTest, the_crc_of_3_0_gives_its_placement) {
 
 TEST_F(HashedKeysTest, a_hash_that_is_none_is_refused) {
     acp_hashed_options_t options{};
-    options.hash = static_cast<acp_hash_t>(4);
+    const int none = 4;
+    std::memcpy(&options.hash, &none, sizeof options.hash);
     EXPECT_EQ(acp_create_map_with(&options).ga, ACP_GA_NULL);
     expect_refused(ACP_ERR_ARGUMENT, {"ACP_HASH_DEFAULT"});
 }
