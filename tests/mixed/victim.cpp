@@ -217,17 +217,15 @@ private:
                 return must_or_left(acp_remove_map(board_.map, key.data(), key.size()) >= 0,
                                     "acp_remove_map");
             case 2:
-                return must_or_left(acp_retrieve_map(board_.map, key.data(), key.size(),
-                                                     value.data(), &bytes) >= 0,
-                                    "acp_retrieve_map");
+                return must_or_left(
+                    acp_retrieve_map(board_.map, key.data(), key.size(), value.data(), &bytes) >= 0,
+                    "acp_retrieve_map");
             case 3:
-                return must_or_left(
-                    acp_push_back_deque(board_.deque, value.data(), bytes) == 0,
-                    "acp_push_back_deque");
+                return must_or_left(acp_push_back_deque(board_.deque, value.data(), bytes) == 0,
+                                    "acp_push_back_deque");
             default:
-                return must_or_left(
-                    acp_take_front_deque(board_.deque, value.data(), bytes) >= 0,
-                    "acp_take_front_deque");
+                return must_or_left(acp_take_front_deque(board_.deque, value.data(), bytes) >= 0,
+                                    "acp_take_front_deque");
         }
     }
 
