@@ -255,9 +255,12 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 }
 
 void ChannelEnd::go_on_thoroughly() noexcept {
-    // Before the last look: what a partner that has died since had sent is taken, and so is its release of all records, with which it had
-    // freed its own end. Other sends of a partner that is gone fail at once.
+    // Both before the last look: what a partner that has died since had sent is taken, and so is its release of all records, with which it had
+    // freed its own end. While something is under way neither credits nor a last record are taken (RingSender::read_credits, Receiving::go_on),
+    // so that look is not the last one; what is under way ends soon, and whoever waits looks again.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
+    const bool is_settled = work_ == nullptr || work_->is_idle();
+    // Sends to a partner that is gone fail at once.
     if (is_gone && side_ == Side::sender && !is_being_freed_) break_off();
     (void)go_on();
     if (is_broken_) return;
@@ -270,6 +273,10 @@ void ChannelEnd::go_on_thoroughly() noexcept {
     }
     // What lies in the ring waits for requests of a receiver that has none now.
     if (!is_gone || queue_.is_empty()) return;
+    if (!is_settled) {
+        if (!work_->is_idle()) return;
+        (void)go_on();
+    }
     break_off();
     (void)go_on();
 }

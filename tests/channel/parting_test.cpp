@@ -7,6 +7,7 @@
 #include "support/board.hpp"
 #include "support/clock.hpp"
 #include "support/job.hpp"
+#include "support/kill_driver.hpp"
 #include "support/watchdog.hpp"
 
 namespace acp::test {
@@ -18,7 +19,8 @@ TEST(ChannelPartingTest, a_free_goes_well_where_the_partner_dies_after_its_own) 
     const auto board = Board<PartingBoard>::create();
     JobOptions options;
     options.ranks = parting_ranks;
-    options.launcher = {"--on-failure=continue"};
+    options.launcher = {"--on-failure=continue", "--nodes",
+                        std::to_string(number_of("TEST_NODES", 1))};
     options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/parting_rank"};
     options.environment = {board.environment_entry(), "ACP_ON_ERROR=return"};
     Job job(options);
