@@ -37,8 +37,9 @@ enum class SeverReason : std::uint8_t {
     no_memory,    // no memory for its next key, or for its record
     mismatched,   // its gateway uses another cipher or security mode
     own_socket,   // sever() was called: this process closed the gateway's socket
-    // The path MTU fell, and datagrams sent before at the old length do not arrive, whole or in fragments.
-    narrowed
+    // It answers, but for peer_timeout no more of the content owed to it has arrived: the path carries no datagrams of that
+    // length, whole or in fragments.
+    stalled
 };
 
 // Whether that node has ended the connection and told so.
@@ -200,6 +201,10 @@ public:
     // The features that all gateways must share; and those of the last gateway that differed (all 0: none did).
     [[nodiscard]] virtual Features features() const noexcept = 0;
     [[nodiscard]] virtual Features differing_features() const noexcept = 0;
+
+    // The length of the datagram of content that did not arrive at the node that was severed last for that reason
+    // (SeverReason::stalled); 0: none was.
+    [[nodiscard]] virtual std::uint32_t stalled_bytes() const noexcept = 0;
 
     // Writes the state of one peer. Returns false if the node was never met.
     [[nodiscard]] virtual bool stats(NodeId node, PeerStats& stats) const noexcept = 0;

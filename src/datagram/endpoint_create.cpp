@@ -20,7 +20,7 @@ base::Status check(const Settings& settings) {
     if (settings.node >= settings.nodes) return refuse("node", settings.node, "less than nodes");
     if (settings.datagram_bytes < datagram_bytes_least ||
         settings.datagram_bytes > datagram_bytes_most) {
-        return refuse("datagram_bytes", settings.datagram_bytes, "576 .. 65507");
+        return refuse("datagram_bytes", settings.datagram_bytes, "548 .. 65507");
     }
     if (settings.datagram_bytes_max < settings.datagram_bytes ||
         settings.datagram_bytes_max > datagram_bytes_most) {

@@ -245,6 +245,10 @@ Features EndpointMachine::differing_features() const noexcept {
     return severing_.differing_features();
 }
 
+std::uint32_t EndpointMachine::stalled_bytes() const noexcept {
+    return severing_.stalled_bytes();
+}
+
 bool EndpointMachine::stats(NodeId node, PeerStats& stats) const noexcept {
     stats = {};
     if (node >= settings_.nodes) return false;

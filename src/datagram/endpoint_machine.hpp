@@ -65,6 +65,7 @@ public:
     [[nodiscard]] const EndpointCounters& counters() const noexcept override;
     [[nodiscard]] Features features() const noexcept override;
     [[nodiscard]] Features differing_features() const noexcept override;
+    [[nodiscard]] std::uint32_t stalled_bytes() const noexcept override;
     [[nodiscard]] bool stats(NodeId node, PeerStats& stats) const noexcept override;
 
     // For the test that an idle peer takes 128 bytes.

@@ -46,9 +46,7 @@ void LossRecovery::on_ack(Peer& peer, const AckFrame& ack, Time now) {
         ++counters_.unsent_acknowledged;
         return;
     }
-    if (peer.path.narrow_since != never && peer.path.credit.cumulative() != cumulative) {
-        peer.path.narrow_since = now;
-    }
+    if (peer.path.credit.cumulative() != cumulative) peer.path.note_progress(now);
     // Order matters: records are removed first, then the RTT is sampled, by which the loss detector then judges the rest.
     const std::uint64_t in_flight = peer.flight.sent.bytes_in_flight();
     SettledPackets settled = peer.flight.loss.on_ack(
@@ -105,19 +103,17 @@ void LossRecovery::on_acked(Peer& peer, PacketNumber number, const SentDatagram&
         on_longer_path(peer, before, now);
         return;
     }
-    if (record.bytes > peer.path.mtu.least()) peer.path.mtu.on_long_acknowledged(number);
     if (!record.has_dsn) return;
+    peer.path.mtu.on_content_acknowledged(number, record.bytes);
     ACP_ASSERT(buffers_.pool()[record.buffer].dsn == record.dsn);
     buffers_.release(peer, record.buffer);
 }
 
 // A datagram was lost: one sent later was acknowledged.
 void LossRecovery::on_lost(Peer& peer, PacketNumber number, const SentDatagram& record, Time now) {
-    if (!record.is_path_probe && record.bytes > peer.path.mtu.least() &&
-        peer.path.mtu.on_long_lost(now, record.sent, number)) {
+    if (record.has_dsn && peer.path.mtu.on_content_lost(now, record.sent, number, record.bytes)) {
         // The path no longer carries long datagrams.
         ++counters_.path_fallbacks;
-        peer.path.narrow_since = now;
         peer.path.fit_allowance();
     }
     give_up(peer, record, now);
@@ -129,6 +125,7 @@ void LossRecovery::give_up(Peer& peer, const SentDatagram& record, Time now) noe
         return;
     }
     if (record.has_dsn) {
+        peer.path.lost_bytes = record.bytes;
         peer.queue.lost.push(buffers_.pool(), record.buffer);
         peers_.make_ready(peer);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Path MTU discovery in the manner of DPLPMTUD (RFC 8899): the longest datagram of one path. Begins with a length that every
-// path carries, tries longer ones by padded probes that must not be fragmented, and falls back when long datagrams stop
-// arriving (black hole). A probe may be lost by chance, or declared lost because a thread was late. So tries are spaced out, a
+// path carries, tries longer ones by padded probes that must not be fragmented (first base_bytes, which nearly every path
+// carries, then the longest), and falls back step by step when long datagrams stop arriving (black hole). A probe may be lost by chance, or declared lost because a thread was late. So tries are spaced out, a
 // probe acknowledged late still counts, and the search is repeated at growing intervals. Knows packets by their numbers, and
 // neither sends nor times anything itself. One thread.
 // Tests: tests/unit/datagram/mtu_prober_test.cpp.
@@ -19,27 +19,45 @@ namespace acp::datagram {
 class MtuProber {
 public:
     static constexpr std::uint32_t tries_max = 3;  // probes of one length
-    // After so many losses of long datagrams without one arriving, the path falls back to least().
+    // After so many losses of datagrams longer than below() without one as long arriving, the path falls back to below().
     static constexpr std::uint32_t silent_losses = 4;
     // Pause after the first probe; then ten times that.
     static constexpr Time try_gap_ns = 10'000'000;
     static constexpr Time again_min_ns = 1'000'000'000;    // pause after all lengths were tried
     static constexpr Time again_max_ns = 600'000'000'000;  // it doubles up to this
     static constexpr Time again_cut_ns = 30'000'000'000;   // least pause after a fallback
-    // Lengths tried after the longest: of frames of about half the size, of Ethernet's, and of tunnels inside Ethernet.
-    static constexpr std::array<std::uint32_t, 3> shorter = {4058, 1452, 1372};
+    // What tunnels inside tunnels carry too (RFC 8899, 5.1.2, BASE_PLPMTU).
+    static constexpr std::uint32_t base_bytes = 1200;
+    // Lengths tried after the longest: of frames of about half the size, of Ethernet's, of tunnels inside Ethernet, and of
+    // links with an MTU of 1000 and 768 bytes.
+    static constexpr std::array<std::uint32_t, 6> shorter = {4058, 1452, 1372, base_bytes, 972, 740};
 
     MtuProber() noexcept = default;
 
     //   least  the length that every path carries
     //   most   the longest length to probe for, >= least
     MtuProber(std::uint32_t least, std::uint32_t most) noexcept
-        : least_(least), most_(most), current_(least), goal_(most) {}
+        : least_(least),
+          most_(most),
+          current_(least),
+          goal_(least < base_bytes ? std::min(base_bytes, most) : most) {}
 
     // WIRE-75: the longest datagram that may be sent now, unfragmented.
     [[nodiscard]] std::uint32_t current() const noexcept { return current_; }
 
     [[nodiscard]] std::uint32_t least() const noexcept { return least_; }
+
+    // The length that the path falls back to: base_bytes from any longer one, and from there the next shorter one tried.
+    [[nodiscard]] std::uint32_t below() const noexcept {
+        for (const std::uint32_t next : shorter) {
+            if (next <= base_bytes && next < current_) return std::max(next, least_);
+        }
+        return least_;
+    }
+
+    // Whether this is the length that the path begins with, and another is being tried for the first time: until then nothing
+    // is known of the path.
+    [[nodiscard]] bool is_unproven() const noexcept { return current_ < base_bytes && pause_ == 0; }
 
     // The length to probe now, longest first; 0: none.
     [[nodiscard]] std::uint32_t wanted(Time now) const noexcept {
@@ -85,28 +103,35 @@ public:
         return false;
     }
 
-    // A datagram longer than least() was lost while later, shorter ones arrived; silence alone says nothing about length.
-    // Losses of datagrams sent before the previous loss was detected count together with it. Returns true if the path fell back
-    // to least().
-    [[nodiscard]] bool on_long_lost(Time now, Time sent, PacketNumber number) noexcept {
-        if (current_ <= least_ || number < long_came_ || sent < counted_at_) return false;
+    // A datagram of content was lost while a later one arrived; silence alone says nothing about length. Counts if it was longer
+    // than below() and none as long has arrived since. Losses of datagrams sent before the previous loss was detected count
+    // together with it. Returns true if the path fell back to below().
+    [[nodiscard]] bool on_content_lost(Time now,
+                                       Time sent,
+                                       PacketNumber number,
+                                       std::uint32_t bytes) noexcept {
+        if (!is_telling(bytes) || sent < counted_at_) return false;
+        if (number < long_came_.number && bytes <= long_came_.bytes) return false;
         counted_at_ = now;
+        lost_bytes_ = losses_ == 0 ? bytes : std::min(lost_bytes_, bytes);
         // WIRE-77
         if (++losses_ < silent_losses) return false;
         losses_ = 0;
         tries_ = 0;
         given_up_ = 0;
         is_probing_ = false;
-        current_ = least_;
+        long_came_ = {};
+        current_ = below();
         goal_ = current_;
         rest(now, again_cut_ns);
         return true;
     }
 
-    // A datagram longer than least() was acknowledged.
-    void on_long_acknowledged(PacketNumber number) noexcept {
-        long_came_ = std::max(long_came_, number);
-        losses_ = 0;
+    // A datagram of content was acknowledged. Ends the count of losses if it was as long as one of those lost.
+    void on_content_acknowledged(PacketNumber number, std::uint32_t bytes) noexcept {
+        if (!is_telling(bytes)) return;
+        if (bytes >= long_came_.bytes) long_came_ = {std::max(long_came_.number, number), bytes};
+        if (bytes >= lost_bytes_) losses_ = 0;
     }
 
 private:
@@ -114,6 +139,11 @@ private:
         PacketNumber number = 0;
         std::uint32_t bytes = 0;
     };
+
+    // Whether the fate of a datagram says whether the path still carries current(). Longer ones travel in fragments.
+    [[nodiscard]] bool is_telling(std::uint32_t bytes) const noexcept {
+        return bytes > below() && bytes <= current_;
+    }
 
     // The length to try after this one failed; current_ if there is none.
     [[nodiscard]] std::uint32_t after(std::uint32_t bytes) const noexcept {
@@ -133,11 +163,12 @@ private:
     std::uint32_t current_ = 0;
     std::uint32_t goal_ = 0;      // next length to try; <= current_: all were tried
     std::uint32_t tries_ = 0;     // probes of goal_ sent
-    std::uint32_t losses_ = 0;    // losses of long datagrams in a row
-    std::uint32_t given_up_ = 0;  // probes lost since one was acknowledged
+    std::uint32_t losses_ = 0;      // losses of long datagrams in a row
+    std::uint32_t lost_bytes_ = 0;  // the shortest of those
+    std::uint32_t given_up_ = 0;    // probes lost since one was acknowledged
     bool is_probing_ = false;
     PacketNumber number_ = 0;              // number of the last probe
-    PacketNumber long_came_ = 0;           // largest number of a long datagram acknowledged
+    Probe long_came_;                      // the last of the longest datagrams of content that arrived
     Time counted_at_ = 0;                  // when the last of losses_ was detected
     Time next_at_ = 0;                     // no probe before this time
     Time pause_ = 0;                       // current interval between searches

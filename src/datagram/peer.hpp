@@ -82,14 +82,20 @@ struct PathState {
     // Content before this serial number was promised room when datagrams were short_bytes long, and must stay that short.
     Dsn long_from = 0;
     std::uint32_t short_bytes = 0;  // 0: there was none
-    // After a fallback to shorter datagrams: when content was last acknowledged, or the time of the fallback. never: no
-    // fallback.
-    Time narrow_since = never;
+    // Since when the peer, which answers, has acknowledged no more of the content owed to it (its cumulative serial number
+    // stands still). never: no content is owed.
+    Time stalled_since = never;
+    std::uint32_t lost_bytes = 0;  // length of the datagram of content that was lost last
 
     // The longest that the datagram with this content may be.
     [[nodiscard]] std::uint32_t bytes_of(Dsn dsn) const noexcept {
         const bool is_short = short_bytes != 0 && static_cast<std::int32_t>(dsn - long_from) < 0;
         return is_short ? std::min(short_bytes, mtu.current()) : mtu.current();
+    }
+
+    // Content arrived, or what kept it from arriving was no matter of the path.
+    void note_progress(Time now) noexcept {
+        if (stalled_since != never) stalled_since = now;
     }
 
     // Called when the path length changed: the allowance keeps its size in bytes, so its number of datagrams changes.
@@ -178,7 +184,10 @@ struct Peer : Timed {
                  .rtt = RttEstimator(settings.initial_rtt_ns),
                  .loss = {},
                  .probe = ProbeTimer(settings.peer_timeout_ns),
-                 .congestion = make_congestion(settings.control, settings.datagram_bytes),
+                 .congestion = make_congestion(settings.control,
+                                               std::clamp(MtuProber::base_bytes,
+                                                          settings.datagram_bytes,
+                                                          settings.datagram_bytes_max)),
                  .pacer = {}} {}
 
     ~Peer() = default;

@@ -38,10 +38,13 @@ Time PeerTimers::silence_deadline(const Peer& peer) const noexcept {
                  settings_.peer_timeout_ns);
 }
 
-// The peer answers, but the content owed does not arrive, in fragments or whole.
-Time PeerTimers::narrow_deadline(const Peer& peer) const noexcept {
-    if (settings_.peer_timeout_ns == 0 || peer.path.narrow_since == never) return never;
-    return after(std::max(peer.path.narrow_since, resumed_), settings_.peer_timeout_ns);
+// The peer answers, but the content owed does not arrive, in fragments or whole. A peer that has not answered since is judged by
+// its silence.
+Time PeerTimers::stall_deadline(const Peer& peer) const noexcept {
+    if (settings_.peer_timeout_ns == 0 || peer.path.stalled_since == never) return never;
+    const Time since = std::max(peer.path.stalled_since, resumed_);
+    return peer.life.heard < after(since, gap_max()) ? never
+                                                     : after(since, settings_.peer_timeout_ns);
 }
 
 // Pings are needed only if nothing is in flight: otherwise the probe timer asks for acknowledgements.
@@ -82,7 +85,7 @@ Time PeerTimers::deadline_of(const Peer& peer, Time now) const noexcept {
     const Time silence = silence_deadline(peer);
     // Past the deadline, but with too few probes: the probe timer rings.
     if (silence > now) at = std::min(at, silence);
-    at = std::min(at, std::max(narrow_deadline(peer), now + 1));
+    at = std::min(at, std::max(stall_deadline(peer), now + 1));
     const Time fold = fold_deadline(peer);
     return std::min(at, fold > now ? fold : now + settings_.idle_fold_ns);
 }

@@ -42,10 +42,13 @@ public:
     // silence counts from now on: peers may well have answered meanwhile.
     void note_time(Time now) noexcept;
 
+    // The longest that a peer which runs is silent while content is owed to it; probes ask it more often.
+    [[nodiscard]] Time gap_max() const noexcept { return settings_.peer_timeout_ns / 2; }
+
     [[nodiscard]] Time connect_deadline(const Peer& peer) const noexcept;    // WIRE-86
     [[nodiscard]] Time half_open_deadline(const Peer& peer) const noexcept;  // WIRE-19
     [[nodiscard]] Time silence_deadline(const Peer& peer) const noexcept;    // WIRE-87
-    [[nodiscard]] Time narrow_deadline(const Peer& peer) const noexcept;     // WIRE-77
+    [[nodiscard]] Time stall_deadline(const Peer& peer) const noexcept;      // WIRE-98
     [[nodiscard]] static Time ping_deadline(const Peer& peer) noexcept;      // WIRE-85
     [[nodiscard]] Time fold_deadline(const Peer& peer) const noexcept;       // WIRE-90
 

@@ -73,11 +73,17 @@ public:
         return peer.queue.held - (has_empty ? 1 : 0);
     }
 
-    // Starts or ends the wait for an answer: silence counts only while there is a reason to expect one.
+    // Starts or ends the wait for an answer, and for the progress of content: silence and standstill count only while there is
+    // a reason to expect either.
     void note_owing(Peer& peer, Time now) noexcept {
-        if (owed(peer) == 0 && peer.flight.sent.count() == 0 && peer.life.watchers == 0) {
+        const bool has_content = owed(peer) != 0;
+        if (!has_content) {
+            peer.path.stalled_since = never;
+        } else if (peer.path.stalled_since == never) {
+            peer.path.stalled_since = now;
+        }
+        if (!has_content && peer.flight.sent.count() == 0 && peer.life.watchers == 0) {
             peer.life.owing_since = never;
-            peer.path.narrow_since = never;
             peer.life.probes_unanswered = 0;
         } else if (peer.life.owing_since == never) {
             peer.life.owing_since = now;

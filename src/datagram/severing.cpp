@@ -41,6 +41,11 @@ void Severing::sever_mismatched(const InitPacket& init, const Address& from) {
     sever(node, SeverReason::mismatched);
 }
 
+void Severing::sever_stalled(const Peer& peer) {
+    stalled_bytes_ = peer.path.lost_bytes;
+    sever(peer.node, SeverReason::stalled);
+}
+
 void Severing::on_close(const OuterHeader& outer, Bytes datagram) {
     ClosePacket close;
     if (!parts_.credentials.check(datagram, close)) return;

@@ -42,6 +42,9 @@ public:
     // WIRE-95: answers an INIT with other features than ours, and severs the node unless it is severed already.
     void sever_mismatched(const InitPacket& init, const Address& from);
 
+    // WIRE-98: severs a peer that answers but gets no content, and notes how long that is.
+    void sever_stalled(const Peer& peer);
+
     // Processes a received CLOSE.
     void on_close(const OuterHeader& outer, Bytes datagram);
 
@@ -73,6 +76,9 @@ public:
     // The features of the last node that differed (all 0: none did).
     [[nodiscard]] const Features& differing_features() const noexcept { return differing_; }
 
+    // The length of the content of the last node that stalled (0: none did).
+    [[nodiscard]] std::uint32_t stalled_bytes() const noexcept { return stalled_bytes_; }
+
 private:
     void tell_all(EndpointHandler& handler);
     void tell(NodeId node, EndpointHandler& handler);
@@ -88,6 +94,7 @@ private:
     bool is_closing_ = false;
     NodeId farewell_next_ = 0;  // next node that transmit_farewell() looks at
     Features differing_;
+    std::uint32_t stalled_bytes_ = 0;
 };
 
 }  // namespace acp::datagram

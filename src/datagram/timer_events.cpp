@@ -59,8 +59,8 @@ void TimerEvents::ring_connected(Peer& peer, Time now) {
         }
         peer.life.owing_since = now;
     }
-    if (now >= timers.narrow_deadline(peer)) {
-        severing_.sever(peer.node, SeverReason::narrowed);
+    if (now >= timers.stall_deadline(peer)) {
+        severing_.sever_stalled(peer);
         return;
     }
     if (now >= peer.ack.at) {

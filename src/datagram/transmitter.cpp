@@ -166,9 +166,11 @@ Transmit Transmitter::transmit_control(Peer& peer, MutableBytes into, Time now) 
     return single(peer, bytes);
 }
 
-// WIRE-75: paths are probed only while they are in use, beside their data.
+// WIRE-75: paths are probed only while they are in use, beside their data; for the first step up from the length that every
+// path carries a single datagram of content suffices.
 Transmit Transmitter::transmit_path_probe(Peer& peer, MutableBytes into, Time now) {
-    if (peer.keys.next_number < path_probe_after || parts_.buffers.owed(peer) == 0) return {};
+    const bool is_due = peer.path.mtu.is_unproven() || peer.keys.next_number >= path_probe_after;
+    if (!is_due || parts_.buffers.owed(peer) == 0) return {};
     const std::uint32_t bytes = peer.path.mtu.wanted(now);
     if (bytes == 0 || !peer.flight.sent.has_room(peer.keys.next_number)) return {};
     SendPool& pool = parts_.buffers.pool();

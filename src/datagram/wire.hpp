@@ -57,8 +57,8 @@ inline constexpr std::uint32_t sealed_bytes = sizeof(SealedHeader);
 // The bytes of a datagram that are not frames.
 inline constexpr std::uint32_t overhead_bytes = outer_bytes + sealed_bytes + tag_bytes;
 
-// The smallest and the largest UDP payload that Settings may ask for.
-inline constexpr std::uint32_t datagram_bytes_least = 576;
+// The smallest and the largest UDP payload that Settings may ask for: what an IPv4 packet of 576 bytes carries, and UDP.
+inline constexpr std::uint32_t datagram_bytes_least = 548;
 inline constexpr std::uint32_t datagram_bytes_most = 65507;
 
 // Any trivially copyable layout, to and from bytes without alignment.

@@ -237,11 +237,15 @@ void Engine::note_peer(NodeId node) {
 
 // The router is told at once where there is one rail: nothing of the node can be on its way then.
 void Engine::note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason reason) {
-    if (severed_.size() < severed_told_max) severed_.push_back({node, reason, rail});
+    const bool is_stalled = reason == datagram::SeverReason::stalled;
+    if (severed_.size() < severed_told_max) {
+        severed_.push_back(
+            {node, reason, rail, is_stalled ? rails_[rail]->endpoint().stalled_bytes() : 0});
+    }
     if (rails_.size() == 1) {
         router_->on_severed(node, reason);
     } else {
-        torn_.push_back({node, reason, rail});
+        torn_.push_back({node, reason, rail, 0});
     }
     // Last: there may be no memory for the words.
     if (reason == datagram::SeverReason::mismatched) {

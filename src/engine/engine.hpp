@@ -91,7 +91,8 @@ public:
     struct Severed {
         NodeId node = 0;
         datagram::SeverReason reason = datagram::SeverReason::told;
-        std::uint32_t rail = 0;  // that did so first
+        std::uint32_t rail = 0;           // that did so first
+        std::uint32_t stalled_bytes = 0;  // Endpoint::stalled_bytes(), where that is the reason
     };
 
     // How a node was severed here; told when the news came from others.

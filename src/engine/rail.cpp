@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "datagram/mtu_prober.hpp"
+#include "datagram/wire.hpp"
 #include "os/interfaces.hpp"
 #include "os/limits.hpp"
 #include "os/secret_memory.hpp"
@@ -18,10 +20,10 @@ namespace {
 using base::Code;
 using base::Status;
 
-// What every path is taken to carry, tunnels inside tunnels too, and in one piece (RFC 8899, 5.1.2). Networks with an
-// MTU below Ethernet's are common, and one that carries less than this says so by its interface.
-constexpr std::uint32_t datagram_bytes_first = 1200;
-constexpr std::uint32_t datagram_bytes_least = 576;
+// What every path carries in one piece: packets of 1280 bytes by IPv6 (RFC 8200), of 576 by IPv4, where links with a smaller MTU
+// are of the past. Anything longer is found by probing.
+constexpr std::uint32_t every_ipv6_path_bytes = 1232;
+constexpr std::uint32_t every_ipv4_path_bytes = datagram::datagram_bytes_least;
 constexpr std::uint32_t datagram_bytes_probed = 8972;
 
 // The longest datagram the interfaces behind these addresses carry, at most as long as is probed for.
@@ -44,13 +46,16 @@ std::uint32_t carried_bytes(std::span<const Address> bind) {
 void choose_lengths(const GatewaySettings& settings,
                     std::span<const Address> bind,
                     datagram::Settings& chosen) {
-    const std::uint32_t carried = carried_bytes(bind);
-    chosen.datagram_bytes = settings.datagram_bytes != 0
-                                ? settings.datagram_bytes
-                                : std::clamp(carried, datagram_bytes_least, datagram_bytes_first);
+    const bool is_ipv6 = std::all_of(bind.begin(), bind.end(),
+                                     [](const Address& address) { return address.family == 6; });
+    chosen.datagram_bytes = settings.datagram_bytes;
+    if (chosen.datagram_bytes == 0)
+        chosen.datagram_bytes = is_ipv6 ? every_ipv6_path_bytes : every_ipv4_path_bytes;
     chosen.datagram_bytes_max =
-        settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max : carried;
-    chosen.datagram_bytes_max = std::max(chosen.datagram_bytes_max, chosen.datagram_bytes);
+        settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max : carried_bytes(bind);
+    // The longest INVOKE must fit into one datagram, which may be fragmented.
+    chosen.datagram_bytes_max =
+        std::max({chosen.datagram_bytes_max, chosen.datagram_bytes, datagram::MtuProber::base_bytes});
 }
 
 // A node that was never heard of is given the same time as one that fell silent: it may be stopped likewise.

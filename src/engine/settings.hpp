@@ -35,7 +35,8 @@ struct GatewaySettings {
     // The user named the network (--net): security off is allowed there.
     bool is_interface_named = false;
     base::Config config;  // security, faults, attach, peer timeout, socket buffer, rails
-    // UDP payload to start with, and longest to probe for. 0: 1200, and 8972, or what the interfaces carry.
+    // UDP payload to start with, and longest to probe for. 0: what every IPv4 (or, if it uses no other, IPv6) path carries, and
+    // 8972, or what the interfaces carry.
     std::uint32_t datagram_bytes = 0;
     std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns =

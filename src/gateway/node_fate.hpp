@@ -23,8 +23,8 @@ namespace acp::gateway {
             return node::NodeFate::gave_up;
         case datagram::SeverReason::no_memory:
             return node::NodeFate::no_memory;
-        case datagram::SeverReason::narrowed:
-            return node::NodeFate::narrowed;
+        case datagram::SeverReason::stalled:
+            return node::NodeFate::stalled;
         case datagram::SeverReason::mismatched:
             return node::NodeFate::mismatched;
         case datagram::SeverReason::own_socket:
@@ -35,13 +35,14 @@ namespace acp::gateway {
     return node::NodeFate::told;
 }
 
-// Why the engine has severed a node, and which of several rails did first.
+// Why the engine has severed a node, which of several rails did first, and what the path did not carry.
 [[nodiscard]] inline node::NodeLoss loss_of(const engine::Engine& core,
                                             datagram::NodeId node) noexcept {
     const engine::Engine::Severed severed = core.severed(node);
     const bool has_several = core.rails().size() > 1;
     return {fate_of(severed.reason),
-            has_several ? static_cast<std::uint8_t>(severed.rail) : node::every_rail};
+            has_several ? static_cast<std::uint8_t>(severed.rail) : node::every_rail,
+            static_cast<std::uint16_t>(severed.stalled_bytes)};
 }
 
 }  // namespace acp::gateway

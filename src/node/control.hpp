@@ -190,7 +190,8 @@ struct Shape {
     std::uint32_t has_own_gateways = 0;
     std::uint32_t cipher = 0;            // of those: a crypto::CipherWish, resolved
     std::uint32_t is_network_named = 0;  // acprun --net or --netns
-    std::uint32_t reserved = 0;
+    // After how long a node that does not answer is given up, for messages: ACP_PEER_TIMEOUT
+    std::uint32_t peer_timeout_ms = 10'000;
 };
 
 // What a meeting of all nodes gathers from the processes, besides that they have come.
@@ -213,6 +214,7 @@ struct Loss {
     SharedU32 index;  // of the process or node
     SharedU32 why;    // wait status, or NodeFate
     SharedU32 rail;   // of a node: NodeLoss::rail
+    SharedU32 bytes;  // of a node: NodeLoss::bytes
 };
 
 inline constexpr std::uint32_t every_node = ~0U;  // in ControlBlock::watch_asked

@@ -4,6 +4,9 @@
 #include "node/loss.hpp"
 
 #include <array>
+#include <string_view>
+
+#include "base/format.hpp"
 
 #include "node/death.hpp"
 #include "node/node_table.hpp"
@@ -29,7 +32,7 @@ bool note(const Segment& segment,
           LossKind kind,
           std::uint32_t index,
           std::uint32_t why,
-          std::uint32_t rail) noexcept {
+          NodeLoss how) noexcept {
     if (is_set(bits, index)) {
         return false;
     }
@@ -39,7 +42,8 @@ bool note(const Segment& segment,
         Loss& loss = control.told[place];
         loss.index.store(index, std::memory_order_relaxed);
         loss.why.store(why, std::memory_order_relaxed);
-        loss.rail.store(rail, std::memory_order_relaxed);
+        loss.rail.store(how.rail, std::memory_order_relaxed);
+        loss.bytes.store(how.bytes, std::memory_order_relaxed);
         // release: partner is kind_of()
         loss.kind.store(static_cast<std::uint32_t>(kind), std::memory_order_release);
     }
@@ -56,7 +60,8 @@ LossKind kind_of(const Loss& told) noexcept {
 
 NodeLoss loss_in(const Loss& told) noexcept {
     return {static_cast<NodeFate>(told.why.load(std::memory_order_relaxed)),
-            static_cast<std::uint8_t>(told.rail.load(std::memory_order_relaxed))};
+            static_cast<std::uint8_t>(told.rail.load(std::memory_order_relaxed)),
+            static_cast<std::uint16_t>(told.bytes.load(std::memory_order_relaxed))};
 }
 
 // "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all that is tried. Of a rail: the one address that a node has there.
@@ -72,10 +77,19 @@ std::string ways_to(const Segment& segment, std::uint32_t node, std::uint8_t rai
     return text;
 }
 
+// "the 10 s of ACP_PEER_TIMEOUT"
+std::string timeout_text(const Segment& segment) {
+    return "the " + base::human_duration(1e6 * segment.shape().peer_timeout_ms) +
+           " of ACP_PEER_TIMEOUT";
+}
+
+std::string rail_text(std::string_view before, std::uint8_t rail) {
+    return rail == every_rail ? std::string() : std::string(before) + std::to_string(rail);
+}
+
 std::string silence_text(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
     const bool is_of_rail = rail != every_rail;
-    return "has not answered for too long" +
-           (is_of_rail ? " on rail " + std::to_string(rail) : std::string()) + " (" +
+    return "has not answered for " + timeout_text(segment) + rail_text(" on rail ", rail) + " (" +
            ways_to(segment, node, rail) +
            (is_of_rail ? "; that network or its machine" : "; its machine") +
            " may be down, its agent or a rank that is its own gateway (ACP_GATEWAY) may be "
@@ -86,9 +100,17 @@ std::string unreachable_text(const Segment& segment, std::uint32_t node, std::ui
     return "could not be reached " +
            (rail != every_rail ? "on rail " + std::to_string(rail)
                                : std::string("at any of its addresses")) +
-           " (" + ways_to(segment, node, rail) +
+           " within " + timeout_text(segment) + " (" + ways_to(segment, node, rail) +
            "; a firewall may drop it, there or on the way, or the process that should answer there "
            "may be stopped)";
+}
+
+std::string stall_text(const Segment& segment, std::uint32_t node, NodeLoss why) {
+    return "answers, but nothing that was sent to it in datagrams of " + base::in_bytes(why.bytes) +
+           rail_text(" on rail ", why.rail) + " has arrived for " + timeout_text(segment) + " (" +
+           ways_to(segment, node, why.rail) +
+           "; the path does not carry packets of that length, whole or in fragments: compare the "
+           "MTU of the interfaces, tunnels and bridges on the way)";
 }
 
 std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
@@ -106,11 +128,8 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
                    (why.rail != every_rail
                         ? ", which it does when it gets no answer by one of the rails"
                         : "; an error on its ranks says why");
-        case NodeFate::narrowed:
-            return "gets nothing any more that was sent before the MTU on the way to it" +
-                   (why.rail != every_rail ? " by rail " + std::to_string(why.rail)
-                                           : std::string()) +
-                   " became smaller";
+        case NodeFate::stalled:
+            return stall_text(segment, node, why);
         case NodeFate::no_memory:
             return "was given up for want of memory to talk to it";
         case NodeFate::mismatched:
@@ -159,13 +178,12 @@ bool note_lost_process(const Segment& segment,
                        std::uint32_t process,
                        std::uint32_t wait_status) noexcept {
     return process < segment.shape().procs &&
-           note(segment, segment.lost_processes(), LossKind::process, process, wait_status,
-                every_rail);
+           note(segment, segment.lost_processes(), LossKind::process, process, wait_status, {});
 }
 
 bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) noexcept {
     return node < segment.shape().nodes && note(segment, segment.lost_nodes(), LossKind::node, node,
-                                                static_cast<std::uint32_t>(why.fate), why.rail);
+                                                static_cast<std::uint32_t>(why.fate), why);
 }
 
 bool is_node_lost(const Segment& segment, std::uint32_t node) noexcept {

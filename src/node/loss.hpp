@@ -22,18 +22,20 @@ enum class NodeFate : std::uint8_t {
     gave_up,
     told,
     no_memory,
-    narrowed,
+    stalled,
     mismatched,
     own_socket
 };
 
 inline constexpr std::uint8_t every_rail = 0xFF;
 
-// The same, and which rail has lost the node first where the job has several. Then the others may be well.
+// The same, which rail has lost the node first where the job has several (then the others may be well), and how long the
+// datagrams were that the path did not carry.
 struct NodeLoss {
     NodeFate fate = NodeFate::told;
     std::uint8_t rail =
         every_rail;  // every_rail: the job has one, or the fate is not one of a rail
+    std::uint16_t bytes = 0;  // stalled: length of the datagrams that did not arrive
 };
 
 inline constexpr std::uint32_t losses_told = 16;
@@ -55,7 +57,7 @@ bool note_lost_node(const Segment& segment, std::uint32_t node, NodeLoss why) no
 [[nodiscard]] std::optional<std::uint32_t> status_of_lost(const Segment& segment,
                                                           std::uint32_t process) noexcept;
 
-// "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for long" and kin:
+// "rank 7 on node 3 (10.0.0.4) was killed by signal 9", "node 3 (10.0.0.4) has not answered for 10 s" and kin:
 // what is known of a process that is_gone(), or of one that a command failed on.
 //   otherwise  why its node is gone, as the caller knows, where nothing was told yet
 [[nodiscard]] std::string fate_of_process(const Segment& segment,

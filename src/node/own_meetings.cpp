@@ -14,7 +14,7 @@ namespace {
 
 // Of OwnMeetings::lost_: the fate below the rail below the node.
 constexpr std::uint32_t byte_bits = 8;
-constexpr std::uint32_t loss_bits = 2 * byte_bits;
+constexpr std::uint32_t loss_bits = 4 * byte_bits;  // NodeLoss: fate, rail, 16 bits of bytes
 
 // The least of the first word is the least call, of the second the inverse of the greatest.
 constexpr std::size_t least_call = 0;
@@ -37,7 +37,8 @@ base::Status OwnMeetings::failure() const {
     const std::uint64_t lost = lost_.load(std::memory_order_acquire);
     const auto node = static_cast<std::uint32_t>(lost >> loss_bits) - 1;
     const NodeLoss why{static_cast<NodeFate>(lost & 0xFF),
-                       static_cast<std::uint8_t>(lost >> byte_bits & 0xFF)};
+                       static_cast<std::uint8_t>(lost >> byte_bits & 0xFF),
+                       static_cast<std::uint16_t>(lost >> 2 * byte_bits & 0xFFFF)};
     return {base::Code::peer,
             "the barrier cannot complete: " + fate_of_process(segment_, node, why)};
 }
@@ -82,6 +83,7 @@ bool OwnMeetings::ask_to_watch(std::uint32_t node) noexcept {
 void OwnMeetings::fail(std::uint32_t node, NodeLoss why) noexcept {
     std::uint64_t nobody = 0;
     const std::uint64_t lost = (std::uint64_t{node} + 1) << loss_bits |
+                               std::uint64_t{why.bytes} << 2 * byte_bits |
                                std::uint64_t{why.rail} << byte_bits |
                                static_cast<std::uint64_t>(why.fate);
     // release: partner is has_failed()

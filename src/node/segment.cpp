@@ -121,6 +121,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Awaited, since_ns),
     offsetof(Awaited, source),
     offsetof(Loss, why),
+    offsetof(Loss, bytes),
     offsetof(Shape, procs),
     offsetof(Shape, first_process),
     offsetof(Shape, local_procs),
@@ -134,6 +135,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Shape, nodes),
     offsetof(Shape, has_own_gateways),
     offsetof(Shape, cipher),
+    offsetof(Shape, peer_timeout_ms),
     claimed_bytes(Shape{}),
     heap_words({.heap_bytes = heap::area_bytes}).bytes(),
     sizeof(table::Participant<std::atomic>),
@@ -257,6 +259,7 @@ Shape shape_for(const base::Config& config, std::uint32_t procs) {
     const bool is_udp = config.intranode == base::IntraNode::udp;
     const std::uint32_t automatic = is_udp ? udp_datagram_bytes : auto_datagram_bytes;
     shape.datagram_bytes = config.datagram_bytes != 0 ? config.datagram_bytes : automatic;
+    shape.peer_timeout_ms = static_cast<std::uint32_t>(config.peer_timeout_ns / 1'000'000);
     return shape;
 }
 

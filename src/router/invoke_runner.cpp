@@ -81,8 +81,8 @@ InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
                                     RouterPeer& to) {
     const std::uint32_t result_bytes_max =
         placement_.result_bytes_max(static_cast<std::uint32_t>(operation.source));
-    const std::uint32_t room_bytes = std::min<std::uint32_t>(
-        to.frame_bytes, sizeof(ResultFrame) + std::min(result_bytes_max, invoke_bytes_max));
+    const std::uint32_t room_bytes =
+        sizeof(ResultFrame) + std::min(result_bytes_max, invoke_bytes_max);
     std::byte* room = outbox_.reserve(to, room_bytes);
     if (room == nullptr) return Ran::no_room;
     std::uint32_t result_bytes = 0;

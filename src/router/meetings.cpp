@@ -52,7 +52,7 @@ bool Meetings::send_part() {
     if (!meeting_.next(0, node, part)) return false;
     RouterPeer& to = nodes_.peer(node);
     if (to.is_severed || to.is_blocked) return false;
-    const std::uint64_t room_bytes = std::min<std::uint64_t>(to.frame_bytes, 0xffffU);
+    const std::uint64_t room_bytes = std::min<std::uint64_t>(outbox_.frame_bytes_max(to), 0xffffU);
     const std::uint64_t values_max = (room_bytes - sizeof(MeetFrame)) / 4;
     (void)meeting_.next(static_cast<std::uint32_t>(values_max), node, part);
     const std::size_t bytes = sizeof(MeetFrame) + std::size_t{part.count} * 4;

@@ -36,7 +36,6 @@ RouterPeer& Nodes::make_peer(std::uint32_t number) {
     made.endpoint = endpoints_[number / nodes_];
     made.first = map_.first_process(node);
     made.count = map_.first_process(node + 1) - made.first;
-    if (node != self_) made.frame_bytes = made.endpoint->frame_bytes_max(node);
     made.is_severed = number >= nodes_ && peer(node).is_severed;
     peer_at_[number] = &made;
     return made;

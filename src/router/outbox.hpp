@@ -40,10 +40,10 @@ public:
         activity_.note_move();
     }
 
-    // Asks the endpoint for the longest frame again, which changes with the path; returns it.
-    std::uint32_t update_frame_bytes(RouterPeer& to) const noexcept {
-        to.frame_bytes = to.endpoint->frame_bytes_max(to.node);
-        return to.frame_bytes;
+    // The longest frame that the path carries in one piece now. A longer one, up to the longest INVOKE, travels in fragments.
+    // 0: this node, to which nothing is sent.
+    [[nodiscard]] std::uint32_t frame_bytes_max(const RouterPeer& to) const noexcept {
+        return to.node == nodes_.self() ? 0 : to.endpoint->frame_bytes_max(to.node);
     }
 
     // Sends a short frame, or keeps it until there is room. Drops it if the node is severed. If too many frames wait, the node

@@ -48,7 +48,7 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
         return true;
     }
     const std::uint64_t bytes = task.command.bytes;
-    if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= to.frame_bytes) {
+    if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= outbox_.frame_bytes_max(to)) {
         const PutPiece piece{task.command.source, task.command.target,
                              task.total,          task.token,
                              task.initiator,      static_cast<std::uint32_t>(bytes)};
@@ -64,7 +64,7 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
 bool PieceSender::send_after(const Outstanding& record, RouterPeer& to) {
     constexpr std::uint64_t head_bytes = sizeof(ShortFrame) + sizeof(PutFrame);
     if (!to.flows.is_empty() || to.is_blocked || to.is_severed ||
-        head_bytes + record.bytes > to.frame_bytes) {
+        head_bytes + record.bytes > outbox_.frame_bytes_max(to)) {
         return false;
     }
     std::byte* room = outbox_.reserve(to, head_bytes + record.bytes);
@@ -144,7 +144,7 @@ PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece)
 
 // The longest piece that a datagram carries, in whole words, so that the next piece starts aligned.
 std::uint32_t PieceSender::piece_bytes(RouterPeer& to) const noexcept {
-    const std::uint32_t frame_bytes = outbox_.update_frame_bytes(to);
+    const std::uint32_t frame_bytes = outbox_.frame_bytes_max(to);
     const std::uint64_t bytes = std::min<std::uint64_t>(frame_bytes - sizeof(PutFrame), 0xffffU);
     return static_cast<std::uint32_t>(bytes) & ~7U;
 }

@@ -174,7 +174,6 @@ struct RouterPeer {
     // Outbox.
     bool is_blocked = false;                      // the endpoint has no room, until on_room()
     bool is_ready = false;                        // in the queue of ready nodes
-    std::uint32_t frame_bytes = 0;                // the longest frame, as of the last query
     datagram::Time refused_at = datagram::never;  // since when the endpoint has no memory for it
     Queue notes;                                  // short frames that wait for room
     RouterPeer* next_ready = nullptr;

@@ -126,7 +126,7 @@ Submitter::CommandRun Submitter::of_one_rail(CommandRun run) const noexcept {
 std::size_t Submitter::fill_datagram(RouterPeer& to, std::uint32_t initiator, CommandRun run) {
     constexpr std::uint64_t head_bytes = sizeof(PutsFrame) + sizeof(std::uint64_t);
     const std::uint64_t first_bytes = run.front().command->bytes;
-    if (first_bytes > to.frame_bytes - head_bytes) return 0;
+    if (head_bytes + first_bytes > outbox_.frame_bytes_max(to)) return 0;
     PutsWriter puts(outbox_.reserve_rest(to, head_bytes + first_bytes));
     for (const memory::NumberedCommand& one : run) {
         const memory::Command& command = *one.command;
@@ -173,13 +173,6 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     return begin(index);
 }
 
-// Whether a datagram to the node carries an operation's arguments.
-bool Submitter::fits(const Outstanding& call) {
-    RouterPeer& to = nodes_.peer_of(nodes_.named(call.target));
-    if (to.node == nodes_.self()) return true;
-    return outbox_.update_frame_bytes(to) >= sizeof(InvokeFrame) + call.bytes;
-}
-
 // ORD-22: a command that involves a severed node or a dead process fails before it begins.
 bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
@@ -195,8 +188,6 @@ bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
         failure = {Code::peer, BlamedAddress::target, nodes_.named(target)};
     } else if (is_gone(source)) {
         failure = {Code::peer, BlamedAddress::source, nodes_.named(source)};
-    } else if (command.operation == invoke_operation && !fits(command)) {
-        failure = {Code::limit, BlamedAddress::none, nodes_.named(target)};
     } else if (command.operation == bad_operation) {
         failure = {Code::argument, BlamedAddress::none, 0};
     } else {

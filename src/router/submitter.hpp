@@ -57,7 +57,6 @@ private:
     [[nodiscard]] bool begin_whole(std::uint32_t index);
     [[nodiscard]] bool resend(const Resend& again);
     [[nodiscard]] bool is_lost(const Outstanding& command, CommandFailure& failure);
-    [[nodiscard]] bool fits(const Outstanding& call);
 
     Nodes& nodes_;
     OwnCommands& own_;

@@ -377,6 +377,27 @@ void Node::on_room(NodeId node) {
     ++news_;
 }
 
+// Whether something kept content from that node during the timeout before now.
+bool Node::may_have_stalled(NodeId node, Time now) const {
+    const Time timeout = common_.plan->peer_timeout_ns;
+    const auto keeps_it = [&](const PlannedFault& fault) {
+        if (fault.from >= now || fault.until + timeout <= now) return false;
+        switch (fault.kind) {
+            case FaultKind::one_way:
+            case FaultKind::mtu_hole:
+                return fault.a == self_ && fault.b == node;
+            case FaultKind::isolate:
+                return fault.a == self_ || fault.a == node;
+            case FaultKind::split:
+                return (self_ < fault.a) != (node < fault.a);
+            default:
+                return false;
+        }
+    };
+    const std::vector<PlannedFault>& faults = common_.plan->faults;
+    return now >= timeout && std::any_of(faults.begin(), faults.end(), keeps_it);
+}
+
 void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     const Sight& sight = sights_[node];
     const Time now = common_.agenda->now();
@@ -385,7 +406,7 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     bool is_right = true;
     const bool is_given_up = reason == datagram::SeverReason::silent ||
                              reason == datagram::SeverReason::unreachable ||
-                             reason == datagram::SeverReason::narrowed;
+                             reason == datagram::SeverReason::stalled;
     // NOLINTNEXTLINE(bugprone-branch-clone): each branch has a reason of its own
     if (common_.plan->attack.is_on() && common_.plan->is_calm() && is_given_up) {
         is_right = false;  // only the attacker gave a reason; a severed node is told so
@@ -396,6 +417,8 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
                    now - std::min(sight.asked, now) + slack >= timeout / 4;
     } else if (reason == datagram::SeverReason::unreachable) {
         is_right = now >= common_.plan->connect_timeout_ns;
+    } else if (reason == datagram::SeverReason::stalled) {
+        is_right = may_have_stalled(node, now);
     } else if (reason == datagram::SeverReason::restarted) {
         is_right = is_other_new;
     } else if (datagram::is_told_by_it(reason)) {

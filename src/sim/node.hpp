@@ -118,6 +118,7 @@ private:
     void hand(Time now, Packet& packet);
     void transmit(Time now);
     void send_one(Time now, const datagram::Transmit& batch, std::span<const std::byte> bytes);
+    [[nodiscard]] bool may_have_stalled(datagram::NodeId node, Time now) const;
     void judge_severed(NodeId node, datagram::SeverReason reason);
     [[nodiscard]] bool is_sent(const datagram::Transmit& batch);
     void hand_forged(Time now, Packet& packet);

@@ -41,8 +41,8 @@ void choose_shape(Plan& plan, base::Random& random, Scale scale) {
 
 void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     const std::uint64_t mtu = random.below(10);
-    plan.datagram_bytes = mtu < 7 ? 1472 : mtu < 9 ? 1232 : 8972;
-    plan.datagram_bytes_max = plan.datagram_bytes;
+    plan.datagram_bytes = mtu < 4 ? 1472 : mtu < 7 ? 548 : mtu < 9 ? 1232 : 8972;
+    plan.datagram_bytes_max = std::max(plan.datagram_bytes, 1472U);
     if (random.below(4) == 0) plan.datagram_bytes_max = random.below(2) == 0 ? 4058 : 8972;
     plan.datagram_bytes_max = std::max(plan.datagram_bytes_max, plan.datagram_bytes);
     if (random.below(10) == 0) plan.security = base::Security::authenticate;

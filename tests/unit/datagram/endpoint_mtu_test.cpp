@@ -195,7 +195,94 @@ TEST(EndpointMtu,
     EXPECT_FALSE(net.run_until(cut + 9 * s, [&] { return !net.hosts[0].severed.empty(); }));
     EXPECT_TRUE(net.run_until(cut + 13 * s, [&] { return !net.hosts[0].severed.empty(); }));
     ASSERT_EQ(net.hosts[0].severed.size(), 1U);
-    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::narrowed));
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::stalled));
+}
+
+// WIRE-98: from the first datagram on, with pings that arrive all the time.
+TEST(EndpointMtu, a_path_too_short_for_what_it_should_carry_ends_the_connection_in_time) {
+    Net net(2, 1);
+    net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1000; };
+    const Time begin = net.now;
+    ASSERT_TRUE(net.hosts[0].send(1, 7, 1200));
+    EXPECT_FALSE(net.run_until(begin + 9 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    ASSERT_TRUE(net.run_until(begin + 13 * s, [&] { return !net.hosts[0].severed.empty(); }));
+    EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::stalled));
+    EXPECT_EQ(net[0].stalled_bytes(), 1200 + overhead_bytes);
+    EXPECT_LT(net[0].counters().datagrams_sent, 20'000U) << "it does not send all the time";
+}
+
+// WIRE-98: what arrives beside it does not count, or one frame would be waited for without end.
+TEST(EndpointMtu, shorter_content_that_arrives_does_not_hide_that_a_longer_one_does_not) {
+    Net net(2, 1);
+    net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1000; };
+    std::uint64_t name = 0;
+    ASSERT_TRUE(net.hosts[0].send(1, name, 100));
+    ASSERT_TRUE(net.settle(1 * s));
+    const Time begin = net.now;
+    ASSERT_TRUE(net.hosts[0].send(1, 1'000'000, 1200));
+    net.flush(0);
+    EXPECT_TRUE(net.run_until(begin + 13 * s, [&] {
+        if (net.hosts[1].arrived.contains(name)) net.hosts[0].send(1, ++name, 100);
+        return !net.hosts[0].severed.empty();
+    }));
+    EXPECT_GT(net.now, begin + 9 * s);
+    EXPECT_GT(net.hosts[1].arrived.size(), 10U);
+}
+
+// WIRE-98
+TEST(EndpointMtu, a_peer_that_did_not_run_for_a_while_has_all_the_time_again) {
+    Net net(2, 1);
+    net.hosts[0].is_patient = true;
+    for (const Time silence : {4 * s, 9 * s, 25 * s, 99 * s}) {
+        net.hosts[0].send(1, silence, 1200);
+        net.flush(0);
+        net.stopped.insert(1);
+        net.run_for(silence);
+        net.stopped.clear();
+        ASSERT_TRUE(net.settle(9 * s));
+        EXPECT_TRUE(net.hosts[0].severed.empty()) << silence;
+    }
+}
+
+// WIRE-75 WIRE-76 WIRE-77: IPv4 paths, from the start and when they become narrower.
+TEST(EndpointMtu, paths_of_packets_down_to_576_bytes_are_used_whole) {
+    struct Case {
+        std::uint32_t mtu;
+        std::uint32_t found;
+    };
+
+    for (const Case& given : {Case{1472, 1472}, Case{1272, 1200}, Case{1100, 972}, Case{972, 972},
+                              Case{800, 740}, Case{548, 548}}) {
+        Settings settings;
+        settings.datagram_bytes = 548;
+        settings.datagram_bytes_max = 1472;
+        Net net(2, 1, settings);
+        net.faults.mtu = given.mtu;
+        for (std::uint64_t i = 0; i < 200; ++i) {
+            stream(net, i * 20, 20);
+            net.run_for(10 * ms);
+        }
+        EXPECT_EQ(net[0].frame_bytes_max(1), given.found - overhead_bytes) << "MTU " << given.mtu;
+    }
+}
+
+// WIRE-77
+TEST(EndpointMtu, a_path_that_becomes_shorter_than_most_are_is_noticed_and_nothing_is_lost) {
+    for (const std::uint32_t narrow : {972U, 548U}) {
+        Settings settings;
+        settings.datagram_bytes = 548;
+        settings.datagram_bytes_max = 1472;
+        Net net(2, 1, settings);
+        net.faults.mtu = 1272;
+        net.faults.jitter = 0;
+        stream(net, 0, 200);
+        ASSERT_EQ(net[0].frame_bytes_max(1), 1200 - overhead_bytes);
+        net.faults.mtu = narrow;
+        stream(net, 200, 2000);
+        EXPECT_EQ(net[0].frame_bytes_max(1), narrow - overhead_bytes);
+        EXPECT_TRUE(net.hosts[0].severed.empty());
+        EXPECT_LT(net.now, 6 * s);
+    }
 }
 
 // WIRE-77

@@ -160,14 +160,14 @@ TEST(MtuProber, falls_back_when_long_ones_are_lost_again_and_again) {
     MtuProber prober(1472, 8972);
     prober.on_sent(8972, 3);
     prober.on_acknowledged(8972);
-    EXPECT_FALSE(prober.on_long_lost(10 * ms, 9 * ms, 4));
-    EXPECT_FALSE(prober.on_long_lost(20 * ms, 19 * ms, 6));
-    EXPECT_FALSE(prober.on_long_lost(30 * ms, 29 * ms, 8));
-    prober.on_long_acknowledged(10);
-    EXPECT_FALSE(prober.on_long_lost(40 * ms, 39 * ms, 12));
-    EXPECT_FALSE(prober.on_long_lost(50 * ms, 49 * ms, 14));
-    EXPECT_FALSE(prober.on_long_lost(60 * ms, 59 * ms, 16));
-    EXPECT_TRUE(prober.on_long_lost(70 * ms, 69 * ms, 18));
+    EXPECT_FALSE(prober.on_content_lost(10 * ms, 9 * ms, 4, 8972));
+    EXPECT_FALSE(prober.on_content_lost(20 * ms, 19 * ms, 6, 8972));
+    EXPECT_FALSE(prober.on_content_lost(30 * ms, 29 * ms, 8, 8972));
+    prober.on_content_acknowledged(10, 8972);
+    EXPECT_FALSE(prober.on_content_lost(40 * ms, 39 * ms, 12, 8972));
+    EXPECT_FALSE(prober.on_content_lost(50 * ms, 49 * ms, 14, 8972));
+    EXPECT_FALSE(prober.on_content_lost(60 * ms, 59 * ms, 16, 8972));
+    EXPECT_TRUE(prober.on_content_lost(70 * ms, 69 * ms, 18, 8972));
     EXPECT_EQ(prober.current(), 1472U);
     EXPECT_EQ(prober.wanted(70 * ms), 0U);
     EXPECT_EQ(prober.wanted(70 * ms + MtuProber::again_cut_ns), 8972U);
@@ -179,19 +179,87 @@ TEST(MtuProber, takes_one_burst_of_losses_for_one) {
     prober.on_sent(8972, 3);
     prober.on_acknowledged(8972);
     for (PacketNumber i = 0; i < 100; ++i) {
-        EXPECT_FALSE(prober.on_long_lost(10 * ms + i, 9 * ms, 4 + i));
+        EXPECT_FALSE(prober.on_content_lost(10 * ms + i, 9 * ms, 4 + i, 8972));
     }
-    prober.on_long_acknowledged(500);
+    prober.on_content_acknowledged(500, 8972);
     for (PacketNumber i = 0; i < 10; ++i) {
-        EXPECT_FALSE(prober.on_long_lost((20 + i) * ms, (20 + i) * ms - 1, 200 + i))
+        EXPECT_FALSE(prober.on_content_lost((20 + i) * ms, (20 + i) * ms - 1, 200 + i, 8972))
             << "a later one came";
     }
     EXPECT_EQ(prober.current(), 8972U);
 }
 
+// WIRE-76
+TEST(MtuProber, steps_up_from_what_every_path_carries_to_what_tunnels_carry_and_then_to_the_longest) {
+    MtuProber prober(548, 8972);
+    EXPECT_TRUE(prober.is_unproven());
+    EXPECT_EQ(prober.wanted(0), 1200U);
+    prober.on_sent(1200, 5);
+    prober.on_acknowledged(1200);
+    EXPECT_FALSE(prober.is_unproven());
+    EXPECT_EQ(prober.current(), 1200U);
+    EXPECT_EQ(prober.wanted(0), 8972U);
+}
+
+// WIRE-76
+TEST(MtuProber, goes_down_to_what_old_links_carry) {
+    for (const std::uint32_t carried : {972U, 740U, 548U}) {
+        MtuProber prober(548, 1472);
+        Time now = 5;
+        while (prober.wanted(now) > carried) lose_three(prober, now);
+        if (carried != 548) {
+            EXPECT_EQ(prober.wanted(now), carried);
+            prober.on_sent(carried, ++number);
+            prober.on_acknowledged(carried);
+        }
+        EXPECT_EQ(prober.current(), carried);
+    }
+}
+
+// WIRE-77
+TEST(MtuProber, falls_step_by_step_below_what_tunnels_carry) {
+    MtuProber prober(548, 1472);
+    prober.on_sent(1472, 1);
+    prober.on_acknowledged(1472);
+    Time now = 0;
+    PacketNumber sent = 1;
+    for (const std::uint32_t next : {1200U, 972U, 740U, 548U}) {
+        const std::uint32_t before = prober.current();
+        for (std::uint32_t i = 1; i < MtuProber::silent_losses; ++i) {
+            now += 10 * ms;
+            EXPECT_FALSE(prober.on_content_lost(now, now - ms, ++sent, before));
+        }
+        now += 10 * ms;
+        EXPECT_TRUE(prober.on_content_lost(now, now - ms, ++sent, before));
+        EXPECT_EQ(prober.current(), next);
+    }
+}
+
+// WIRE-77
+TEST(MtuProber, does_not_take_shorter_ones_that_arrive_for_a_sign_that_longer_ones_would) {
+    MtuProber prober(548, 1472);
+    prober.on_sent(1200, 1);
+    prober.on_acknowledged(1200);
+    PacketNumber sent = 1;
+    bool has_fallen = false;
+    for (Time now = 10 * ms; now <= 40 * ms; now += 10 * ms) {
+        prober.on_content_acknowledged(++sent, 1000);
+        has_fallen = prober.on_content_lost(now, now - ms, ++sent, 1200);
+    }
+    EXPECT_TRUE(has_fallen);
+    EXPECT_EQ(prober.current(), 972U);
+}
+
+// WIRE-77
+TEST(MtuProber, does_not_count_fragmented_ones) {
+    MtuProber prober(1200, 8972);
+    for (Time now = 1; now < 10; ++now) EXPECT_FALSE(prober.on_content_lost(now, now, now, 5000));
+    EXPECT_EQ(prober.current(), 1200U);
+}
+
 TEST(MtuProber, never_falls_below_the_least) {
     MtuProber prober(1472, 8972);
-    for (Time now = 1; now < 10; ++now) EXPECT_FALSE(prober.on_long_lost(now, now, now));
+    for (Time now = 1; now < 10; ++now) EXPECT_FALSE(prober.on_content_lost(now, now, now, 1472));
     EXPECT_EQ(prober.current(), 1472U);
 }
 

@@ -111,7 +111,7 @@ TEST_P(RailsTest, a_cut_rail_is_felt_by_its_colour_alone_until_its_node_is_given
     EXPECT_EQ(cut.code, Code::peer);
     EXPECT_GT(os::now_ns() - began_ns, 250'000'000U) << "it was given up before its time";
     const std::string told = node::fate_of_process(job.segment(0), last, cut.loss);
-    EXPECT_NE(told.find("could not be reached on rail 2 ("), std::string::npos) << told;
+    EXPECT_NE(told.find("could not be reached on rail 2 within "), std::string::npos) << told;
     for (std::uint32_t color = 0; color < rails; ++color) {
         EXPECT_EQ(job.copy(0, colored(job, target.address, color), source.address, 8), Code::peer);
     }

@@ -74,6 +74,8 @@ public:
 
     [[nodiscard]] datagram::Features differing_features() const noexcept override { return {}; }
 
+    [[nodiscard]] std::uint32_t stalled_bytes() const noexcept override { return 0; }
+
     [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept override {
         std::abort();
     }
