@@ -4,8 +4,6 @@
 
 namespace acp::router {
 
-using base::Code;
-
 namespace {
 
 Task task_of(const CommandFrame& frame) noexcept {
@@ -52,13 +50,6 @@ Fault Executor::on_command(RouterPeer& from, const CommandFrame& frame) {
     if (target >= nodes_.procs()) return Fault::bad_process;
     if (nodes_.is_work_of_the_lost(frame.initiator)) {
         ++activity_.counters().late_puts;
-        return Fault::none;
-    }
-    if (nodes_.is_any_lost() && (nodes_.is_dead(source) || nodes_.is_dead(target))) {
-        const bool is_source = nodes_.is_dead(source);
-        ends_.fail(frame.initiator, frame.token,
-                   {Code::peer, is_source ? BlamedAddress::source : BlamedAddress::target,
-                    nodes_.named(is_source ? source : target)});
         return Fault::none;
     }
     if (!begin(task)) ends_.refuse_command(from, task);

@@ -30,11 +30,6 @@ Fault InvokeRunner::on_invoke(RouterPeer& from, const InvokeFrame& frame, Bytes 
         ++activity_.counters().late_puts;
         return Fault::none;
     }
-    if (nodes_.is_dead(frame.process)) {
-        ends_.fail(frame.initiator, frame.token,
-                   {Code::peer, BlamedAddress::source, frame.process});
-        return Fault::none;
-    }
     OperationRecord call;
     call.token = frame.token;
     call.initiator = frame.initiator;

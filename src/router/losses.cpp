@@ -4,8 +4,6 @@
 
 namespace acp::router {
 
-using base::Code;
-
 void Losses::sever(NodeId node, datagram::SeverReason reason) {
     in_.nodes.sever(node, reason);  // this may call on_severed() at once
     on_severed(node, true);
@@ -54,7 +52,7 @@ void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_
     in_.activity.note_move();
     ++in_.activity.counters().news;
     in_.own.end_all_of(process);
-    end_work_of(process);
+    cancel_work_of(process);
     in_.placer.drop_copies_of(process);
     if (!is_local) in_.completions.on_process_dead(process, wait_status);
     Note news;
@@ -64,28 +62,9 @@ void Losses::on_death(std::uint32_t process, std::uint32_t wait_status, bool is_
     pass_on(news);
 }
 
-void Losses::end_work_of(std::uint32_t process) {
+void Losses::cancel_work_of(std::uint32_t initiator) {
     in_.operations.for_each([&](OperationRecord& operation) {
-        if (operation.is_cancelled) return;
-        const bool is_invoke = operation.work == Work::invoke;
-        const auto where = [&](GlobalAddress address) {
-            return is_invoke ? operation.target : in_.nodes.where(address);
-        };
-        const bool is_target = where(operation.target) == process;
-        const bool is_source = where(operation.source) == process;
-        if (operation.initiator == process) {
-            operation.is_cancelled = true;
-        } else if (operation.work == Work::place) {
-            if (!is_target) return;
-            operation.is_cancelled = true;
-            in_.placer.settle(operation, Code::peer);
-        } else if (operation.work != Work::request && (is_target || is_source)) {
-            // A request has already ended together with its command.
-            operation.is_cancelled = true;
-            const BlamedAddress end =
-                is_target && !is_invoke ? BlamedAddress::target : BlamedAddress::source;
-            in_.ends.fail(operation.initiator, operation.token, {Code::peer, end, process});
-        }
+        if (operation.initiator == initiator) operation.is_cancelled = true;
     });
 }
 

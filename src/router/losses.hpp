@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles the loss of a node or process: ends everything that involves it with an error code, and passes the news on by a
-// dissemination pattern (ORD-20 to ORD-26). Work that placement has accepted is left until it settles. Does not know how losses
+// Handles the loss of a node or process: ends everything that involves the node, or that the process has begun, with an error
+// code, and passes the news on by a dissemination pattern (ORD-20 to ORD-26). What others do on memory of a dead process goes on:
+// placement knows which of it is left. Work that placement has accepted is left until it settles. Does not know how losses
 // are detected. One thread. Tests: tests/unit/router/failure_test.cpp, model_test.cpp.
 #pragma once
 
@@ -27,7 +28,6 @@ public:
         Operations& operations;
         Backlog& backlog;
         Outbox& outbox;
-        Ends& ends;
         Placer& placer;
         Meetings& meetings;
         WatchList& watch_list;
@@ -55,7 +55,7 @@ public:
     void sever_noted();
 
 private:
-    void end_work_of(std::uint32_t process);
+    void cancel_work_of(std::uint32_t initiator);
     void pass_on(const Note& news);
 
     Involved in_;

@@ -186,13 +186,10 @@ void OwnCommands::end_all_of(const RouterPeer& gone) {
     });
 }
 
-void OwnCommands::end_all_of(std::uint32_t process) {
+void OwnCommands::end_all_of(std::uint32_t initiator) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
-        if (target_process(record) == process) {
-            complete(index, {Code::peer, BlamedAddress::target, process});
-        } else if (source_process(record) == process || record.initiator == process) {
-            complete(index, {Code::peer, BlamedAddress::source, process});
-        }
+        if (record.initiator == initiator)
+            complete(index, {Code::peer, BlamedAddress::source, initiator});
     });
 }
 

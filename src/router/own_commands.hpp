@@ -96,9 +96,9 @@ public:
     // are ignored.
     [[nodiscard]] Fault on_end(const RouterPeer& from, const ShortFrame& frame);
 
-    // Ends all commands that involve a severed node, or a dead process (ORD-20 to ORD-22).
+    // Ends all commands that involve a severed node, or whose initiator has died (ORD-20 to ORD-22).
     void end_all_of(const RouterPeer& gone);
-    void end_all_of(std::uint32_t process);
+    void end_all_of(std::uint32_t initiator);
 
     // Calls see(index, record) for each outstanding command. It may end the command that it is given, and no other.
     template <typename See>

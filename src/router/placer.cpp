@@ -78,10 +78,6 @@ Fault Placer::on_put(const RouterPeer& from, const PutFrame& frame, Bytes bytes)
             return Fault::none;
         }
     }
-    if (nodes_.is_any_lost() && nodes_.is_dead(process)) {
-        settle(frame, Code::peer);
-        return Fault::none;
-    }
     place(frame, bytes, from.node);
     return Fault::none;
 }

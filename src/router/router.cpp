@@ -34,7 +34,7 @@ struct Router::Parts {
           scheduler(own, operations, backlog, outbox, requests, executor, placer, activity),
           meetings(nodes, outbox, completions, activity, map),
           watch_list(nodes, outbox, activity),
-          losses({nodes, own, operations, backlog, outbox, ends, placer, meetings, watch_list,
+          losses({nodes, own, operations, backlog, outbox, placer, meetings, watch_list,
                   completions, activity}),
           scanner({nodes, own, operations, outbox, partials, placer, meetings, watch_list, losses,
                    activity},

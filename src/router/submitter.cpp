@@ -173,20 +173,21 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     return begin(index);
 }
 
-// ORD-22: a command that involves a severed node or a dead process fails before it begins.
+// ORD-22: a command that involves a severed node fails before it begins. The memory of a dead process is another matter: what
+// lies in the node's segment stays.
 bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
-    const auto is_gone = [this](std::uint64_t process) {
-        return nodes_.is_gone(static_cast<std::uint32_t>(process));
+    const auto is_severed = [this](std::uint64_t process) {
+        return nodes_.peer_of(static_cast<std::uint32_t>(process)).is_severed;
     };
     if (source >= nodes_.procs()) {
         failure = {Code::address, BlamedAddress::source, 0};
     } else if (target >= nodes_.procs()) {
         failure = {Code::address, BlamedAddress::target, 0};
-    } else if (is_gone(target)) {
+    } else if (is_severed(target)) {
         failure = {Code::peer, BlamedAddress::target, nodes_.named(target)};
-    } else if (is_gone(source)) {
+    } else if (is_severed(source)) {
         failure = {Code::peer, BlamedAddress::source, nodes_.named(source)};
     } else if (command.operation == bad_operation) {
         failure = {Code::argument, BlamedAddress::none, 0};

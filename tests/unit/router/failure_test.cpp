@@ -77,31 +77,37 @@ TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_o
     }
 }
 
-TEST(RouterFailureTest, ends_what_involves_a_dead_process_but_not_what_involves_its_neighbour) {
+// ORD-22: what of its memory is left its node's placement knows.
+TEST(RouterFailureTest, goes_on_with_memory_of_a_dead_process_whose_node_lives) {
     FakeJob job({1, 2, 1});
     ASSERT_TRUE(job.run());
     job.node_of(1).router.note_death(1, 9);
     ASSERT_TRUE(job.run());
+    job.at<std::uint64_t>(job.shared(0)) = 77;
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
-    ASSERT_TRUE(job.copy(0, 4, job.shared(2), job.shared(0), 8));
-    ASSERT_TRUE(job.add(0, 6, job.shared(0), job.shared(1), 1));
+    ASSERT_TRUE(job.run());
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1)), 77U);
+    ASSERT_TRUE(job.add(0, 4, job.shared(0), job.shared(1), 1));
+    ASSERT_TRUE(job.copy(3, 6, job.shared(3), job.shared(1), 8));
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {8, 0, 1, 1}, {}));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 3U);
-    for (const CommandEnd& end : job.nodes[0]->ends.ended) {
-        EXPECT_EQ(end.code, end.token == 4 ? Code::ok : Code::peer) << end.token;
-    }
-    EXPECT_EQ(job.nodes[1]->memory.runs(), 0U);
+    for (const CommandEnd& end : job.nodes[0]->ends.ended) EXPECT_EQ(end.code, Code::ok);
+    EXPECT_EQ(job.nodes[0]->ends.results.size(), 1U);
+    EXPECT_EQ(job.nodes[1]->memory.runs(), 1U);
+    EXPECT_GE(job.at<std::uint64_t>(job.shared(3)), 77U);
 }
 
-// A put that is on its way when its target's process dies: the target's node knows first, and says so.
-TEST(RouterFailureTest, says_so_when_a_piece_comes_for_a_process_already_dead) {
+// A put that is on its way when its target's process dies.
+TEST(RouterFailureTest, places_a_piece_that_comes_for_a_process_already_dead) {
     FakeJob job({1, 1});
+    job.at<std::uint64_t>(job.shared(0)) = 77;
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
     job.node_of(1).router.note_death(1, 9);
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 1U);
-    EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::peer);
-    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1)), 0U);
+    EXPECT_EQ(job.nodes[0]->ends.ended[0].code, Code::ok);
+    EXPECT_EQ(job.at<std::uint64_t>(job.shared(1)), 77U);
 }
 
 TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
