@@ -30,7 +30,8 @@ public:
     static constexpr std::uint32_t base_bytes = 1200;
     // Lengths tried after the longest: of frames of about half the size, of Ethernet's, of tunnels inside Ethernet, and of
     // links with an MTU of 1000 and 768 bytes.
-    static constexpr std::array<std::uint32_t, 6> shorter = {4058, 1452, 1372, base_bytes, 972, 740};
+    static constexpr std::array<std::uint32_t, 6> shorter = {4058,       1452, 1372,
+                                                             base_bytes, 972,  740};
 
     MtuProber() noexcept = default;
 
@@ -161,17 +162,17 @@ private:
     std::uint32_t least_ = 0;
     std::uint32_t most_ = 0;
     std::uint32_t current_ = 0;
-    std::uint32_t goal_ = 0;      // next length to try; <= current_: all were tried
-    std::uint32_t tries_ = 0;     // probes of goal_ sent
+    std::uint32_t goal_ = 0;        // next length to try; <= current_: all were tried
+    std::uint32_t tries_ = 0;       // probes of goal_ sent
     std::uint32_t losses_ = 0;      // losses of long datagrams in a row
     std::uint32_t lost_bytes_ = 0;  // the shortest of those
     std::uint32_t given_up_ = 0;    // probes lost since one was acknowledged
     bool is_probing_ = false;
-    PacketNumber number_ = 0;              // number of the last probe
-    Probe long_came_;                      // the last of the longest datagrams of content that arrived
-    Time counted_at_ = 0;                  // when the last of losses_ was detected
-    Time next_at_ = 0;                     // no probe before this time
-    Time pause_ = 0;                       // current interval between searches
+    PacketNumber number_ = 0;  // number of the last probe
+    Probe long_came_;          // the last of the longest datagrams of content that arrived
+    Time counted_at_ = 0;      // when the last of losses_ was detected
+    Time next_at_ = 0;         // no probe before this time
+    Time pause_ = 0;           // current interval between searches
     std::array<Probe, tries_max> lost_{};  // the last probes declared lost
 };
 

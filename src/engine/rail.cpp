@@ -54,8 +54,8 @@ void choose_lengths(const GatewaySettings& settings,
     chosen.datagram_bytes_max =
         settings.datagram_bytes_max != 0 ? settings.datagram_bytes_max : carried_bytes(bind);
     // The longest INVOKE must fit into one datagram, which may be fragmented.
-    chosen.datagram_bytes_max =
-        std::max({chosen.datagram_bytes_max, chosen.datagram_bytes, datagram::MtuProber::base_bytes});
+    chosen.datagram_bytes_max = std::max(
+        {chosen.datagram_bytes_max, chosen.datagram_bytes, datagram::MtuProber::base_bytes});
 }
 
 // A node that was never heard of is given the same time as one that fell silent: it may be stopped likewise.

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/format.hpp"
-
 #include "node/death.hpp"
 #include "node/node_table.hpp"
 #include "node/segment.hpp"

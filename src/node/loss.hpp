@@ -34,7 +34,7 @@ inline constexpr std::uint8_t every_rail = 0xFF;
 struct NodeLoss {
     NodeFate fate = NodeFate::told;
     std::uint8_t rail =
-        every_rail;  // every_rail: the job has one, or the fate is not one of a rail
+        every_rail;           // every_rail: the job has one, or the fate is not one of a rail
     std::uint16_t bytes = 0;  // stalled: length of the datagrams that did not arrive
 };
 

@@ -82,10 +82,9 @@ bool OwnMeetings::ask_to_watch(std::uint32_t node) noexcept {
 
 void OwnMeetings::fail(std::uint32_t node, NodeLoss why) noexcept {
     std::uint64_t nobody = 0;
-    const std::uint64_t lost = (std::uint64_t{node} + 1) << loss_bits |
-                               std::uint64_t{why.bytes} << 2 * byte_bits |
-                               std::uint64_t{why.rail} << byte_bits |
-                               static_cast<std::uint64_t>(why.fate);
+    const std::uint64_t lost =
+        (std::uint64_t{node} + 1) << loss_bits | std::uint64_t{why.bytes} << 2 * byte_bits |
+        std::uint64_t{why.rail} << byte_bits | static_cast<std::uint64_t>(why.fate);
     // release: partner is has_failed()
     if (lost_.compare_exchange_strong(nobody, lost, std::memory_order_acq_rel)) {
         wake_everybody(segment_);

@@ -48,7 +48,8 @@ bool PieceSender::begin(const Task& task, RouterPeer& to) {
         return true;
     }
     const std::uint64_t bytes = task.command.bytes;
-    if (to.flows.is_empty() && !to.is_blocked && bytes + sizeof(PutFrame) <= outbox_.frame_bytes_max(to)) {
+    if (to.flows.is_empty() && !to.is_blocked &&
+        bytes + sizeof(PutFrame) <= outbox_.frame_bytes_max(to)) {
         const PutPiece piece{task.command.source, task.command.target,
                              task.total,          task.token,
                              task.initiator,      static_cast<std::uint32_t>(bytes)};

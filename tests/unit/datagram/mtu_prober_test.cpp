@@ -190,7 +190,8 @@ TEST(MtuProber, takes_one_burst_of_losses_for_one) {
 }
 
 // WIRE-76
-TEST(MtuProber, steps_up_from_what_every_path_carries_to_what_tunnels_carry_and_then_to_the_longest) {
+TEST(MtuProber,
+     steps_up_from_what_every_path_carries_to_what_tunnels_carry_and_then_to_the_longest) {
     MtuProber prober(548, 8972);
     EXPECT_TRUE(prober.is_unproven());
     EXPECT_EQ(prober.wanted(0), 1200U);

@@ -202,7 +202,8 @@ TEST_F(NodesTest, a_lost_node_ends_the_meetings_here) {
     EXPECT_EQ(
         members_[0]->synchronize().message(),
         "the barrier cannot complete: rank 3 and 2 more are on node 2 (10.0.0.2), which has not "
-        "answered for the 10 s of ACP_PEER_TIMEOUT (UDP to 10.0.0.2:4711; its machine may be down, its agent or a "
+        "answered for the 10 s of ACP_PEER_TIMEOUT (UDP to 10.0.0.2:4711; its machine may be down, "
+        "its agent or a "
         "rank that is its own gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun "
         "to drop it)");
 }

@@ -43,10 +43,12 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     EXPECT_EQ(
         told_loss(here, 1),
         "rank 5 and 1 more are on node 2 (10.0.0.2), which could not be reached at any of its "
-        "addresses within the 10 s of ACP_PEER_TIMEOUT (UDP to 10.0.0.2:4711; a firewall may drop it, there or on the way, or the "
+        "addresses within the 10 s of ACP_PEER_TIMEOUT (UDP to 10.0.0.2:4711; a firewall may drop "
+        "it, there or on the way, or the "
         "process that should answer there may be stopped)");
     EXPECT_EQ(fate_of_process(here, 4, {NodeFate::silent}),
-              "rank 4 is on node 1 (10.0.0.1), which has not answered for the 10 s of ACP_PEER_TIMEOUT (UDP to "
+              "rank 4 is on node 1 (10.0.0.1), which has not answered for the 10 s of "
+              "ACP_PEER_TIMEOUT (UDP to "
               "10.0.0.1:4711; its machine may be down, its agent or a rank that is its own "
               "gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun to drop it)");
     EXPECT_EQ(told_loss(here, 2), "");
@@ -104,12 +106,14 @@ TEST(LossTest,
     }
     ASSERT_TRUE(NodeTable(segments[0]).set(1, 1, addresses).is_ok());
     EXPECT_EQ(fate_of_process(segments[0], 1, {NodeFate::unreachable, 1}),
-              "rank 1 is on node 1 (10.0.0.1), which could not be reached on rail 1 within the 10 s of ACP_PEER_TIMEOUT (UDP to "
+              "rank 1 is on node 1 (10.0.0.1), which could not be reached on rail 1 within the 10 "
+              "s of ACP_PEER_TIMEOUT (UDP to "
               "10.1.0.1:4712; a firewall may drop it, there or on the way, or the process that "
               "should answer there may be stopped)");
     EXPECT_TRUE(note_lost_node(segments[0], 1, {NodeFate::silent, 2}));
     EXPECT_EQ(fate_of_process(segments[0], 1),
-              "rank 1 is on node 1 (10.0.0.1), which has not answered for the 10 s of ACP_PEER_TIMEOUT on rail 2 (UDP "
+              "rank 1 is on node 1 (10.0.0.1), which has not answered for the 10 s of "
+              "ACP_PEER_TIMEOUT on rail 2 (UDP "
               "to 10.2.0.1:4713; that network or its machine may be down, its agent or a rank "
               "that is its own gateway (ACP_GATEWAY) may be stopped, or a firewall may have begun "
               "to drop it)");
@@ -122,11 +126,12 @@ TEST(LossTest,
     EXPECT_EQ(fate_of_process(segments[0], 2, {NodeFate::left, 0}),
               "rank 2 is on node 2 (10.0.0.2), which has left the job");
     EXPECT_TRUE(note_lost_node(segments[0], 2, {NodeFate::stalled, 1, 1472}));
-    EXPECT_EQ(told_loss(segments[0], 1),
-              "rank 2 is on node 2 (10.0.0.2), which answers, but nothing that was sent to it in "
-              "datagrams of 1472 bytes on rail 1 has arrived for the 10 s of ACP_PEER_TIMEOUT (UDP to "
-              "10.0.0.2:4711; the path does not carry packets of that length, whole or in "
-              "fragments: compare the MTU of the interfaces, tunnels and bridges on the way)");
+    EXPECT_EQ(
+        told_loss(segments[0], 1),
+        "rank 2 is on node 2 (10.0.0.2), which answers, but nothing that was sent to it in "
+        "datagrams of 1472 bytes on rail 1 has arrived for the 10 s of ACP_PEER_TIMEOUT (UDP to "
+        "10.0.0.2:4711; the path does not carry packets of that length, whole or in "
+        "fragments: compare the MTU of the interfaces, tunnels and bridges on the way)");
 }
 
 TEST(LossTest, the_first_sixteen_are_told_and_later_ones_are_gone) {

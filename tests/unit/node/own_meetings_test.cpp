@@ -123,7 +123,8 @@ TEST_F(OwnMeetingsTest, a_lost_node_ends_this_meeting_and_all_later_ones) {
     meetings_.fail(1, {NodeFate::silent});
     const auto status = end();
     EXPECT_EQ(status.code(), base::Code::peer);
-    EXPECT_NE(status.message().find("has not answered for the 10 s of ACP_PEER_TIMEOUT"), std::string::npos)
+    EXPECT_NE(status.message().find("has not answered for the 10 s of ACP_PEER_TIMEOUT"),
+              std::string::npos)
         << status.message();
     EXPECT_EQ(member_.synchronize().code(), base::Code::peer);
 }
@@ -132,7 +133,9 @@ TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_told) {
     begin();
     meetings_.fail(1, {NodeFate::silent, 0});
     const auto status = end();
-    EXPECT_NE(status.message().find("has not answered for the 10 s of ACP_PEER_TIMEOUT on rail 0 ("), std::string::npos)
+    EXPECT_NE(
+        status.message().find("has not answered for the 10 s of ACP_PEER_TIMEOUT on rail 0 ("),
+        std::string::npos)
         << status.message();
 }
 
