@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "os/clock.hpp"
+#include "os/standard_streams.hpp"
 
 namespace acp::gma {
 
@@ -30,11 +31,13 @@ base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
                                                  std::uint32_t rank,
                                                  bool is_continued) {
     const std::string name = prefix + "." + std::to_string(rank);
-    std::FILE* file = std::fopen(name.c_str(), is_continued ? "ae" : "we");
+    auto opened = is_continued ? os::open_for_appending(name) : os::open_for_writing(name);
+    std::FILE* file = opened.is_ok() ? fdopen(opened.value().get(), "a") : nullptr;
     if (file == nullptr) {
         return base::Status(base::Code::config, "ACP_TRACE=" + prefix + ": cannot write " + name +
                                                     ": " + std::generic_category().message(errno));
     }
+    (void)opened.value().release();  // the stream closes it
     return std::unique_ptr<Trace>(new Trace(file, name, rank));
 }
 

@@ -32,7 +32,10 @@ void wait_for_room(int fd) noexcept {
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return system_failure("pipe2", errno, "");
-    return Pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+    Pipe made{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+    if (!made.reading.is_open() || !made.writing.is_open())
+        return system_failure("fcntl", errno, "");
+    return made;
 }
 
 Result<StreamPair> make_stream_pair() {
@@ -40,7 +43,9 @@ Result<StreamPair> make_stream_pair() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return system_failure("socketpair", errno, "");
     }
-    return StreamPair{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+    StreamPair made{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+    if (!made.near.is_open() || !made.far.is_open()) return system_failure("fcntl", errno, "");
+    return made;
 }
 
 Status set_nonblocking(int fd) {
@@ -50,7 +55,7 @@ Status set_nonblocking(int fd) {
 }
 
 Result<FileDescriptor> duplicate(int fd) {
-    constexpr int least = 3;
+    constexpr int least = FileDescriptor::standard_streams;
     FileDescriptor copy(fcntl(fd, F_DUPFD_CLOEXEC, least));
     if (copy.is_open()) return copy;
     const int error = errno;

@@ -45,6 +45,13 @@ Result<FileDescriptor> open_for_writing(const std::string& path) {
     return file;
 }
 
+Result<FileDescriptor> open_for_appending(const std::string& path) {
+    constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    FileDescriptor file(open(path.c_str(), flags, new_file_mode));
+    if (!file.is_open()) return system_failure("open", errno, path);
+    return file;
+}
+
 Result<FileDescriptor> open_for_reading(const std::string& path) {
     FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.is_open()) return system_failure("open", errno, path);

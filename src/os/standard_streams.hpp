@@ -30,6 +30,9 @@ Result<FileDescriptor> open_null();
 // Errors: limit, memory (no space), system (the path and the reason in the message).
 Result<FileDescriptor> open_for_writing(const std::string& path);
 
+// The same, but keeps what is in the file.
+Result<FileDescriptor> open_for_appending(const std::string& path);
+
 // Opens an existing file, close-on-exec. Errors: limit, system (the path and the reason in the message).
 Result<FileDescriptor> open_for_reading(const std::string& path);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls while threads and processes end, forked children, descriptors, and memory after acp_finalize.
+#include <cstdio>
+#include <string>
+#include <vector>
+
 #include "life/driver.hpp"
 
 namespace acp::test {
@@ -53,6 +57,23 @@ TEST_F(LateTest, a_reset_needs_no_descriptor_and_touches_none_of_the_program) {
     expect_fine(probe({"closed"}, 2));
     expect_fine(probe({"closed"}, 2, {errors_are_returned, "ACP_INTRANODE=mailbox"}));
     expect_fine(probe({"closed", "poll"}, 2));
+}
+
+// In every way of reaching the others, for each opens descriptors of its own.
+TEST_F(LateTest, descriptors_0_1_and_2_stay_the_program_s) {
+    for (const char* mode : {"ACP_INTRANODE=auto", "ACP_INTRANODE=mailbox", "ACP_INTRANODE=udp",
+                             "ACP_TRACE=/tmp/life-probe-trace", "ACP_CHECK=1", "ACP_REPORT=1"}) {
+        const std::vector<std::string> environment = {errors_are_returned, mode};
+        for (const char* sleep : {"", "poll"}) {
+            expect_fine(probe({"closed_streams", sleep}, 0, environment));
+            expect_fine(probe({"closed_streams", sleep}, 2, environment));
+            expect_fine(probe({"closed_streams", sleep}, 2, environment, {"--nodes", "2"}));
+            expect_fine(probe({"closed_streams", sleep}, 4, environment, {"--nodes", "2"}));
+        }
+    }
+    for (int rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(std::remove(("/tmp/life-probe-trace." + std::to_string(rank)).c_str()), 0);
+    }
 }
 
 TEST_F(LateTest, init_asks_the_agent_for_what_was_closed_and_says_so_without_one) {

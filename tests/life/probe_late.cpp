@@ -247,6 +247,42 @@ void closed_descriptors() {
     check(after == content, "the program's file was written");
 }
 
+// Closes its standard streams, as a daemon does, and uses the library: no descriptor of that is one of them, and none goes to a
+// program that is started.
+void closed_streams() {
+    const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);  // the reasons go here
+    for (int stream = 0; stream < 3; ++stream) close(stream);
+    std::vector<bool> was_open(600);
+    for (int number = 3; number < 600; ++number) was_open[number] = fcntl(number, F_GETFD) >= 0;
+    int wrong = 0;
+    const auto look = [&](const char* when) {
+        for (int number = 0; number < 600; ++number) {
+            const int flags = fcntl(number, F_GETFD);
+            const bool is_inherited = number >= 3 && was_open[number];
+            if (flags < 0 || is_inherited || (number >= 3 && (flags & FD_CLOEXEC) != 0)) continue;
+            dprintf(told, "wrong: %s, descriptor %d is open, flags %d\n", when, number, flags);
+            ++wrong;
+        }
+    };
+    join();
+    look("after acp_init");
+    const acp_pm_t pm = armed_context();
+    const acp_ga_t block = acp_malloc(100'000, (acp_rank() + 1) % acp_procs());
+    check(block != ACP_GA_NULL, "acp_malloc");
+    check(acp_wait(acp_copy(block, acp_query_starter_ga(acp_rank()), 4096, now), -1) == ACP_OK,
+          "acp_copy");
+    expect_copies("with closed streams");
+    look("after copies");
+    expect_poll_wakes(pm, "with closed streams");
+    check(acp_reset(acp_procs() - 1 - acp_rank()) == 0, "acp_reset");
+    expect_copies("with closed streams, after acp_reset");
+    look("after acp_reset");
+    check(acp_finalize() == 0, "acp_finalize");
+    look("after acp_finalize");
+    dup2(told, 2);
+    check(wrong == 0 && wrong_count() == 0, "descriptors with closed streams");
+}
+
 // It closes them before it joins: without an agent to ask acp_init says so, and nothing is mapped; from an agent it gets others.
 void closed_before_init() {
     char name[] = "/tmp/life-probe-XXXXXX";
@@ -334,6 +370,7 @@ bool run_late(const std::string& name) {
         {"children", children_that_end},
         {"descriptors", descriptors_of_a_started_program},
         {"closed", closed_descriptors},
+        {"closed_streams", closed_streams},
         {"closed_before_init", closed_before_init},
         {"memory_after_finalize", memory_after_finalize},
     };

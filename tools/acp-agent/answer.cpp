@@ -85,8 +85,8 @@ int refuse(const Status& status) {
 }  // namespace
 
 int answer() {
-    auto relay = Relay::create(os::FileDescriptor(os::standard_input),
-                               os::FileDescriptor(os::standard_output));
+    auto relay = Relay::create(os::FileDescriptor::of_standard_stream(os::standard_input),
+                               os::FileDescriptor::of_standard_stream(os::standard_output));
     if (!relay.is_ok()) return refuse(relay.failure());
     if (os::write_all(os::standard_output, launch::relay_greeting) != 0)
         return launch::exit_unavailable;
