@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // check_mapped: whether a range is memory that can be read, or read and written. For a small range it uses MADV_POPULATE. For
 // any other range, and after every refusal, it reads the kernel's list of mappings: by PROCMAP_QUERY (Linux 6.11) or as the
-// text of /proc/self/maps.
+// text of /proc/self/maps, and looks at the last page of each mapping of a file.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -25,11 +26,12 @@ namespace {
 
 using base::Code;
 
-// Absent from older headers; the numbers are the kernel's interface (Linux 5.14).
+// MADV_POPULATE_READ and MADV_POPULATE_WRITE, absent from older headers; the numbers are the kernel's interface (Linux 5.14).
 constexpr int populate_read = 22;
 constexpr int populate_write = 23;
 
-// For more pages than this the list of mappings is cheaper, and reading the list brings no page into memory.
+// For more pages than this the list of mappings is cheaper, and reading the list brings no page into memory but one of
+// each file that is mapped.
 constexpr std::uint64_t populated_pages_max = 4;
 
 // One mapping: [start, end) and its access rights. Writable memory is readable too on every architecture we run on, whatever
@@ -39,6 +41,7 @@ struct Area {
     std::uint64_t end;
     bool is_readable;
     bool is_writable;
+    bool is_of_file;
 };
 
 // Argument of the ioctl PROCMAP_QUERY on /proc/PID/maps; the layout is the kernel's interface.
@@ -67,17 +70,45 @@ Status refusal(std::uint64_t address, const char* reason) {
     return {Code::argument, "memory at " + base::hex(address) + " " + reason};
 }
 
-// Whether the kernel can read from each page of a short range on our behalf. It can read pages of memfd_secret, which it
-// refuses to populate; it cannot read pages behind the end of a file. Also false when no descriptor is left for the test.
-bool is_each_page_there(const void* first_page, std::uint64_t bytes) noexcept {
+// 0, or the errno of the first refusal.
+int populate(void* start, std::uint64_t bytes, Rights rights) noexcept {
+    const int advice = rights == Rights::read ? populate_read : populate_write;
+    int outcome = 0;
+    do {
+        outcome = madvise(start, bytes, advice);
+    } while (outcome != 0 && (errno == EINTR || errno == EAGAIN));
+    return outcome == 0 ? 0 : errno;
+}
+
+// Whether the kernel can read a page on our behalf. It can read pages of memfd_secret, which it refuses to populate; it cannot
+// read pages behind the end of a file. It copies a byte into a pipe; where no descriptor is left for one, it populates the page.
+bool is_page_there(std::uint64_t page) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address from the list of mappings
+    void* const address = reinterpret_cast<void*>(page);
     std::array<int, 2> ends{-1, -1};
-    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+        return populate(address, page_bytes(), Rights::read) != EFAULT;
+    }
     const FileDescriptor reading(ends[0]);
     const FileDescriptor writing(ends[1]);
-    for (std::uint64_t at = 0; at < bytes; at += page_bytes()) {
-        if (write(writing.get(), static_cast<const char*>(first_page) + at, 1) != 1) return false;
+    return write(writing.get(), address, 1) == 1 || errno != EFAULT;
+}
+
+// The first of the pages [first, end) of a mapped file that is not there; end: all are. They end where the file does, so the last
+// one decides, and the search halves what is left.
+std::uint64_t first_absent_page(std::uint64_t first, std::uint64_t end) noexcept {
+    const std::uint64_t page = page_bytes();
+    if (is_page_there(end - page)) return end;
+    std::uint64_t absent = end - page;
+    while (first < absent) {
+        const std::uint64_t middle = first + (absent - first) / page / 2 * page;
+        if (is_page_there(middle)) {
+            first = middle + page;
+        } else {
+            absent = middle;
+        }
     }
-    return true;
+    return absent;
 }
 
 // Follows the areas from start to end. Pass them to see() in rising order; areas before start are skipped.
@@ -95,6 +126,13 @@ public:
         if (area.start > position_) return fail("is not mapped");
         if (rights_ == Rights::read_write && !area.is_writable) return fail("is not writable");
         if (!area.is_readable && !area.is_writable) return fail("is not readable");
+        if (area.is_of_file) {
+            const std::uint64_t end = std::min(area.end, end_);
+            position_ = first_absent_page(position_, end);
+            if (position_ < end) {
+                return fail("cannot be accessed, it lies beyond the end of a mapped file");
+            }
+        }
         position_ = area.end;
     }
 
@@ -106,7 +144,7 @@ public:
     }
 
 private:
-    std::uint64_t position_;  // all bytes before this were accepted
+    std::uint64_t position_;  // at a page; all bytes before this were accepted
     std::uint64_t end_;
     Rights rights_;
     const char* reason_ = nullptr;
@@ -126,12 +164,13 @@ bool walk_by_query(Walk& walk) noexcept {
             walk.fail("is not mapped");
             break;
         }
-        walk.see({query.start, query.end, (query.flags & 1) != 0, (query.flags & 2) != 0});
+        walk.see({query.start, query.end, (query.flags & 1) != 0, (query.flags & 2) != 0,
+                  query.inode != 0});
     }
     return true;
 }
 
-// A line is "start-end rwxp ...".
+// A line is "start-end rwxp offset device inode path".
 std::optional<Area> parse_area(std::string_view line) noexcept {
     Area area{};
     const char* end = line.data() + line.size();
@@ -141,6 +180,12 @@ std::optional<Area> parse_area(std::string_view line) noexcept {
     if (end_read.ec != std::errc() || end - end_read.ptr < 3) return std::nullopt;
     area.is_readable = end_read.ptr[1] == 'r';
     area.is_writable = end_read.ptr[2] == 'w';
+    std::string_view rest(end_read.ptr, static_cast<std::size_t>(end - end_read.ptr));
+    for (int field = 0; field < 4; ++field) {
+        rest.remove_prefix(std::min(rest.find(' '), rest.size()));
+        rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    }
+    area.is_of_file = !rest.empty() && rest.front() != '0';
     return area;
 }
 
@@ -168,16 +213,6 @@ bool is_populate_honest() noexcept {
         answer.store(known, std::memory_order_relaxed);
     }
     return known == 1;
-}
-
-// 0, or the errno of the first refusal.
-int populate(void* start, std::uint64_t bytes, Rights rights) noexcept {
-    const int advice = rights == Rights::read ? populate_read : populate_write;
-    int outcome = 0;
-    do {
-        outcome = madvise(start, bytes, advice);
-    } while (outcome != 0 && (errno == EINTR || errno == EAGAIN));
-    return outcome == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -211,13 +246,7 @@ Status check_mapped(const void* address, std::uint64_t bytes, Rights rights) {
                        : refusal(first, "is not mapped, or not readable and writable");
         }
     }
-    Status status = walk.result();
-    if (!status.is_ok()) return status;
-    // The mappings allow the access, but pages behind the end of a mapped file do not.
-    if (populate_error == EFAULT && !is_each_page_there(first_page, end - start)) {
-        return refusal(first, "cannot be accessed, it may lie beyond the end of a mapped file");
-    }
-    return {};
+    return walk.result();
 }
 
 }  // namespace acp::os

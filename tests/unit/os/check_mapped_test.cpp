@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/format.hpp"
 #include "os/mapping.hpp"
 #include "os/memory_file.hpp"
 #include "os/text_file.hpp"
@@ -144,8 +145,39 @@ TEST(CheckMappedMemory, refuses_the_pages_behind_the_end_of_a_mapped_file) {
     auto mapping = Mapping::map_shared(file.get(), 2 * page_bytes());
     ASSERT_TRUE(mapping.is_ok());
     EXPECT_TRUE(check_mapped(mapping.value().data(), 10).is_ok());
-    if (check_mapped(mapping.value().data(), 2 * page_bytes()).is_ok()) {
-        GTEST_SKIP() << "this kernel has no MADV_POPULATE_WRITE";
+    const auto status = check_mapped(mapping.value().data(), 2 * page_bytes());
+    ASSERT_FALSE(status.is_ok());
+    EXPECT_NE(status.message().find(base::hex(
+                  reinterpret_cast<std::uintptr_t>(mapping.value().data()) + page_bytes())),
+              std::string::npos)
+        << status.message();
+}
+
+// One rule: whatever the size of the range, and however many of its pages are absent, the first absent one is named.
+TEST(CheckMappedMemory, refuses_absent_pages_in_ranges_of_every_size) {
+    for (const std::uint64_t pages : {1, 2, 3, 4, 5, 6, 100, 5000}) {
+        auto mapping = Mapping::map_anonymous(pages * page_bytes());
+        ASSERT_TRUE(mapping.is_ok());
+        char* const start = mapping.value().data();
+        for (const std::uint64_t present :
+             {std::uint64_t{0}, std::uint64_t{1}, pages / 2, pages - 1}) {
+            auto file =
+                create_memory_file("short", std::max<std::uint64_t>(present, 1) * page_bytes());
+            ASSERT_TRUE(file.is_ok());
+            const std::uint64_t there = std::max<std::uint64_t>(present, 1);
+            ASSERT_TRUE(
+                map_shared_over(start, pages * page_bytes(), file.value().get(), 0).is_ok());
+            for (const Rights rights : {Rights::read, Rights::read_write}) {
+                EXPECT_TRUE(check_mapped(start, there * page_bytes(), rights).is_ok());
+                if (there == pages) continue;
+                const auto status = check_mapped(start, pages * page_bytes(), rights);
+                ASSERT_FALSE(status.is_ok()) << pages << " pages, " << there << " there";
+                EXPECT_NE(status.message().find(base::hex(reinterpret_cast<std::uintptr_t>(start) +
+                                                          there * page_bytes())),
+                          std::string::npos)
+                    << status.message();
+            }
+        }
     }
 }
 
