@@ -186,7 +186,7 @@ ACP_API int acp_scan_by_team(acp_team_t team,
  * acp_test_team or a function acp_nb..._team of this team, and in no other moment: what other members wait for stands still while all
  * threads of a process compute. A call that is begun shows what it can without waiting, such as a root's
  * bytes of up to 256 KiB to its node. A function of acp_nbreduce_by_team and the like runs in whichever thread that is, on a stack of
- * 256 KiB.
+ * 1 MiB.
  *
  * A request is ended by exactly one acp_wait_team, acp_wait_team_timeout or acp_test_team that tells its end, and is gone then. acp_finalize and acp_reset end those that are
  * under way, whose buffers may have been written in part. Errors of beginning: ACP_ERR_STALE, ACP_ERR_ARGUMENT, ACP_ERR_LIMIT (1024 calls are

@@ -16,7 +16,7 @@ namespace acp::os {
 
 // Of a stack, of which memory is taken as it is used. What lies below it may not be touched, so that a stack that is too small ends the process,
 // also where a function has more than a page of variables.
-inline constexpr std::uint64_t fiber_stack_bytes = std::uint64_t{256} * 1024;
+inline constexpr std::uint64_t fiber_stack_bytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t fiber_guard_bytes = std::uint64_t{64} * 1024;
 
 class Fiber {
