@@ -287,6 +287,7 @@ public:
         } else {
             instance_.member->depart();
         }
+        (void)instance_.member->segment().close_ranges();  // refused: they stay as they were
         (void)instance_.life.take(Step::left);
     }
 
@@ -332,6 +333,9 @@ void end_what_is_under_way(Library& instance) {
 
 base::Status join_node(Library& instance, bool is_again) {
     node::Member& member = *instance.member;
+    if (is_again) {
+        if (auto status = member.segment().open_ranges(); !status.is_ok()) return status;
+    }
     if (auto status = member.take_slot(); !status.is_ok()) {
         return status;
     }

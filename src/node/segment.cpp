@@ -17,6 +17,7 @@
 #include "node/node_table.hpp"
 #include "os/cpu.hpp"
 #include "os/event.hpp"
+#include "os/leak_check.hpp"
 #include "os/limits.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
@@ -295,12 +296,12 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     }
     segment.mapping_ = std::move(mapping).value();
     segment.base_ = segment.mapping_.data();
-    segment.keep_core_dumps_small(segment.base_);
     ControlBlock& control = segment.control();
     control.magic = segment_magic;
     control.version = segment_version;
     control.shape = shape;
     control.shape.layout_hash = layout_hash();
+    segment.reserve_ranges(segment.base_);
     control.usable_cpus.store(static_cast<std::uint32_t>(os::usable_cpus()),
                               std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
@@ -309,9 +310,40 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     return segment;
 }
 
-// A core dump would take memory for every page of the heaps, most of which nobody has used.
-void Segment::keep_core_dumps_small(char* base) const noexcept {
+namespace {
+
+// Calls visit(start, bytes) for what lies in the ranges of each process behind the first bytes of its heap. Those come first in
+// use, so that a leak check that reads them finds most of what programs keep there.
+template <typename Visit>
+void visit_reserved(char* claims, std::uint64_t stride, const Shape& shape, Visit visit) {
+    constexpr std::uint64_t first_bytes = std::uint64_t{8} << 20;
+    if (shape.heap_bytes == 0) return;
+    const std::uint64_t from =
+        claim_offset(Claim::heap_blocks, shape) + std::min(first_bytes, shape.heap_bytes);
+    for (std::uint32_t slot = 0; slot < shape.local_procs; ++slot) {
+        visit(claims + slot * stride + from, stride - from);
+    }
+}
+
+}  // namespace
+
+// A core dump would take memory for every page of the heaps, most of which nobody has used; valgrind's leak check would read
+// them all.
+void Segment::reserve_ranges(char* base) const noexcept {
     os::leave_out_of_core_dumps(base + layout_.claims, layout_.failures - layout_.claims);
+    visit_reserved(base + layout_.claims, layout_.claim_stride, shape(),
+                   os::leave_out_of_leak_checks);
+}
+
+base::Status Segment::close_ranges() const {
+    visit_reserved(base() + layout_.claims, layout_.claim_stride, shape(), os::end_leaving_out);
+    return os::close_range(base() + layout_.claims, layout_.failures - layout_.claims);
+}
+
+base::Status Segment::open_ranges() const {
+    auto opened = os::open_range(base() + layout_.claims, layout_.failures - layout_.claims);
+    if (opened.is_ok()) reserve_ranges(base());
+    return opened;
 }
 
 // Maps the file, head first: only a segment of this build's layout tells how long it is.
@@ -339,7 +371,7 @@ base::Status Segment::map(bool is_written) {
     }
     mapping_ = std::move(mapping).value();
     base_ = mapping_.data();
-    keep_core_dumps_small(base_);
+    reserve_ranges(base_);
     return {};
 }
 
@@ -397,7 +429,7 @@ base::Result<os::Mapping> Segment::map_again() const {
     if (!mapping.is_ok()) {
         return std::move(mapping).failure().within("mapping the node segment again");
     }
-    keep_core_dumps_small(mapping.value().data());
+    reserve_ranges(mapping.value().data());
     return mapping;
 }
 

@@ -94,6 +94,11 @@ public:
     // mean the first. Errors: state (a copy by share(), or the program closed the descriptor), memory, system.
     [[nodiscard]] base::Result<os::Mapping> map_again() const;
 
+    // Takes from this process the right to access what layers claim, the heaps of all ranks among it, and gives it back. The content
+    // stays. For a process between acp_finalize and the next acp_init. Errors: system.
+    [[nodiscard]] base::Status close_ranges() const;
+    [[nodiscard]] base::Status open_ranges() const;
+
     [[nodiscard]] bool is_open() const noexcept { return base_ != nullptr; }
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
@@ -208,7 +213,7 @@ public:
 
 private:
     [[nodiscard]] base::Status map(bool is_written);
-    void keep_core_dumps_small(char* base) const noexcept;
+    void reserve_ranges(char* base) const noexcept;
 
     [[nodiscard]] bool are_ranks_set() const noexcept {
         // acquire: partner is Ranks::apply

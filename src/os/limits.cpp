@@ -82,8 +82,8 @@ MemoryLimits memory_limits() {
 }
 
 ResourceLimits resource_limits() noexcept {
-    return {soft_limit(RLIMIT_AS), soft_limit(RLIMIT_DATA), soft_limit(RLIMIT_FSIZE),
-            soft_limit(RLIMIT_NOFILE), soft_limit(RLIMIT_NPROC)};
+    return {soft_limit(RLIMIT_AS),      soft_limit(RLIMIT_DATA),   soft_limit(RLIMIT_FSIZE),
+            soft_limit(RLIMIT_MEMLOCK), soft_limit(RLIMIT_NOFILE), soft_limit(RLIMIT_NPROC)};
 }
 
 }  // namespace acp::os

@@ -28,6 +28,7 @@ struct ResourceLimits {
     std::uint64_t address_space_bytes = unlimited;  // RLIMIT_AS
     std::uint64_t data_bytes = unlimited;           // RLIMIT_DATA
     std::uint64_t file_bytes = unlimited;           // RLIMIT_FSIZE
+    std::uint64_t locked_bytes = unlimited;         // RLIMIT_MEMLOCK
     std::uint64_t descriptors = unlimited;          // RLIMIT_NOFILE
     std::uint64_t processes = unlimited;            // RLIMIT_NPROC
 };

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "os/leak_check.hpp"
 #include "os/limits.hpp"
 #include "os/system_error.hpp"
 
@@ -27,7 +28,11 @@ Status map_failure(int error, std::uint64_t bytes) {
         "mmap", error,
         std::to_string(bytes) + " bytes, address space allowed (RLIMIT_AS, ulimit -v): " +
             text_of(limits.address_space_bytes) +
-            ", private memory (RLIMIT_DATA, ulimit -d): " + text_of(limits.data_bytes));
+            ", private memory (RLIMIT_DATA, ulimit -d): " + text_of(limits.data_bytes) +
+            (error == EAGAIN ? ", locked memory, for the process called mlockall(MCL_FUTURE) "
+                               "(RLIMIT_MEMLOCK, ulimit -l): " +
+                                   text_of(limits.locked_bytes)
+                             : ""));
 }
 
 Status check_whole_pages(const void* address, std::uint64_t bytes, std::uint64_t offset) {
@@ -59,11 +64,19 @@ Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
     return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, read_write);
 }
 
+// In a process that called mlockall(MCL_FUTURE), mmap() makes every page resident that the process may access, and mprotect()
+// makes none of a shared mapping: so a shared mapping gets its rights after it is made. (Not under valgrind, which notes such a
+// change of rights byte by byte.)
 Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags, int rights) {
     if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
-    void* address = mmap(nullptr, bytes, rights, flags, fd, 0);
+    const bool is_late = (flags & MAP_SHARED) != 0 && !is_under_valgrind();
+    void* address = mmap(nullptr, bytes, is_late ? PROT_NONE : rights, flags, fd, 0);
     if (address == MAP_FAILED) return map_failure(errno, bytes);
-    return Mapping(static_cast<char*>(address), bytes);
+    Mapping made(static_cast<char*>(address), bytes);
+    if (is_late && mprotect(address, bytes, rights) != 0) {
+        return system_failure("mprotect", errno, std::to_string(bytes) + " bytes");
+    }
+    return made;
 }
 
 void Mapping::unmap() noexcept {
@@ -86,6 +99,21 @@ bool give_back_shared(void* address, std::uint64_t bytes) noexcept {
 
 void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept {
     (void)madvise(address, bytes, MADV_DONTDUMP);
+}
+
+Status close_range(void* address, std::uint64_t bytes) {
+    if (Status status = check_whole_pages(address, bytes, 0); !status.is_ok()) return status;
+    if (is_under_valgrind()) return {};
+    (void)munlock(address, bytes);
+    if (mprotect(address, bytes, PROT_NONE) == 0) return {};
+    return system_failure("mprotect(PROT_NONE)", errno, std::to_string(bytes) + " bytes");
+}
+
+Status open_range(void* address, std::uint64_t bytes) {
+    if (Status status = check_whole_pages(address, bytes, 0); !status.is_ok()) return status;
+    if (is_under_valgrind() || mprotect(address, bytes, read_write) == 0) return {};
+    return system_failure("mprotect(PROT_READ | PROT_WRITE)", errno,
+                          std::to_string(bytes) + " bytes");
 }
 
 std::uint64_t page_bytes() noexcept {

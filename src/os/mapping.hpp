@@ -89,6 +89,13 @@ bool give_back_shared(void* address, std::uint64_t bytes) noexcept;
 // Core dumps of this process leave out whole pages of a mapping. Where the kernel refuses, they hold them.
 void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept;
 
+// Takes from this process the right to access whole pages of a shared mapping, and unlocks them (mlock(2)). The pages and their
+// content stay as they are; other mappings of them too. Errors: argument (not whole pages), system.
+Status close_range(void* address, std::uint64_t bytes);
+
+// Makes pages that close_range() closed readable and writable again. Errors: argument, memory, system.
+Status open_range(void* address, std::uint64_t bytes);
+
 // The size of a page, a power of two.
 [[nodiscard]] std::uint64_t page_bytes() noexcept;
 
