@@ -33,7 +33,8 @@ function(acp_add_library)
     set(map "${PROJECT_SOURCE_DIR}/cmake/acp.map")
     set_target_properties(acp PROPERTIES
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS "${map}")
-    target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}")
+    # Threads that used the library may end after dlclose(): their ends run its code (docs/life.md, "unloading").
+    target_link_options(acp PRIVATE -pthread "-Wl,--version-script=${map}" -Wl,-z,nodelete)
     # What every program runs lies together, where the linker can do that (start_functions.py).
     set(start_functions "${PROJECT_SOURCE_DIR}/cmake/start_functions.ld")
     check_linker_flag(CXX "-Wl,-T,${start_functions}" ACP_LINKER_PLACES_FUNCTIONS)

@@ -18,6 +18,7 @@
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
 #include "os/process.hpp"
+#include "os/shared_library.hpp"
 
 #include "operations/library_operations.hpp"
 
@@ -57,6 +58,13 @@ base::Status become_member(Library& instance, const std::vector<std::string>& en
     if (!identity.is_ok()) {
         return std::move(identity).failure();
     }
+    if (os::is_memory_file_mapped(node::Segment::file_name)) {
+        return {base::Code::state,
+                "another copy of ACP is in use in this process, or was before; a process has one: "
+                "link the program and its plugins to libacp.so, and open it by dlopen(), not by "
+                "dlmopen()"};
+    }
+    os::keep_own_module_loaded();
     const std::uint32_t slot = identity.value().slot;
     auto opened = open_node(identity.value(), instance.config);
     if (!opened.is_ok()) {

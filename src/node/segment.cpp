@@ -275,7 +275,7 @@ base::Result<Segment> Segment::create(const Shape& shape) {
     }
     Segment segment;
     segment.layout_ = SegmentLayout::of(shape);
-    auto file = os::create_memory_file("acp-node", segment.layout_.total);
+    auto file = os::create_memory_file(Segment::file_name, segment.layout_.total);
     if (!file.is_ok()) {
         return std::move(file).failure().within("making the node segment");
     }

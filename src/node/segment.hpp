@@ -69,6 +69,9 @@ inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 
 class Segment {
 public:
+    // In /proc/PID/maps.
+    static constexpr const char* file_name = "acp-node";
+
     Segment() noexcept = default;
 
     // Makes the segment of a node. Errors: argument (a shape out of range), memory (the starter memories do

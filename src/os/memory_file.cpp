@@ -13,6 +13,7 @@
 #include "os/limits.hpp"
 #include "os/pipe.hpp"
 #include "os/system_error.hpp"
+#include "os/text_file.hpp"
 
 namespace acp::os {
 
@@ -107,6 +108,11 @@ Result<FileDescriptor> adopt_memory_file(int fd) {
                       "descriptor " + std::to_string(fd) + " is another memory file by now");
     }
     return duplicate(fd);
+}
+
+bool is_memory_file_mapped(std::string_view name) {
+    const std::string file = "/memfd:" + std::string(name) + " ";
+    return read_text_file("/proc/self/maps").value_or("").find(file) != std::string::npos;
 }
 
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/status.hpp"
 #include "os/file_descriptor.hpp"
@@ -25,6 +26,9 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
 // A second descriptor, close-on-exec, of a memory file that this process inherited. The first one stays open.
 // Errors: state (the number is not open, or is some other file by now), limit (descriptors used up), system.
 Result<FileDescriptor> adopt_memory_file(int fd);
+
+// Whether this process has a memory file of this name mapped. false too where /proc is not mounted.
+[[nodiscard]] bool is_memory_file_mapped(std::string_view name);
 
 // What takes less time to commit than the limits of memory take to read, and any machine has left.
 inline constexpr std::uint64_t little_bytes = 1ULL << 20;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "os/limits.hpp"
+#include "os/program_file.hpp"
 
 namespace acp::os {
 
@@ -42,6 +43,16 @@ void SharedLibrary::Close::operator()(void* handle) const noexcept {
 
 void* SharedLibrary::address_of(const char* symbol) const noexcept {
     return dlsym(handle_.get(), symbol);
+}
+
+void keep_own_module_loaded() noexcept {
+    if (is_program_static()) return;
+    Dl_info module{};
+    const void* const inside = reinterpret_cast<const void*>(&keep_own_module_loaded);
+    if (dladdr(inside, &module) == 0 || module.dli_fname == nullptr) return;
+    // The handle is given back; the mark stays with the module. nullptr: it is the program, which stays anyway.
+    void* const handle = dlopen(module.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (handle != nullptr) dlclose(handle);
 }
 
 }  // namespace acp::os

@@ -43,4 +43,8 @@ private:
     std::string name_;
 };
 
+// Keeps the module that this code is part of loaded until the process ends, also where the program closes it by dlclose(): a
+// library, or a plugin with the static library inside. Does nothing in a program that is linked statically.
+void keep_own_module_loaded() noexcept;
+
 }  // namespace acp::os
