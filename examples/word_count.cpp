@@ -138,7 +138,7 @@ std::vector<Counted> most_frequent(acp_map_t counts, acp_map_t texts, std::size_
     for (const Counted& word : words) text << word.count << ' ' << word.word << '\n';
     const std::string mine = text.str();
     const int rank = acp_rank();
-    if (acp_insert_or_assign_map(texts, &rank, sizeof rank, mine.data(), mine.size()) != 0) {
+    if (acp_insert_or_assign_map(texts, &rank, sizeof rank, mine.data(), mine.size()) < 0) {
         give_up(acp_error_message());
     }
     acp_sync();

@@ -145,8 +145,8 @@ ACP_API acp_handle_t acp_max8(acp_ga_t target, acp_ga_t source, int64_t value, a
 
 /* Atomics that wait for themselves, and for nothing else, and return the word's old value; they are ordered after no
  * command under way. What fails is told as acp_complete tells it: with ACP_ON_ERROR=fatal (default) the process ends with the
- * message; with ACP_ON_ERROR=return they return 0 and set acp_errno(). Who must tell that 0 from an old value uses acp_wait
- * with a form above. Errors: as the forms above, ACP_ERR_LIMIT. They block until the word's owner, or its node, has answered;
+ * message; with ACP_ON_ERROR=return they return 0 and set acp_errno(): acp_clear_errno() before the call, and acp_errno() after
+ * it, tell that 0 from an old value. Errors: as the forms above, ACP_ERR_LIMIT. They block until the word's owner, or its node, has answered;
  * not where the word is mapped here. */
 ACP_API uint32_t acp_fetch_cas4(acp_ga_t source, uint32_t expected, uint32_t desired);
 ACP_API uint64_t acp_fetch_cas8(acp_ga_t source, uint64_t expected, uint64_t desired);
@@ -167,9 +167,9 @@ ACP_API int64_t acp_fetch_max8(acp_ga_t source, int64_t value);
 
 /* Waits until `handle` and all earlier commands are complete; returns at once for ACP_HANDLE_NULL, for
  * completed and for never issued handles. When one of them failed: with ACP_ON_ERROR=fatal (default)
- * prints the error and ends the process, with ACP_ON_ERROR=return sets acp_errno(). Continues after
- * signals. Blocks. */
-ACP_API void acp_complete(acp_handle_t handle);
+ * prints the error and ends the process, with ACP_ON_ERROR=return returns -1 and sets acp_errno() to the
+ * first failure; the others are dropped. Else returns 0. Continues after signals. Blocks. */
+ACP_API int acp_complete(acp_handle_t handle);
 
 /* 0 when `handle` and all earlier commands are complete (also ACP_HANDLE_NULL, never issued ones), 1
  * when something is not; -1 with ACP_ERR_STATE. A failed command is complete. Does not block. */
@@ -221,7 +221,8 @@ typedef struct {
 } acp_path_t;
 
 /* Which path an acp_copy from source to target takes now. ACP_GA_NULL for one of them stands for a plain pointer of the
- * caller, as acp_put and acp_get take it. Does not block. */
+ * caller, as acp_put and acp_get take it. After a failure (ACP_ERR_STATE) the name is "none" and owner_must_help is -1.
+ * Does not block. */
 ACP_API acp_path_t acp_path(acp_ga_t target, acp_ga_t source);
 
 #ifdef __cplusplus

@@ -64,15 +64,15 @@ ACP_API acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size);
 ACP_API acp_request_t acp_nbfree_ch(acp_ch_t ch);
 
 /* Waits for the end of a request. Returns how many bytes were put into the buffer of a receive, 0 for a send or a free, and (size_t)-1
- * after a failure. Where a message was longer than the buffer, the rest is lost, and acp_errno() is ACP_ERR_TRUNCATED although the call
- * returns the bytes received. Blocks; sleeps when nothing comes for long. */
+ * after a failure. ACP_ERR_TRUNCATED: the message was longer than the buffer, which is full; the rest is lost, and the channel works
+ * on. Blocks; sleeps when nothing comes for long. */
 ACP_API size_t acp_wait_ch(acp_request_t request);
 
 /* Waits for all of them, even where one fails. ACP_REQUEST_NULL is passed over.
  *   requests  `count` of them
  *   sizes     NULL, or room for `count`: as acp_wait_ch returns
  * Returns 0, or -1 where one failed. */
-ACP_API int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes);
+ACP_API int acp_waitall_ch(const acp_request_t* requests, int count, size_t* sizes);
 
 /* acp_wait_ch for at most so long. Returns the code with which the request has ended, ACP_OK, ACP_ERR_TRUNCATED or another, or
  * ACP_ERR_TIMEOUT or ACP_ERR_INTERRUPTED: then it goes on, and may be waited for again.

@@ -29,7 +29,19 @@ ACP_API int acp3_distance_list_it(acp_list_it_t first, acp_list_it_t last);
 }
 #endif
 
+/* As the functions without the 3, but that a failure is told by acp_errno() alone: the size is 0 then, and the list is empty. */
+static inline size_t acp3_size_list(acp_list_t list) {
+    const size_t elements = acp_size_list(list);
+    return elements == SIZE_MAX ? 0 : elements;
+}
+
+static inline int acp3_empty_list(acp_list_t list) {
+    return acp_empty_list(list) == 0 ? 0 : 1;
+}
+
 #ifndef ACP_COMPAT3_KEEPS_NAMES
+#define acp_size_list acp3_size_list
+#define acp_empty_list acp3_empty_list
 #define acp_push_back_list acp3_push_back_list
 #define acp_push_front_list acp3_push_front_list
 #define acp_insert_list acp3_insert_list

@@ -41,7 +41,42 @@ ACP_API acp_deque_it_t acp3_erase_deque(acp_deque_it_t it, size_t size);
 }
 #endif
 
+/* As the functions without the 3, but that a failure is told by acp_errno() alone: sizes are 0 then, and a container is empty. */
+static inline size_t acp3_size_vector(acp_vector_t vector) {
+    const size_t bytes = acp_size_vector(vector);
+    return bytes == SIZE_MAX ? 0 : bytes;
+}
+
+static inline size_t acp3_capacity_vector(acp_vector_t vector) {
+    const size_t bytes = acp_capacity_vector(vector);
+    return bytes == SIZE_MAX ? 0 : bytes;
+}
+
+static inline int acp3_empty_vector(acp_vector_t vector) {
+    return acp_empty_vector(vector) == 0 ? 0 : 1;
+}
+
+static inline size_t acp3_size_deque(acp_deque_t deque) {
+    const size_t bytes = acp_size_deque(deque);
+    return bytes == SIZE_MAX ? 0 : bytes;
+}
+
+static inline size_t acp3_capacity_deque(acp_deque_t deque) {
+    const size_t bytes = acp_capacity_deque(deque);
+    return bytes == SIZE_MAX ? 0 : bytes;
+}
+
+static inline int acp3_empty_deque(acp_deque_t deque) {
+    return acp_empty_deque(deque) == 0 ? 0 : 1;
+}
+
 #ifndef ACP_COMPAT3_KEEPS_NAMES
+#define acp_size_vector acp3_size_vector
+#define acp_capacity_vector acp3_capacity_vector
+#define acp_empty_vector acp3_empty_vector
+#define acp_size_deque acp3_size_deque
+#define acp_capacity_deque acp3_capacity_deque
+#define acp_empty_deque acp3_empty_deque
 #define acp_push_back_vector acp3_push_back_vector
 #define acp_insert_vector acp3_insert_vector
 #define acp_insert_range_vector acp3_insert_range_vector

@@ -96,7 +96,8 @@ ACP_API int acp_clear_deque(acp_deque_t deque);
 /* Takes room for `size` bytes in all, so that no push up to it copies. Never less than before. Returns 0 or -1. */
 ACP_API int acp_reserve_deque(acp_deque_t deque, size_t size);
 
-/* How many bytes there are, and have room; 0 after a failure. acp_empty_deque: 1 when there are none (also after a failure), else 0. */
+/* How many bytes there are, and have room; (size_t)-1 after a failure. acp_empty_deque: 1 when there are none, else 0; -1 after
+ * a failure. */
 ACP_API size_t acp_size_deque(acp_deque_t deque);
 ACP_API size_t acp_capacity_deque(acp_deque_t deque);
 ACP_API int acp_empty_deque(acp_deque_t deque);
@@ -107,8 +108,9 @@ ACP_API int acp_empty_deque(acp_deque_t deque);
  * address may then overwrite memory that belongs to something else. */
 ACP_API acp_ga_t acp_at_deque(acp_deque_t deque, int64_t index);
 
-/* Where up to `size` bytes from an iterator lie: in one piece, or in two where they go around the end of the deque's memory. Pieces that
- * are not needed, and both after a failure, are ACP_GA_NULL and 0. They are valid as long as an address of acp_at_deque. */
+/* Where up to `size` bytes from an iterator, 1 or more, lie: in one piece, or in two where they go around the end of the deque's
+ * memory. A second piece that is not needed, and both after a failure, are ACP_GA_NULL and 0. ACP_ERR_ARGUMENT: no byte is at
+ * the iterator, or size is 0. They are valid as long as an address of acp_at_deque. */
 ACP_API acp_pair_t acp_dereference_deque_it(acp_deque_it_t it, size_t size);
 
 /* The first place, and that behind the last byte. acp_begin_deque makes no communication and looks at nothing. */

@@ -20,11 +20,14 @@
  * destroyed is found and refused with ACP_ERR_STALE, as is an address where no container was ever made; one that is all zero, or
  * of another kind, with ACP_ERR_ARGUMENT; and an address of no memory with ACP_ERR_ADDRESS.
  *
- * Results. -1, or an iterator or handle of which `elem` or `ga` is ACP_GA_NULL, is a failure: acp_errno() and
- * acp_error_message() say which. ACP_ERR_MEMORY (no room in the owner's heap: the container is as before), ACP_ERR_PEER (the
+ * Results. A failure is -1 of whatever type the result is (SIZE_MAX, UINT64_MAX), an iterator of which `rank` is -1, a
+ * container or address of which `ga` is ACP_GA_NULL, or ACP_HANDLE_NULL; nothing else is one. acp_errno() and acp_error_message()
+ * say which. Calls on one key that may insert return 1 where a new entry was made and 0 where there was one; calls that need an
+ * entry return 1 where they found it and did what they are called for, else 0, and those that compare ACP_NONE where there is no
+ * entry. ACP_ERR_MEMORY (no room in the owner's heap: the container is as before), ACP_ERR_PEER (the
  * owner's node is lost; or the owner is dead, and its node is not the caller's), ACP_ERR_STALE, ACP_ERR_ADDRESS,
- * ACP_ERR_ARGUMENT. They may come from every call here. A key of more than 900 bytes or so on another node cannot be counted,
- * added to, compared, or gone through by its entries, nor be found in a multimap: ACP_ERR_LIMIT. */
+ * ACP_ERR_ARGUMENT. They may come from every call here. ACP_ERR_LIMIT, on whichever node the entry is: a key of more than 950
+ * bytes or so cannot be counted, added to, compared, or gone through by its entries, nor be found in a multimap. */
 #ifndef ACP_HASHED_H
 #define ACP_HASHED_H
 
@@ -32,6 +35,7 @@
 #include <stdint.h>
 
 #include <acp/element.h>
+#include <acp/error.h>
 #include <acp/export.h>
 #include <acp/memory.h>
 
@@ -76,7 +80,7 @@ typedef struct {
     /* Fetch_add: what to add; becomes what the value was before. */
     uint64_t number;
     /* Becomes what the call on this key alone would return. Stays what it was where a key or value of the list is refused as an
-     * argument (NULL with a size, 4 GiB): then nothing is done for any of them. */
+     * argument (NULL with a size, 4 GiB, a key too long to be added to): then nothing is done for any of them. */
     int result;
 } acp_entry_t;
 

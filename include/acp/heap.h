@@ -51,7 +51,8 @@ ACP_API int acp_free(acp_ga_t ga);
 ACP_API int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addresses);
 ACP_API int acp_free_many(size_t count, const acp_ga_t* addresses);
 
-/* What a block has room for in bytes, at least what was asked for; 0 with ACP_ERR_ADDRESS when no block begins at `ga`. */
+/* What a block has room for in bytes, at least what was asked for; (size_t)-1 after a failure: ACP_ERR_ADDRESS when no
+ * block begins at `ga`, ACP_ERR_STALE, ACP_ERR_PEER. */
 ACP_API size_t acp_usable_size(acp_ga_t ga);
 
 /* How much of a heap is in use, in bytes: about, while others use it. */

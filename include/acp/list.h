@@ -8,8 +8,8 @@
  * splice within one list and between two lists of one rank. Every element is then in exactly one list at every moment, and of many
  * ranks that take elements from one list each gets its own: a list is a work queue. All other calls that change a list (clear,
  * assign, ranges, merge, remove, reverse, sort, swap, unique) are sequences of such steps: others may see the list between two of them and
- * change it; what others insert meanwhile may be passed over, what they erase is. Between lists of two ranks an element is taken out
- * of the one and a copy put into the other: others never find it in both, and for a moment in neither.
+ * change it; what others insert meanwhile may be passed over, what they erase is. Between lists of two ranks an element is moved by a
+ * copy, which is in the new list before the old element is erased.
  *
  * No call waits for a process that is stopped or dead. A process that is killed in a call leaves the step it was at done or not done;
  * what it held is freed by those that live. Only a block for an element on another rank than the list may stay allocated, if the process
@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include <acp/element.h>
+#include <acp/error.h>
 #include <acp/export.h>
 #include <acp/memory.h>
 
@@ -74,10 +75,9 @@ ACP_API int acp_push_front_list(acp_list_t list, const void* ptr, size_t size, i
 ACP_API int acp_pop_back_list(acp_list_t list);
 ACP_API int acp_pop_front_list(acp_list_t list);
 
-/* Removes the element at an end and hands out its first bytes, at most `size`: each element goes to one caller. Returns how many bytes it
- * had; ACP_LIST_EMPTY where there is none, which is no failure; or -1. */
-enum { ACP_LIST_EMPTY = -2 };
-
+/* Removes the element at an end and hands out its bytes: each element goes to one caller. Returns how many bytes it had; ACP_NONE where
+ * there is none, which is no failure; or -1. ACP_ERR_TRUNCATED, as of a channel's message: the element had more than `size` bytes; it is
+ * removed, `ptr` has the first `size` of them, and the rest is lost. */
 ACP_API int64_t acp_take_back_list(acp_list_t list, void* ptr, size_t size);
 ACP_API int64_t acp_take_front_list(acp_list_t list, void* ptr, size_t size);
 
@@ -103,7 +103,7 @@ ACP_API int acp_assign_list(acp_list_t list1, acp_list_t list2);
 ACP_API int acp_assign_range_list(acp_list_t list, acp_list_it_t start, acp_list_it_t end);
 
 /* Moves an element, or those from `start` up to `end`, before `it`, of the same or another list. Within a list iterators stay valid. Returns
- * 0, or -1: ACP_ERR_ARGUMENT where `it` is in the range; where there is no room between two ranks the element is put back as a new one. */
+ * 0, or -1: ACP_ERR_ARGUMENT where `it` is in the range. */
 ACP_API int acp_splice_list(acp_list_it_t it, acp_list_it_t element);
 ACP_API int acp_splice_range_list(acp_list_it_t it, acp_list_it_t start, acp_list_it_t end);
 
@@ -120,7 +120,7 @@ ACP_API int acp_reverse_list(acp_list_t list);
 ACP_API int acp_sort_list(acp_list_t list, acp_list_compare_t compare);
 ACP_API int acp_swap_list(acp_list_t list1, acp_list_t list2);
 
-/* Whether a list is empty: 1, 0, or -1 after a failure; how many elements it has: 0 after a failure, with acp_errno(). */
+/* Whether a list is empty: 1, 0, or -1 after a failure; how many elements it has: (size_t)-1 after a failure. */
 ACP_API int acp_empty_list(acp_list_t list);
 ACP_API size_t acp_size_list(acp_list_t list);
 

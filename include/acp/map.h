@@ -59,23 +59,25 @@ ACP_API acp_map_it_t acp_insert_map(
 ACP_API int acp_insert_if_absent_map(
     acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size);
 
-/* Inserts an entry, or replaces the value of the entry of its key. Returns 0, or -1. */
+/* Inserts an entry, or replaces the value of the entry of its key. Returns 1: inserted; 0: there was an entry, and its value was
+ * replaced; -1. */
 ACP_API int acp_insert_or_assign_map(
     acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size);
 
 /* Adds to a value of 8 bytes; where there is no entry, inserts one whose value is `addend`.
  *   old  NULL, or becomes what the value was before; 0 where there was none
- * Returns 1: there was an entry; 0: it was inserted; -1: failure, ACP_ERR_ARGUMENT where the value has not 8 bytes. */
+ * Returns 1: inserted; 0: there was an entry; -1: failure, ACP_ERR_ARGUMENT where the value has not 8 bytes. */
 ACP_API int acp_fetch_add_map(
     acp_map_t map, const void* key, size_t key_size, uint64_t addend, uint64_t* old);
 
 /* Replaces a value of 8 bytes by `desired` where it is *expected. Returns 1: replaced; 0: it was not, and *expected becomes
- * what it is; 2: there is no entry; -1: failure, ACP_ERR_ARGUMENT where the value has not 8 bytes. */
+ * what it is; ACP_NONE: there is no entry; -1: failure, ACP_ERR_ARGUMENT where the value has not 8 bytes. */
 ACP_API int acp_compare_exchange_map(
     acp_map_t map, const void* key, size_t key_size, uint64_t* expected, uint64_t desired);
 
 /* Replaces the value of entry->key by `desired` where it equals entry->value byte for byte: an update of any kind is a loop
- * of acp_retrieve_map and this. Returns 1: replaced; 0: it is another value; 2: there is no entry; -1. */
+ * of acp_retrieve_map and this. Returns 1: replaced; 0: it is another value; ACP_NONE: there is no entry;
+ * -1: failure, ACP_ERR_LIMIT where entry->value has more than 968 bytes. */
 ACP_API int acp_replace_map(acp_map_t map,
                             const acp_entry_t* entry,
                             const void* desired,
@@ -100,8 +102,8 @@ ACP_API acp_map_it_t acp_erase_map(acp_map_it_t it);
 
 /* Many keys at once: each as by the call on one (retrieve, insert_if_absent, insert_or_assign, remove, fetch_add), in any
  * order. Keys of another node go together, a few dozen in a message; those of the own node hide the memory's delay.
- * entries[i].result is what the call on one returns. Returns how many results were 1 (of assign: 0), or -1 where one was -1,
- * with its error. */
+ * entries[i].result is what the call on one returns. Returns how many results were 1 (of assign and fetch_add: how many entries
+ * are new), or -1 where one was -1, with its error. */
 ACP_API int64_t acp_find_many_map(acp_map_t map, size_t count, acp_entry_t* entries);
 ACP_API int64_t acp_insert_many_map(acp_map_t map, size_t count, acp_entry_t* entries);
 ACP_API int64_t acp_assign_many_map(acp_map_t map, size_t count, acp_entry_t* entries);
@@ -155,8 +157,8 @@ ACP_API int64_t
 acp_scan_map(acp_map_it_t* it, size_t count, acp_entry_t* entries, void* room, size_t room_size);
 
 /* Where an entry's bytes lie: for acp_copy and atomics. They stay there, and unchanged (a value of 8 bytes may change in
- * place), until the entry is erased or its value replaced; afterwards the memory may be anything. Does not communicate. Null
- * for the end. */
+ * place), until the entry is erased or its value replaced; afterwards the memory may be anything. Does not communicate.
+ * Null after a failure: ACP_ERR_ARGUMENT, the iterator is the end. */
 ACP_API acp_pair_t acp_dereference_map_it(acp_map_it_t it);
 
 /* Calls visit with each entry stored on the calling rank, at the speed of memory, as iterators find them. The pointers are

@@ -31,7 +31,7 @@ enum { ACP_GA_NULL = 0, ACP_ATKEY_NULL = 0 };
  * Returns ACP_GA_NULL with ACP_ERR_ARGUMENT for other ranks. Does not block. */
 ACP_API acp_ga_t acp_query_starter_ga(int rank);
 
-/* The size of every rank's starter memory in bytes; 0 with ACP_ERR_STATE. Does not block. */
+/* The size of every rank's starter memory in bytes; (size_t)-1 with ACP_ERR_STATE. Does not block. */
 ACP_API size_t acp_starter_size(void);
 
 /* Gives global addresses to memory of the caller.
@@ -69,7 +69,7 @@ ACP_API int acp_unregister_memory(acp_atkey_t key);
 /* The global address of a byte of a registration.
  *   address  inside the registered range of key
  * Returns ACP_GA_NULL with ACP_ERR_STALE (key) or ACP_ERR_ADDRESS (outside). Does not block. */
-ACP_API acp_ga_t acp_query_ga(acp_atkey_t key, void* address);
+ACP_API acp_ga_t acp_query_ga(acp_atkey_t key, const void* address);
 
 /* Where the caller can load and store the byte ga names: its own memory, or shared memory (such as
  * starter memory) of a rank on the same node. Returns NULL with ACP_ERR_ADDRESS or ACP_ERR_STALE when

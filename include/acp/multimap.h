@@ -107,7 +107,8 @@ ACP_API int64_t acp_scan_multimap(
     acp_multimap_it_t* it, size_t count, acp_entry_t* entries, void* room, size_t room_size);
 
 /* Where an entry's bytes lie: for acp_copy and atomics. They stay there, and unchanged, until the entry is erased; afterwards
- * the memory may be anything. Does not communicate. Null for the end. */
+ * the memory may be anything. Does not communicate. Null after a failure: ACP_ERR_ARGUMENT,
+ * the iterator is the end. */
 ACP_API acp_pair_t acp_dereference_multimap_it(acp_multimap_it_t it);
 
 /* Calls visit with each entry stored on the calling rank, at the speed of memory, as iterators find them. The pointers are

@@ -57,8 +57,8 @@ ACP_API int acp_destroy_multiset(acp_multiset_t set);
 /* Adds one to the count of a key, which is 0 where it is not there. Returns an iterator to its entry. */
 ACP_API acp_multiset_it_t acp_insert_multiset(acp_multiset_t set, const void* key, size_t key_size);
 
-/* Adds to the count of a key. Returns the count then, or 0 on failure: ACP_ERR_ARGUMENT, and the count stays as it is, where it
- * would be 2^64 - 1 or more.   number  1 or more */
+/* Adds to the count of a key. Returns the count then, or UINT64_MAX on failure, which is no count: ACP_ERR_ARGUMENT, and the
+ * count stays as it is, where it would be 2^64 - 1 or more.   number  1 or more */
 ACP_API uint64_t acp_add_multiset(acp_multiset_t set,
                                   const void* key,
                                   size_t key_size,
@@ -67,7 +67,7 @@ ACP_API uint64_t acp_add_multiset(acp_multiset_t set,
 /* Finds the entry of a key. Takes no lock and keeps nobody waiting. */
 ACP_API acp_multiset_ib_t acp_find_multiset(acp_multiset_t set, const void* key, size_t key_size);
 
-/* The count of a key; 0 where it is not there, and on failure: then acp_errno() is not 0 that was 0 before. */
+/* The count of a key; 0 where it is not there. UINT64_MAX on failure, which is no count. */
 ACP_API uint64_t acp_retrieve_multiset(acp_multiset_t set, const void* key, size_t key_size);
 
 /* Takes one from the count of a key, which is erased at 0. Returns 1; 0: it was not there; -1. */
@@ -113,7 +113,8 @@ ACP_API int64_t acp_scan_multiset(
     acp_multiset_it_t* it, size_t count, acp_entry_t* entries, void* room, size_t room_size);
 
 /* Where an entry's bytes lie: for acp_copy and atomics. They stay there, and unchanged, until the entry is erased; afterwards
- * the memory may be anything. Does not communicate. Null for the end. */
+ * the memory may be anything. Does not communicate. Null after a failure: ACP_ERR_ARGUMENT,
+ * the iterator is the end. */
 ACP_API acp_element_t acp_dereference_multiset_it(acp_multiset_it_t it);
 
 /* Calls visit with each entry stored on the calling rank, at the speed of memory, as iterators find them. The pointers are

@@ -45,7 +45,10 @@ typedef struct acp_segbuf* acp_segbuf_t;
  * its heap for each segment, and room for short segments if `buf` is private memory. Return ACP_SEGBUF_NULL after a failure: ACP_ERR_ARGUMENT, ACP_ERR_MEMORY,
  * ACP_ERR_LIMIT, ACP_ERR_PEER, ACP_ERR_UNSUPPORTED (heaps of size 0). Do not wait for the other end; take two round trips where that is on
  * another node. */
-ACP_API acp_segbuf_t acp_create_src_segbuf(int dst_rank, void* buf, size_t segsize, size_t segnum);
+ACP_API acp_segbuf_t acp_create_src_segbuf(int dst_rank,
+                                           const void* buf,
+                                           size_t segsize,
+                                           size_t segnum);
 ACP_API acp_segbuf_t acp_create_dst_segbuf(int src_rank, void* buf, size_t segsize, size_t segnum);
 
 /* Waits until the other rank has made its end. Returns 0 or -1. Sleeps when that takes long. */

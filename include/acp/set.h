@@ -104,7 +104,8 @@ ACP_API int64_t
 acp_scan_set(acp_set_it_t* it, size_t count, acp_entry_t* entries, void* room, size_t room_size);
 
 /* Where an entry's bytes lie: for acp_copy and atomics. They stay there, and unchanged, until the entry is erased; afterwards
- * the memory may be anything. Does not communicate. Null for the end. */
+ * the memory may be anything. Does not communicate. Null after a failure: ACP_ERR_ARGUMENT,
+ * the iterator is the end. */
 ACP_API acp_element_t acp_dereference_set_it(acp_set_it_t it);
 
 /* Calls visit with each entry stored on the calling rank, at the speed of memory, as iterators find them. The pointers are

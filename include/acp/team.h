@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <acp/error.h>
 #include <acp/export.h>
 #include <acp/memory.h>
 
@@ -28,13 +29,16 @@
 extern "C" {
 #endif
 
-/* A team, as the calling process knows it. */
+/* A team, as the calling process knows it. ACP_TEAM_NULL: a failure; ACP_TEAM_NONE: the caller is no member of the team that was made, which
+ * is no failure. Neither is a team: calls refuse them with ACP_ERR_STALE. */
 typedef struct acp_team* acp_team_t;
 
 #ifdef __cplusplus
 #define ACP_TEAM_NULL (static_cast<acp_team_t>(nullptr))
+#define ACP_TEAM_NONE (reinterpret_cast<acp_team_t>(intptr_t{ACP_NONE}))
 #else
 #define ACP_TEAM_NULL ((acp_team_t)0)
+#define ACP_TEAM_NONE ((acp_team_t)(intptr_t)ACP_NONE)
 #endif
 
 /* What the elements of a reduction are. */
@@ -47,9 +51,9 @@ enum {
     ACP_DOUBLE = 6
 };
 
-/* How they are combined. Sums of integers wrap around. ACP_MIN and ACP_MAX of floating point numbers take the first of two that compare
+/* How they are combined. No number is that of a type too: a call in which the two are swapped is refused with ACP_ERR_ARGUMENT. Sums of integers wrap around. ACP_MIN and ACP_MAX of floating point numbers take the first of two that compare
  * neither less nor greater, so the result is unspecified where one is not a number. */
-enum { ACP_SUM = 1, ACP_MIN = 2, ACP_MAX = 3, ACP_AND = 4, ACP_OR = 5, ACP_XOR = 6 };
+enum { ACP_SUM = 17, ACP_MIN = 18, ACP_MAX = 19, ACP_AND = 20, ACP_OR = 21, ACP_XOR = 22 };
 
 /* Combines elements: into[i] becomes into[i] combined with from[i], the element of a later member, for `count` elements. It must be
  * associative and commutative, but for rounding. Called by the thread that makes the collective call; must not throw. */
@@ -59,7 +63,7 @@ typedef void (*acp_combine_t)(void* into, const void* from, size_t count, void* 
 ACP_API acp_team_t acp_world_team(void);
 
 /* Divides a team: members that give the same colour are a new team, by key and, among equal keys, by their rank in the old one.
- *   color  < 0: the caller is in none of the new teams and gets ACP_TEAM_NULL, which is no failure: acp_errno() is unchanged
+ *   color  < 0: the caller is in none of the new teams and gets ACP_TEAM_NONE
  * Collective. Returns ACP_TEAM_NULL after a failure too, on all members. */
 ACP_API acp_team_t acp_split_team(acp_team_t team, int color, int key);
 
@@ -67,7 +71,7 @@ ACP_API acp_team_t acp_split_team(acp_team_t team, int color, int key);
 ACP_API acp_team_t acp_split_team_by_node(acp_team_t team);
 
 /* A team of some members of a team, in the order of a list. All members of `team` give the same list; those that are not in it get
- * ACP_TEAM_NULL, which is no failure.
+ * ACP_TEAM_NONE.
  *   ranks  `count` different team ranks of `team`, 1 .. its size
  * Collective over `team`. ACP_ERR_MISMATCH where members give different lists. */
 ACP_API acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count);
@@ -78,8 +82,8 @@ ACP_API acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count)
  * any other failure too the team is gone. */
 ACP_API int acp_free_team(acp_team_t team);
 
-/* The caller's team rank; how many members there are; the team rank in `other` of the member `rank` of `team`, or -1 with acp_errno()
- * unchanged where it is not in `other`. -1 after a failure: ACP_ERR_STALE, ACP_ERR_ARGUMENT. Do not block. */
+/* The caller's team rank; how many members there are; the team rank in `other` of the member `rank` of `team`, or ACP_NONE
+ * where it is not in `other`. -1 after a failure: ACP_ERR_STALE, ACP_ERR_ARGUMENT. Do not block. */
 ACP_API int acp_query_team_rank(acp_team_t team);
 ACP_API int acp_query_team_size(acp_team_t team);
 ACP_API int acp_translate_team_rank(acp_team_t team, int rank, acp_team_t other);

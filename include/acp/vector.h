@@ -94,7 +94,8 @@ ACP_API int acp_clear_vector(acp_vector_t vector);
 /* Takes room for `size` bytes in all, so that no push up to it copies. Never less than before. Returns 0 or -1. */
 ACP_API int acp_reserve_vector(acp_vector_t vector, size_t size);
 
-/* How many bytes there are, and have room; 0 after a failure. acp_empty_vector: 1 when there are none (also after a failure), else 0. */
+/* How many bytes there are, and have room; (size_t)-1 after a failure. acp_empty_vector: 1 when there are none, else 0; -1 after
+ * a failure. */
 ACP_API size_t acp_size_vector(acp_vector_t vector);
 ACP_API size_t acp_capacity_vector(acp_vector_t vector);
 ACP_API int acp_empty_vector(acp_vector_t vector);

@@ -182,6 +182,7 @@ private:
                 });
                 EntryResult told;
                 told.effect = put.effect;
+                told.was_there = put.was_there ? 1 : 0;
                 told.record = put.record;
                 return tell(i, told, nullptr);
             });

@@ -135,6 +135,7 @@ Ran put(OpenedTables& opened,
     const table::PutEffect effect = opened.tables().put_with_room(table, request);
     EntryResult head;
     head.effect = effect.effect;
+    head.was_there = effect.was_there ? 1 : 0;
     head.record = opened.address(effect.record);
     return told(result, head);
 }

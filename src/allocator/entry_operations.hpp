@@ -35,8 +35,9 @@ struct EntryRequest {
 // table::Effect::no_table; the others fail: stale.
 struct EntryResult {
     table::Effect effect = table::Effect::done;
-    std::uint8_t is_whole = 1;  // find, read: whether the value, or as much as is wanted, follows
-    std::uint16_t reserved = 0;
+    std::uint8_t is_whole = 1;   // find, read: whether the value, or as much as is wanted, follows
+    std::uint8_t was_there = 0;  // put: table::PutEffect::was_there
+    std::uint8_t reserved = 0;
     std::uint32_t value_bytes = 0;  // of the whole value
     std::uint64_t record = 0;       // address of the entry's record; 0: there is none
     std::uint64_t number = 0;       // change: what the value was, or the count is

@@ -139,17 +139,19 @@ template <typename Word, Operation operation>
     return fetch_long<Word, operation>(call, source, operand, expected);
 }
 
-[[gnu::noinline]] void complete_long(acp_handle_t handle) noexcept {
-    (void)api::run<Gravity::failure_ends>("acp_complete", false, [&]() -> base::Status {
-        if (api::is_checking()) api::check_handle("acp_complete", handle);
-        gma::Gma& gma = *api::library().gma;
-        auto first = gma.wait(static_cast<gma::Handle>(handle), node::for_ever, false);
-        if (!first.is_ok()) {
-            gma.drop_failures(
-                static_cast<gma::Handle>(handle));  // a void call cannot report them one by one
-        }
-        return first;
-    });
+[[gnu::noinline]] int complete_long(acp_handle_t handle) noexcept {
+    const bool is_ok =
+        api::run<Gravity::failure_ends>("acp_complete", false, [&]() -> base::Status {
+            if (api::is_checking()) api::check_handle("acp_complete", handle);
+            gma::Gma& gma = *api::library().gma;
+            auto first = gma.wait(static_cast<gma::Handle>(handle), node::for_ever, false);
+            if (!first.is_ok()) {
+                gma.drop_failures(
+                    static_cast<gma::Handle>(handle));  // this call reports the first one alone
+            }
+            return first;
+        });
+    return is_ok ? 0 : -1;
 }
 
 }  // namespace
@@ -315,13 +317,13 @@ static_assert(
     memory::operation_count == 9,
     "an operation is offered by four functions above, which include/acp/access.h declares");
 
-[[gnu::aligned(64)]] void acp_complete(acp_handle_t handle) {
+[[gnu::aligned(64)]] int acp_complete(acp_handle_t handle) {
     // acquire: what the completed commands wrote is visible
     const gma::Handle below = api::fast_path.marks.complete_below.load(std::memory_order_acquire);
     if (static_cast<gma::Handle>(handle) < below) [[likely]] {
-        return;
+        return 0;
     }
-    complete_long(handle);
+    return complete_long(handle);
 }
 
 int acp_inquire(acp_handle_t handle) {
@@ -344,8 +346,8 @@ int acp_wait(acp_handle_t handle, int64_t timeout_ns) {
 }
 
 acp_path_t acp_path(acp_ga_t target, acp_ga_t source) {
-    const acp_path_t none = {"none", 0};
-    return api::run<Gravity::misuse_ends>("acp_path", none, [&]() -> acp_path_t {
+    const acp_path_t failed = {"none", -1};
+    return api::run<Gravity::misuse_ends>("acp_path", failed, [&]() -> acp_path_t {
         const gma::Path path = api::library().gma->path(target, source);
         return {path.name, path.must_owner_help ? 1 : 0};
     });

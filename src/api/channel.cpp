@@ -92,18 +92,14 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
     });
 }
 
-// What a call tells of an end: the bytes, also of a message that was too long, whose failure is kept.
+// What a call returns of an end: the bytes.
 Result<size_t> told(const char* call,
                     const char* what,
                     std::uint64_t number,
                     RequestEnd end,
                     int place = of_no_list) {
     if (end.status.is_ok()) return static_cast<size_t>(end.bytes);
-    const bool is_truncated = end.status.code() == Code::truncated;
-    Status status = named(call, what, number, std::move(end.status), place);
-    if (!is_truncated) return status;
-    api::keep(status);
-    return static_cast<size_t>(end.bytes);
+    return named(call, what, number, std::move(end.status), place);
 }
 
 Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = of_no_list) {
@@ -115,7 +111,7 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = 
 }
 
 // Of one request in a list of several, also where there is no memory to tell in words how it has ended.
-Result<size_t> wait_for_one_of(acp_request_t* requests, int place) {
+Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
     try {
         return wait_for(AwaitedCall::waitall_ch, requests[place], place);
     } catch (const std::bad_alloc&) {
@@ -245,7 +241,7 @@ size_t acp_wait_ch(acp_request_t request) {
     return wait_long(request);
 }
 
-int acp_waitall_ch(acp_request_t* requests, int count, size_t* sizes) {
+int acp_waitall_ch(const acp_request_t* requests, int count, size_t* sizes) {
     return api::run<Gravity::misuse_ends>("acp_waitall_ch", -1, [&]() -> Result<int> {
         if (count < 0 || (requests == nullptr && count != 0)) {
             return Status(Code::argument, "acp_waitall_ch: " + std::to_string(count) +
@@ -277,8 +273,7 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
             const Code code = status.code();
-            const bool has_message = code == Code::ok || code == Code::truncated;
-            if (size != nullptr) *size = has_message ? bytes : no_bytes;
+            if (size != nullptr) *size = code == Code::ok ? bytes : no_bytes;
             if (code != Code::ok) {
                 api::keep(named(call, "request", number_of(request), std::move(status)));
             }

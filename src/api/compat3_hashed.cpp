@@ -116,7 +116,8 @@ void acp3_remove_map(acp_map_t map, acp_element_t key) {
 
 uint64_t acp3_retrieve_multiset(acp_multiset_t set, acp_element_t key) {
     return with_bytes("acp_retrieve_multiset", key, std::uint64_t{0}, [&](const auto& bytes) {
-        return acp_retrieve_multiset(set, bytes.data(), bytes.size());
+        const std::uint64_t count = acp_retrieve_multiset(set, bytes.data(), bytes.size());
+        return count == UINT64_MAX ? 0 : count;
     });
 }
 

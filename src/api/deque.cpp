@@ -123,15 +123,19 @@ int acp_reserve_deque(acp_deque_t deque, size_t size) {
 }
 
 size_t acp_size_deque(acp_deque_t deque) {
-    return api::look_at_sequence(call_of("acp_size_deque", deque), 0, 0, false).bytes;
+    const auto seen = api::look_at_sequence(call_of("acp_size_deque", deque), 0, 0, false);
+    return seen.is_seen ? seen.bytes : SIZE_MAX;
 }
 
 size_t acp_capacity_deque(acp_deque_t deque) {
-    return api::look_at_sequence(call_of("acp_capacity_deque", deque), 0, 0, false).capacity;
+    const auto seen = api::look_at_sequence(call_of("acp_capacity_deque", deque), 0, 0, false);
+    return seen.is_seen ? seen.capacity : SIZE_MAX;
 }
 
 int acp_empty_deque(acp_deque_t deque) {
-    return api::look_at_sequence(call_of("acp_empty_deque", deque), 0, 0, false).bytes == 0 ? 1 : 0;
+    const auto seen = api::look_at_sequence(call_of("acp_empty_deque", deque), 0, 0, false);
+    if (!seen.is_seen) return -1;
+    return seen.bytes == 0 ? 1 : 0;
 }
 
 acp_ga_t acp_at_deque(acp_deque_t deque, int64_t index) {
@@ -139,8 +143,8 @@ acp_ga_t acp_at_deque(acp_deque_t deque, int64_t index) {
 }
 
 acp_pair_t acp_dereference_deque_it(acp_deque_it_t it, size_t size) {
-    const api::SequenceSeen seen = api::look_at_sequence(
-        call_of("acp_dereference_deque_it", it.deque), it.index, size, size != 0);
+    const api::SequenceSeen seen =
+        api::look_at_sequence(call_of("acp_dereference_deque_it", it.deque), it.index, size, true);
     return {{seen.addresses[0], seen.pieces[0]}, {seen.addresses[1], seen.pieces[1]}};
 }
 

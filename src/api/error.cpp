@@ -19,6 +19,10 @@ int acp_errno(void) {
     return acp::api::last_error().code();
 }
 
+void acp_clear_errno(void) {
+    acp::api::last_error().clear();
+}
+
 const char* acp_error_message(void) {
     return acp::api::last_error().text();
 }

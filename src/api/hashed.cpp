@@ -32,10 +32,12 @@ Result<std::uint32_t> process_of_rank(int rank) {
 }
 
 // The result of the call on one key.
-int result_of(BatchKind kind, Effect effect) noexcept {
+int result_of(BatchKind kind, const data::EntryResult& result) noexcept {
+    const Effect effect = result.effect;
     switch (kind) {
         case BatchKind::assign:
-            return effect == Effect::done ? 0 : -1;
+            if (effect != Effect::done) return -1;
+            return result.was_there != 0 ? 0 : 1;
         case BatchKind::find:
         case BatchKind::erase:
         case BatchKind::insert:
@@ -45,7 +47,8 @@ int result_of(BatchKind kind, Effect effect) noexcept {
             break;
     }
     if (effect == Effect::no_number || effect == Effect::out_of_range) return -1;
-    return effect == Effect::done ? 1 : 0;
+    const bool is_new = effect != Effect::done;
+    return kind == BatchKind::add_to_count || is_new ? 1 : 0;
 }
 
 bool is_of_keys_alone(const ContainerName& name) noexcept {
@@ -59,6 +62,7 @@ bool stores_values(const ContainerName& name, BatchKind kind) noexcept {
 // Errors: argument.
 Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entry_t> entries) {
     const bool stores = stores_values(name, kind);
+    const bool changes = kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count;
     const bool has_value = stores || (kind == BatchKind::find && !is_of_keys_alone(name));
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const acp_entry_t& entry = entries[i];
@@ -71,6 +75,10 @@ Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entr
         if (data::is_too_long(bytes_at(entry.key, entry.key_size)) ||
             (stores && data::is_too_long(bytes_at(entry.value, entry.value_size)))) {
             return std::move(data::too_long()).within("entry " + std::to_string(i));
+        }
+        if (changes && entry.key_size > data::changed_key_bytes_max) {
+            return data::key_too_long_to_change(entry.key_size)
+                .within("entry " + std::to_string(i));
         }
     }
     return {};
@@ -101,7 +109,7 @@ void tell_entry(const ContainerName& name,
                 const data::EntryResult& result,
                 std::uint64_t count,
                 acp_entry_t& entry) noexcept {
-    entry.result = result_of(kind, result.effect);
+    entry.result = result_of(kind, result);
     if (kind == BatchKind::fetch_add_or_insert || kind == BatchKind::add_to_count) {
         entry.number = result.number;
     } else if (name.kind == ContainerKind::multiset && kind == BatchKind::find) {
@@ -110,10 +118,6 @@ void tell_entry(const ContainerName& name,
     } else if (kind == BatchKind::find && entry.result == 1) {
         entry.value_size = result.value_bytes;
     }
-}
-
-bool is_good(BatchKind kind, const acp_entry_t& entry) noexcept {
-    return entry.result == (kind == BatchKind::assign ? 0 : 1);
 }
 
 // Runs what can be run at once, from the first entry on. Returns how many those are.   good  grows by how many results were good
@@ -151,7 +155,7 @@ std::size_t run_at_once(data::Hashed& hashed,
                     std::memcpy(&count, value, sizeof count);
                 }
                 tell_entry(name, kind, result, count, entry);
-                good += is_good(kind, entry) ? 1 : 0;
+                good += entry.result == 1 ? 1 : 0;
             });
     }
     return done;
@@ -177,7 +181,7 @@ Status run_some(data::Hashed& hashed,
         } else {
             entries[i].result = -1;
         }
-        good += is_good(kind, entries[i]) ? 1 : 0;
+        good += entries[i].result == 1 ? 1 : 0;
     }
     return status;
 }

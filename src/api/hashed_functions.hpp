@@ -238,9 +238,13 @@ int remove(const char* call, const Handle& handle, std::span<const std::byte> ke
 
 // Where key and value of an iterator's entry lie: a record has the value first.
 template <typename It>
-acp_pair_t pair_at(const It& it) noexcept {
+acp_pair_t pair_at(const char* call, const It& it) noexcept {
     using Record = table::EntryRecord<std::atomic>;
-    if (it.elem == ACP_GA_NULL) return {};
+    if (it.elem == ACP_GA_NULL) [[unlikely]] {
+        return run<Gravity::misuse_ends>(call, acp_pair_t{}, [&]() -> base::Result<acp_pair_t> {
+            return base::Status(base::Code::argument, "the iterator is at no entry").within(call);
+        });
+    }
     const acp_ga_t value = it.elem + Record::head_bytes;
     return {{value + Record::rounded(it.value_size), it.key_size}, {value, it.value_size}};
 }

@@ -205,7 +205,7 @@ int acp_free_many(size_t count, const acp_ga_t* addresses) {
 
 size_t acp_usable_size(acp_ga_t ga) {
     return run<Gravity::misuse_ends>(
-        "acp_usable_size", std::size_t{0}, [&]() -> base::Result<std::size_t> {
+        "acp_usable_size", ~std::size_t{0}, [&]() -> base::Result<std::size_t> {
             auto usable = library().allocator->usable_bytes(ga);
             if (usable.is_ok()) return usable;
             return named(block_call("acp_usable_size", ga), std::move(usable).failure());

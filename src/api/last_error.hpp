@@ -30,6 +30,11 @@ public:
         std::snprintf(text_.data(), text_.size(), "%s: %s", call, text);
     }
 
+    void clear() noexcept {
+        code_ = 0;
+        text_[0] = '\0';
+    }
+
     [[nodiscard]] int code() const noexcept { return code_; }
 
     [[nodiscard]] const char* text() const noexcept { return text_.data(); }

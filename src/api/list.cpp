@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/list.h>: single elements, iterators and what a list tells of itself.
 #include "api/list_calls.hpp"
+#include "message/request.hpp"
 
 #include <acp/list.h>
 
@@ -64,8 +65,10 @@ int64_t take(const char* call, acp_list_t list, bool is_front, void* ptr, size_t
     return api::value_on_list(call, list.ga, int64_t{-1}, [&](Lists& lists) -> Result<int64_t> {
         auto taken = take_end(lists, list, is_front, ptr, size);
         if (!taken.is_ok()) return std::move(taken).failure();
-        return taken.value().is_there ? static_cast<int64_t>(taken.value().bytes)
-                                      : int64_t{ACP_LIST_EMPTY};
+        if (!taken.value().is_there) return int64_t{ACP_NONE};
+        if (taken.value().bytes > size)
+            return message::truncated("element", taken.value().bytes, size);
+        return static_cast<int64_t>(taken.value().bytes);
     });
 }
 
@@ -150,7 +153,7 @@ int acp_empty_list(acp_list_t list) {
 }
 
 size_t acp_size_list(acp_list_t list) {
-    return api::value_on_list("acp_size_list", list.ga, size_t{0},
+    return api::value_on_list("acp_size_list", list.ga, SIZE_MAX,
                               [&](Lists& lists) { return lists.size(list.ga); });
 }
 

@@ -135,6 +135,16 @@ int acp_swap_list(acp_list_t list1, acp_list_t list2) {
 }
 
 acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n) {
+    if (n == 0) {
+        return api::place_on_list("acp_advance_list_it", it.list.ga,
+                                  [&](Lists& lists) -> Result<ListPlace> {
+                                      const ListPlace at = place_of(it);
+                                      // Whether the place is there.
+                                      auto next = lists.neighbour(at, at.is_end());
+                                      if (!next.is_ok()) return std::move(next).failure();
+                                      return at;
+                                  });
+    }
     return place_on_lists("acp_advance_list_it", it.list.ga, [&](ListAlgorithms& algorithms) {
         return algorithms.advance(place_of(it), n);
     });

@@ -150,9 +150,11 @@ int acp_insert_or_assign_map(
     const acp_entry_t entry = entry_of(key, key_size, value, value_size);
     EntryResult at_once;
     if (put_at_once(map, entry, PutMode::assign, at_once)) [[likely]]
-        return 0;
+        return at_once.was_there != 0 ? 0 : 1;
     return put("acp_insert_or_assign_map", -1, map, entry, PutMode::assign,
-               [](const EntryResult&, const EntryPlace&) -> Result<int> { return 0; });
+               [](const EntryResult& result, const EntryPlace&) -> Result<int> {
+                   return result.was_there != 0 ? 0 : 1;
+               });
 }
 
 int acp_replace_map(acp_map_t map,
@@ -178,7 +180,7 @@ int acp_replace_map(acp_map_t map,
                 case Effect::done:
                     return 1;
                 case Effect::absent:
-                    return 2;
+                    return ACP_NONE;
                 case Effect::no_number:
                     return Status(Code::argument,
                                   "a value of 8 bytes is replaced by one of 8 bytes only");
@@ -193,18 +195,19 @@ int acp_fetch_add_map(
     const Bytes bytes = bytes_at(key, key_size);
     const ChangeWords words{ChangeKind::fetch_add_or_insert, addend, 0};
     EntryResult at_once;
-    if (api::run_at_once(map, bytes, 0, at_once,
+    if (key_size <= data::changed_key_bytes_max &&
+        api::run_at_once(map, bytes, 0, at_once,
                          [&](auto& here, const auto& place) {
                              return data::TableCalls::change_in(here, place, bytes, words);
                          }) &&
         at_once.effect != Effect::no_number) [[likely]] {
         if (old != nullptr) *old = at_once.number;
-        return at_once.effect == Effect::done ? 1 : 0;
+        return at_once.effect == Effect::done ? 0 : 1;
     }
     return change("acp_fetch_add_map", map, bytes, words,
                   [old](const EntryResult& result) -> Result<int> {
                       if (old != nullptr) *old = result.number;
-                      return result.effect == Effect::done ? 1 : 0;
+                      return result.effect == Effect::done ? 0 : 1;
                   });
 }
 
@@ -214,7 +217,7 @@ int acp_compare_exchange_map(
     return change("acp_compare_exchange_map", map, bytes_at(key, key_size),
                   {ChangeKind::compare_exchange, desired, before},
                   [&](const EntryResult& result) -> Result<int> {
-                      if (result.effect == Effect::absent) return 2;
+                      if (result.effect == Effect::absent) return ACP_NONE;
                       if (result.effect == Effect::done) return 1;
                       if (expected != nullptr) *expected = result.number;
                       return 0;
@@ -291,7 +294,7 @@ int64_t acp_for_each_local_map(acp_map_t map,
 }
 
 acp_pair_t acp_dereference_map_it(acp_map_it_t it) {
-    return api::pair_at(it);
+    return api::pair_at("acp_dereference_map_it", it);
 }
 
 acp_handle_t acp_start_retrieve_map(acp_map_t map,

@@ -91,7 +91,7 @@ acp_ga_t acp_query_starter_ga(int rank) {
 }
 
 size_t acp_starter_size(void) {
-    return run<Gravity::misuse_ends>("acp_starter_size", std::size_t{0}, []() -> std::size_t {
+    return run<Gravity::misuse_ends>("acp_starter_size", ~std::size_t{0}, []() -> std::size_t {
         return library().member->segment().shape().starter_bytes;
     });
 }
@@ -113,7 +113,7 @@ int acp_unregister_memory(acp_atkey_t key) {
     return is_ok ? 0 : -1;
 }
 
-acp_ga_t acp_query_ga(acp_atkey_t key, void* address) {
+acp_ga_t acp_query_ga(acp_atkey_t key, const void* address) {
     return run<Gravity::misuse_ends>("acp_query_ga", ACP_GA_NULL, [&]() -> base::Result<acp_ga_t> {
         auto ga = library().gma->registry().address_in(key, address);
         return ga.is_ok() ? std::move(ga)

@@ -48,6 +48,9 @@ int take(const char* call, acp_multiset_t set, Bytes key, std::uint64_t number) 
 // More than any count.
 constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
 
+// What is returned in place of a count after a failure.
+constexpr std::uint64_t no_count = ~std::uint64_t{0};
+
 }  // namespace
 
 extern "C" {
@@ -63,7 +66,7 @@ acp_multiset_it_t acp_insert_multiset(acp_multiset_t set, const void* key, size_
 }
 
 uint64_t acp_add_multiset(acp_multiset_t set, const void* key, size_t key_size, uint64_t number) {
-    return count_key("acp_add_multiset", std::uint64_t{0}, set, bytes_at(key, key_size),
+    return count_key("acp_add_multiset", no_count, set, bytes_at(key, key_size),
                      {ChangeKind::add_to_count, number, 0},
                      [&](const EntryResult& result, const EntryPlace&) -> Result<std::uint64_t> {
                          return result.number;
@@ -77,13 +80,15 @@ acp_multiset_ib_t acp_find_multiset(acp_multiset_t set, const void* key, size_t 
 uint64_t acp_retrieve_multiset(acp_multiset_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     return api::call_with_key(
-        "acp_retrieve_multiset", std::uint64_t{0}, set, bytes,
+        "acp_retrieve_multiset", no_count, set, bytes,
         [&](Hashed& hashed, const ContainerName& name) -> Result<std::uint64_t> {
             std::uint64_t count = 0;
             auto found =
                 hashed.find(name, bytes, std::as_writable_bytes(std::span(&count, 1)), nullptr);
             if (!found.is_ok()) return std::move(found).failure();
-            return found.value().effect == Effect::done ? count : 0;
+            const bool is_there =
+                found.value().effect == Effect::done && count != table::ended_count;
+            return is_there ? count : 0;
         });
 }
 
@@ -116,6 +121,6 @@ int64_t acp_for_each_local_multiset(
 }
 
 acp_element_t acp_dereference_multiset_it(acp_multiset_it_t it) {
-    return api::pair_at(it).first;
+    return api::pair_at("acp_dereference_multiset_it", it).first;
 }
 }

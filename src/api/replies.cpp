@@ -179,8 +179,9 @@ Result<int> read_reply(acp_reply_t& reply, const void** value, std::size_t* valu
     if (kind == BatchKind::fetch_add_or_insert) {
         tell_value(reply.room + offsetof(EntryResult, number), sizeof result.number);
     }
-    if (kind == BatchKind::assign) return 0;
-    return result.effect == Effect::done ? 1 : 0;
+    if (kind == BatchKind::assign) return result.was_there != 0 ? 0 : 1;
+    const bool is_done = result.effect == Effect::done;
+    return is_done == (kind != BatchKind::fetch_add_or_insert) ? 1 : 0;
 }
 
 }  // namespace

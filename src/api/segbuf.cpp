@@ -106,9 +106,10 @@ acp_segbuf_t create(
 
 extern "C" {
 
-acp_segbuf_t acp_create_src_segbuf(int dst_rank, void* buf, size_t segsize, size_t segnum) {
+acp_segbuf_t acp_create_src_segbuf(int dst_rank, const void* buf, size_t segsize, size_t segnum) {
+    // The source only reads from its buffer.
     return create("acp_create_src_segbuf", Side::sender, "dst_rank", dst_rank,
-                  {static_cast<char*>(buf), segsize, segnum});
+                  {static_cast<char*>(const_cast<void*>(buf)), segsize, segnum});
 }
 
 acp_segbuf_t acp_create_dst_segbuf(int src_rank, void* buf, size_t segsize, size_t segnum) {

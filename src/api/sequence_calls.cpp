@@ -303,6 +303,7 @@ SequenceSeen look_at_sequence(const SequenceCall& call,
                                               static_cast<std::uint64_t>(index), bytes);
         if (!told.is_ok()) return std::move(told).failure();
         const std::uint64_t there = told.value().bytes;
+        if (must_be_there && bytes == 0) return {Code::argument, "the size is 0"};
         if (must_be_there && static_cast<std::uint64_t>(index) >= there) {
             return {Code::argument, "no byte has index " + std::to_string(index) + ": there are " +
                                         base::in_bytes(there)};

@@ -23,6 +23,11 @@ using base::Status;
 using team::CollectiveCall;
 using team::Teams;
 
+// What a call that makes teams returns.   made  0: the caller is in none
+acp_team_t member_of(team::TeamHandle made) noexcept {
+    return made != 0 ? api::team_of(made) : ACP_TEAM_NONE;
+}
+
 acp_team_t divide(const char* name,
                   acp_team_t handle,
                   CollectiveCall call,
@@ -30,7 +35,7 @@ acp_team_t divide(const char* name,
     return api::run<Gravity::misuse_ends>(name, ACP_TEAM_NULL, [&]() -> Result<acp_team_t> {
         auto made = library().teams->divide(number_of(handle), call, division);
         if (!made.is_ok()) return api::in_call(name, std::move(made).failure());
-        return api::team_of(made.value());
+        return member_of(made.value());
     });
 }
 
@@ -113,7 +118,7 @@ acp_team_t acp_create_team(acp_team_t team, const int* ranks, int count) {
         auto made =
             library().teams->divide(number_of(team), CollectiveCall::create, division.value());
         if (!made.is_ok()) return api::in_call(call, std::move(made).failure());
-        return api::team_of(made.value());
+        return member_of(made.value());
     });
 }
 
@@ -161,7 +166,7 @@ int acp_translate_team_rank(acp_team_t team, int rank, acp_team_t other) {
             });
         }
         if (!status.is_ok()) return api::in_call(call, std::move(status));
-        return found.has_value() ? static_cast<int>(*found) : -1;
+        return found.has_value() ? static_cast<int>(*found) : int{ACP_NONE};
     });
 }
 

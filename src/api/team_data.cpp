@@ -19,20 +19,25 @@ using team::Signature;
 
 constexpr std::array<const char*, 7> type_names{
     "", "ACP_INT32", "ACP_UINT32", "ACP_INT64", "ACP_UINT64", "ACP_FLOAT", "ACP_DOUBLE"};
-constexpr std::array<const char*, 7> operation_names{"",        "ACP_SUM", "ACP_MIN", "ACP_MAX",
+constexpr std::array<const char*, 6> operation_names{"ACP_SUM", "ACP_MIN", "ACP_MAX",
                                                      "ACP_AND", "ACP_OR",  "ACP_XOR"};
 
-bool is_one_of(const std::array<const char*, 7>& names, int number) noexcept {
-    return number > 0 && static_cast<std::size_t>(number) < names.size();
+bool is_type(int number) noexcept {
+    return number >= ACP_INT32 && number <= ACP_DOUBLE;
+}
+
+bool is_operation(int number) noexcept {
+    return number >= ACP_SUM && number <= ACP_XOR;
 }
 
 [[gnu::cold, gnu::noinline]] Status no_combiner(int type, int operation) {
-    if (!is_one_of(type_names, type))
-        return Status(Code::argument, "there is no type " + std::to_string(type));
-    if (!is_one_of(operation_names, operation))
+    if (is_operation(type) && is_type(operation))
+        return {Code::argument, "type and operation are swapped: the type comes first"};
+    if (!is_type(type)) return Status(Code::argument, "there is no type " + std::to_string(type));
+    if (!is_operation(operation))
         return Status(Code::argument, "there is no operation " + std::to_string(operation));
     return Status(Code::argument,
-                  std::string(operation_names[static_cast<std::size_t>(operation)]) +
+                  std::string(operation_names[static_cast<std::size_t>(operation - ACP_SUM)]) +
                       " combines integers only, not " + type_names[static_cast<std::size_t>(type)]);
 }
 

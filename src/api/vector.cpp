@@ -111,16 +111,19 @@ int acp_reserve_vector(acp_vector_t vector, size_t size) {
 }
 
 size_t acp_size_vector(acp_vector_t vector) {
-    return api::look_at_sequence(call_of("acp_size_vector", vector), 0, 0, false).bytes;
+    const auto seen = api::look_at_sequence(call_of("acp_size_vector", vector), 0, 0, false);
+    return seen.is_seen ? seen.bytes : SIZE_MAX;
 }
 
 size_t acp_capacity_vector(acp_vector_t vector) {
-    return api::look_at_sequence(call_of("acp_capacity_vector", vector), 0, 0, false).capacity;
+    const auto seen = api::look_at_sequence(call_of("acp_capacity_vector", vector), 0, 0, false);
+    return seen.is_seen ? seen.capacity : SIZE_MAX;
 }
 
 int acp_empty_vector(acp_vector_t vector) {
-    return api::look_at_sequence(call_of("acp_empty_vector", vector), 0, 0, false).bytes == 0 ? 1
-                                                                                              : 0;
+    const auto seen = api::look_at_sequence(call_of("acp_empty_vector", vector), 0, 0, false);
+    if (!seen.is_seen) return -1;
+    return seen.bytes == 0 ? 1 : 0;
 }
 
 acp_ga_t acp_at_vector(acp_vector_t vector, int64_t index) {

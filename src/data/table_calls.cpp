@@ -48,6 +48,12 @@ Status too_long() {
     return {Code::argument, "keys and values have less than 4 GiB"};
 }
 
+Status key_too_long_to_change(std::size_t bytes) {
+    return {Code::limit, "a key of " + std::to_string(bytes) +
+                             " bytes is too long for its value to be changed: " +
+                             std::to_string(changed_key_bytes_max) + " bytes are the most"};
+}
+
 Status no_such_count() {
     return {Code::argument, "the number is 0, or the count would be 2^64 - 1 or more"};
 }
@@ -201,16 +207,7 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
     OperationMessage message;
     message.add(request_of(place, put.key.size(), put.value.size())).add(words).add(put.expected);
     EntryResult result;
-    Status status;
-    if (message.is_whole()) {
-        status = ask_whole(place, allocator::entry_put_block_number, message.bytes(), result);
-    } else {
-        status = {Code::limit, "a value of " + std::to_string(put.expected.size()) +
-                                   " bytes is too long to be compared on another node: " +
-                                   std::to_string(message_bytes - sizeof(allocator::EntryRequest) -
-                                                  sizeof words) +
-                                   " bytes are the most"};
-    }
+    auto status = ask_whole(place, allocator::entry_put_block_number, message.bytes(), result);
     if (!status.is_ok()) {
         allocator_.give_back(block.value());  // where the operation did not take it
         return status;
@@ -237,6 +234,12 @@ Result<EntryResult> TableCalls::put_there(const TablePlace& place, const Put& pu
 
 Result<EntryResult> TableCalls::put(const TablePlace& place, const Put& put) {
     if (is_too_long(put.value) || is_too_long(put.expected)) return too_long();
+    if (put.expected.size() > compared_value_bytes_max) {
+        return Status(Code::limit, "a value of " + std::to_string(put.expected.size()) +
+                                       " bytes is too long to be compared: " +
+                                       std::to_string(compared_value_bytes_max) +
+                                       " bytes are the most");
+    }
     auto result = place.heap == nullptr
                       ? put_there(place, put)
                       : run_here(place, [&](Here& here) { return put_in(here, place, put); });
@@ -282,19 +285,13 @@ Result<EntryResult> TableCalls::erase_record(const TablePlace& place, GlobalAddr
 Result<EntryResult> TableCalls::change(const TablePlace& place,
                                        Bytes key,
                                        const ChangeWords& words) {
+    if (key.size() > changed_key_bytes_max) return key_too_long_to_change(key.size());
     auto result = [&]() -> Result<EntryResult> {
         if (place.heap != nullptr) {
             return run_here(place, [&](Here& here) { return change_in(here, place, key, words); });
         }
         OperationMessage message;
         message.add(request_of(place, key.size(), 0)).add(words).add(key);
-        if (!message.is_whole()) {
-            return Status(Code::limit,
-                          "a key of " + std::to_string(key.size()) +
-                              " bytes is too long for its value to be changed on another node: " +
-                              std::to_string(message_bytes - sizeof(EntryRequest) - sizeof words) +
-                              " bytes are the most");
-        }
         EntryResult told;
         auto status = ask_whole(place, allocator::entry_change_number, message.bytes(), told);
         if (!status.is_ok()) return status;
@@ -315,6 +312,13 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
         table::WalkPlace place;
     };
 
+    if (key.size() > walked_key_bytes_max) {
+        return Status(Code::limit, "a key of " + std::to_string(key.size()) +
+                                       " bytes is too long to be looked for one entry after the "
+                                       "other: " +
+                                       std::to_string(walked_key_bytes_max) +
+                                       " bytes are the most");
+    }
     if (place.heap != nullptr) {
         return run_here(place, [&](Here& here) {
             EntryResult found;
@@ -332,14 +336,6 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
     }
     OperationMessage message;
     message.add(request_of(place, key.size(), 0)).add(after).add(key);
-    if (!message.is_whole()) {
-        return Status(Code::limit,
-                      "a key of " + std::to_string(key.size()) +
-                          " bytes is too long to be looked for on another node one entry after "
-                          "the other: " +
-                          std::to_string(message_bytes - sizeof(EntryRequest) - sizeof after) +
-                          " bytes are the most");
-    }
     Told told;
     auto status =
         ask(gma_, {process_of(place.table), allocator::entry_next_of_key_number, message.bytes(),

@@ -39,6 +39,18 @@ using table::PutMode;
 
 [[nodiscard]] base::Status too_long();
 
+// What fits into one message to another node. The limits hold on the own node too, so that a program that runs on one node does
+// not fail on several.
+inline constexpr std::size_t changed_key_bytes_max =
+    message_bytes - sizeof(allocator::EntryRequest) - sizeof(ChangeWords);
+inline constexpr std::size_t walked_key_bytes_max =
+    message_bytes - sizeof(allocator::EntryRequest) - sizeof(table::WalkPlace);
+inline constexpr std::size_t compared_value_bytes_max =
+    message_bytes - sizeof(allocator::EntryRequest) - sizeof(allocator::BlockWords);
+
+// Of a key with more bytes than changed_key_bytes_max, whose value is to be changed: limit.
+[[nodiscard]] base::Status key_too_long_to_change(std::size_t bytes);
+
 // What table::Effect::out_of_range is told as: argument.
 [[nodiscard]] base::Status no_such_count();
 
@@ -166,6 +178,7 @@ public:
         });
         EntryResult told;
         told.effect = effect.effect;
+        told.was_there = effect.was_there ? 1 : 0;
         told.record = effect.record;
         told.value_bytes = static_cast<std::uint32_t>(put.value.size());
         return told;

@@ -302,7 +302,7 @@ private:
         const std::uint64_t length = request.length;
         const std::uint64_t bytes = request.bytes;
         if (length <= bytes) return queue.end_front({{}, length});
-        queue.end_front({truncated(length, bytes), bytes});
+        queue.end_front({truncated("message", length, bytes), bytes});
     }
 
     void end_without_message(RequestQueue& queue) noexcept {

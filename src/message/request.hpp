@@ -25,11 +25,14 @@ struct RequestEnd {
     std::uint64_t bytes = 0;  // put into the buffer of a receive
 };
 
-// Of a receive whose buffer is too short.
-[[nodiscard]] inline base::Status truncated(std::uint64_t length, std::uint64_t bytes) noexcept {
-    return base::Status::worded(base::Code::truncated, [length, bytes] {
-        return "the message has " + std::to_string(length) + " bytes, the buffer " +
-               std::to_string(bytes) + "; the rest of the message is lost";
+// Of a call that takes something whole, for which its buffer is too short.   what  "message", ...; static text
+[[nodiscard]] inline base::Status truncated(const char* what,
+                                            std::uint64_t length,
+                                            std::uint64_t bytes) noexcept {
+    return base::Status::worded(base::Code::truncated, [what, length, bytes] {
+        return std::string("the ") + what + " has " + std::to_string(length) +
+               " bytes, the buffer " + std::to_string(bytes) + "; the rest of the " + what +
+               " is lost";
     });
 }
 

@@ -57,6 +57,7 @@ struct PutEffect {
     Effect effect = Effect::done;
     BlockNumber record = 0;
     bool is_prepared_left = false;  // no_room: the prepared block belongs to the caller as before
+    bool was_there = false;         // done: there was an entry of the key, whose value was replaced
 };
 
 template <template <class> class Atomic>
@@ -176,6 +177,7 @@ private:
         }
         if (const std::optional<Effect> changed = change_in_place(request, old)) {
             end(making, *changed, effect);
+            effect.was_there = true;
             return tell(effect, *changed, old);
         }
         if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, old);
@@ -183,6 +185,7 @@ private:
             return false;
         }
         let_go();
+        effect.was_there = true;
         return tell(effect, Effect::done, making.made);
     }
 

@@ -72,17 +72,17 @@ void combine_all(void* into, const void* first, const void* second, std::uint64_
 
 }  // namespace
 
-// By type and operation, whose numbers begin at 1. Those that are no operation of a type have no function.
+// By type, whose numbers begin at 1, and operation, whose numbers begin at ACP_SUM. Those that are no operation of a type have no function.
 struct Combiner::Table {
     static constexpr std::size_t types = ACP_DOUBLE + 1;
-    static constexpr std::size_t operations = ACP_XOR + 1;
+    static constexpr std::size_t operations = ACP_XOR - ACP_SUM + 1;
     using Row = std::array<Combiner, operations>;
 
     template <typename Element>
     static constexpr Row row_of(std::uint8_t type) noexcept {
         Row row;
         const auto set = [&](int operation, Function function) {
-            row[static_cast<std::size_t>(operation)] =
+            row[static_cast<std::size_t>(operation - ACP_SUM)] =
                 Combiner(function, sizeof(Element), {type, static_cast<std::uint8_t>(operation)});
         };
         set(ACP_SUM, &combine_all<Element, Sum>);
@@ -106,12 +106,14 @@ const Combiner* Combiner::of(int type, int operation) noexcept {
         Table::row_of<std::uint64_t>(ACP_UINT64),
         Table::row_of<float>(ACP_FLOAT),
         Table::row_of<double>(ACP_DOUBLE)};
-    if (type < 0 || type >= static_cast<int>(Table::types) || operation < 0 ||
-        operation >= static_cast<int>(Table::operations)) {
+    static_assert(int{ACP_SUM} > int{ACP_DOUBLE},
+                  "a type is no operation, so that swapped ones are refused");
+    if (type < 0 || type >= static_cast<int>(Table::types) || operation < ACP_SUM ||
+        operation > ACP_XOR) {
         return nullptr;
     }
     const Combiner& found =
-        table[static_cast<std::size_t>(type)][static_cast<std::size_t>(operation)];
+        table[static_cast<std::size_t>(type)][static_cast<std::size_t>(operation - ACP_SUM)];
     return found.function_ != nullptr ? &found : nullptr;
 }
 

@@ -80,6 +80,7 @@ std::vector<Call> access_calls() {
         {"acp_fetch_min8", [=] { return acp_fetch_min8(ga, 1) == 0; }},
         {"acp_fetch_max4", [=] { return acp_fetch_max4(ga, 1) == 0; }},
         {"acp_fetch_max8", [=] { return acp_fetch_max8(ga, 1) == 0; }},
+        {"acp_complete", [=] { return acp_complete(1) == -1; }},
         {"acp_inquire", [=] { return acp_inquire(1) == -1; }},
     };
 }
@@ -93,7 +94,7 @@ std::vector<Call> other_calls() {
         {"acp_rank", [] { return acp_rank() == -1; }},
         {"acp_procs", [] { return acp_procs() == -1; }},
         {"acp_query_starter_ga", [] { return acp_query_starter_ga(0) == ACP_GA_NULL; }},
-        {"acp_starter_size", [] { return acp_starter_size() == 0; }},
+        {"acp_starter_size", [] { return acp_starter_size() == SIZE_MAX; }},
         {"acp_register_memory",
          [] { return acp_register_memory(&some_word, 8, 0) == ACP_ATKEY_NULL; }},
         {"acp_register_all",

@@ -166,6 +166,32 @@ TEST_F(ChannelTest, channels_of_two_ranks_belong_together_in_the_order_in_which_
     for (const acp_ch_t channel : channels) EXPECT_EQ(acp_free_ch(channel), 0);
 }
 
+// Receives a message that is longer than `room`, by each of the calls in turn.
+void expect_truncated(acp_ch_t channel, Buffer& buffer, std::size_t room) {
+    static int turn = 0;
+    std::size_t received = 0;
+    if (turn % 5 == 0) {
+        EXPECT_EQ(acp_recv_ch(channel, buffer.data(), room), SIZE_MAX);
+    } else {
+        const acp_request_t request = acp_nbrecv_ch(channel, buffer.data(), room);
+        if (turn % 5 == 1) {
+            EXPECT_EQ(acp_wait_ch(request), SIZE_MAX);
+        } else if (turn % 5 == 2) {
+            EXPECT_EQ(acp_wait_ch_timeout(request, &received, -1), ACP_ERR_TRUNCATED);
+            EXPECT_EQ(received, SIZE_MAX);
+        } else if (turn % 5 == 3) {
+            EXPECT_EQ(acp_waitall_ch(&request, 1, &received), -1);
+            EXPECT_EQ(received, SIZE_MAX);
+        } else {
+            int ended = 0;
+            while ((ended = acp_test_ch(request, &received)) == 0) std::this_thread::yield();
+            EXPECT_EQ(ended, -1);
+            EXPECT_EQ(received, SIZE_MAX);
+        }
+    }
+    ++turn;
+}
+
 TEST_F(ChannelTest, a_message_longer_than_its_buffer_is_cut_and_the_next_one_is_whole) {
     if (rank_ > 1 || procs_ < 2) return;
     const acp_ch_t channel = make(0, 1);
@@ -178,11 +204,9 @@ TEST_F(ChannelTest, a_message_longer_than_its_buffer_is_cut_and_the_next_one_is_
                 continue;
             }
             Buffer buffer(bytes, 0xee);
-            const acp_request_t request = acp_nbrecv_ch(channel, buffer.data(), room);
-            std::size_t received = 0;
-            ASSERT_EQ(acp_wait_ch_timeout(request, &received, -1), ACP_ERR_TRUNCATED);
+            acp_clear_errno();
+            expect_truncated(channel, buffer, room);
             expect_refused(ACP_ERR_TRUNCATED, std::to_string(bytes) + " bytes");
-            EXPECT_EQ(received, room);
             const auto end = message.begin() + static_cast<std::ptrdiff_t>(room);
             EXPECT_TRUE(std::equal(message.begin(), end, buffer.begin()));
             EXPECT_EQ(buffer[room], 0xee);

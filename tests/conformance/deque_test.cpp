@@ -141,6 +141,8 @@ TEST_F(DequeTest, goes_around_the_end_in_two_pieces) {
         EXPECT_EQ(inside.second.ga, ACP_GA_NULL);
         EXPECT_EQ(inside.second.size, 0U);
         EXPECT_EQ(acp_dereference_deque_it({deque, 16}, 1).first.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_dereference_deque_it({deque, 2}, 0).first.ga, ACP_GA_NULL);
+        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
         EXPECT_EQ(acp_dereference_deque_it({deque, -1}, 1).first.ga, ACP_GA_NULL);
         EXPECT_EQ(acp_distance_deque_it(acp_begin_deque(deque), acp_end_deque(deque)), 16);
         EXPECT_EQ(acp_destroy_deque(deque), 0);
@@ -173,6 +175,9 @@ TEST_F(DequeTest, ranges_assignments_and_exchanges) {
     EXPECT_EQ(acp_destroy_deque(one), 0);
     EXPECT_EQ(acp_destroy_deque(two), 0);
     EXPECT_EQ(acp_push_front_deque(two, "x", 1), -1);
+    EXPECT_EQ(acp_size_deque(two), SIZE_MAX);
+    EXPECT_EQ(acp_capacity_deque(two), SIZE_MAX);
+    EXPECT_EQ(acp_empty_deque(two), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
     EXPECT_EQ(acp_pop_front_deque(two, 1), -1);
     EXPECT_EQ(acp_take_front_deque(two, nullptr, 3), -1);

@@ -150,7 +150,7 @@ TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_meanwhile) 
                                             before.size(), 0,          0};
                     const int result = acp_replace_map(map, &entry, after.data(), after.size());
                     ASSERT_NE(result, -1) << acp_error_message();
-                    if (result == 2) ++gone;
+                    if (result == ACP_NONE) ++gone;
                 }
             }
             sync_ranks();
@@ -168,13 +168,13 @@ TEST_F(HashedTest, a_count_below_one_or_above_the_most_is_refused_and_stays) {
             const auto add = [set](const std::string& key, std::uint64_t number) {
                 return acp_add_multiset(set, key.data(), key.size(), number);
             };
-            EXPECT_EQ(add(none, 0), 0U);
+            EXPECT_EQ(add(none, 0), UINT64_MAX);
             expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "0"});
-            EXPECT_EQ(add(none, most + 1), 0U);
+            EXPECT_EQ(add(none, most + 1), UINT64_MAX);
             expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "2^64"});
             EXPECT_EQ(add(full, most), most);
-            EXPECT_EQ(add(full, 1), 0U);
-            EXPECT_EQ(add(full, 2), 0U);
+            EXPECT_EQ(add(full, 1), UINT64_MAX);
+            EXPECT_EQ(add(full, 2), UINT64_MAX);
             EXPECT_EQ(acp_insert_multiset(set, full.data(), full.size()).elem, ACP_GA_NULL);
             expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_multiset", "2^64"});
             std::vector<acp_entry_t> entries{

@@ -14,10 +14,14 @@ namespace {
 
 class HashedLongTest : public HashedTest {};
 
-// A count of such a key is changed on its own node alone.
+// Of a key whose value is changed, and of a value that acp_replace_map compares.
+constexpr std::size_t longest_counted = 968;
+constexpr std::size_t longest_compared = 968;
+
+// With their counts they fit into no message.
 TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ranks) {
-    const std::string both = "both " + std::string(1'000, 'k');
-    const std::string other = "other " + std::string(3'000, 'k');
+    const std::string both = "both " + std::string(longest_counted - 5, 'k');
+    const std::string other = "other" + std::string(longest_counted - 5, 'k');
     const std::string brief = "brief";
     const auto count_of = [](acp_multiset_t set, const std::string& key) {
         return acp_retrieve_multiset(set, key.data(), key.size());
@@ -69,7 +73,39 @@ TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ra
     }
 }
 
-// Of many keys one is too long to be counted on another node.
+// On whichever node the entry is.
+TEST_F(HashedLongTest, limits_of_keys_and_of_compared_values_are_the_same_on_all_nodes) {
+    const std::string key(longest_counted, 'k');
+    const std::string long_key(longest_counted + 1, 'k');
+    with_map(2, [&](acp_map_t map) {
+        for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(procs_); ++i) {
+            const std::string own = own_key(i);
+            const std::string fits = own + key.substr(own.size());
+            const std::string exceeds = own + long_key.substr(own.size());
+            EXPECT_EQ(acp_fetch_add_map(map, fits.data(), fits.size(), 1, nullptr), 1)
+                << acp_error_message();
+            EXPECT_EQ(acp_fetch_add_map(map, exceeds.data(), exceeds.size(), 1, nullptr), -1);
+            expect_refused(ACP_ERR_LIMIT, {"acp_fetch_add_map", "969 bytes", "968 bytes"});
+            std::uint64_t expected = 0;
+            EXPECT_EQ(acp_compare_exchange_map(map, exceeds.data(), exceeds.size(), &expected, 1),
+                      -1);
+            expect_refused(ACP_ERR_LIMIT, {"acp_compare_exchange_map", "968 bytes"});
+            for (const std::size_t bytes : {longest_compared, longest_compared + 1}) {
+                std::string value(bytes, 'v');
+                ASSERT_EQ(insert(map, own + std::to_string(bytes), value), 1);
+                const std::string at = own + std::to_string(bytes);
+                const acp_entry_t entry{at.data(), at.size(), value.data(), bytes, 0, 0};
+                const bool is_longer = bytes > longest_compared;
+                EXPECT_EQ(acp_replace_map(map, &entry, "x", 1), is_longer ? -1 : 1)
+                    << acp_error_message();
+                if (is_longer)
+                    expect_refused(ACP_ERR_LIMIT, {"acp_replace_map", "969 bytes", "968 bytes"});
+            }
+        }
+    });
+}
+
+// Of many keys one is too long to be counted: none is.
 TEST_F(HashedLongTest,
        a_key_that_is_too_long_for_its_count_is_told_with_its_place_length_and_limit) {
     constexpr std::size_t count = 3'000;
@@ -89,19 +125,11 @@ TEST_F(HashedLongTest,
                 entries[i].key_size = keys[i].size();
                 entries[i].number = 1;
             }
-            const bool is_far =
-                acp_query_address(acp_query_starter_ga(home)) == nullptr;  // another node
-            const std::int64_t good = acp_add_many_multiset(set, count, entries.data());
-            if (is_far) {
-                EXPECT_EQ(good, -1);
-                expect_refused(ACP_ERR_LIMIT, {"acp_add_many_multiset", "entry 2500", "2000 bytes",
-                                               "bytes are the most"});
-            } else {
-                EXPECT_EQ(good, std::int64_t{count}) << acp_error_message();
-            }
-            for (std::size_t i = 0; i < count; ++i) {
-                ASSERT_EQ(entries[i].result, is_far && i == which ? -1 : 1) << i;
-            }
+            EXPECT_EQ(acp_add_many_multiset(set, count, entries.data()), -1);
+            expect_refused(ACP_ERR_LIMIT, {"acp_add_many_multiset", "entry 2500", "2000 bytes",
+                                           "968 bytes are the most"});
+            sync_ranks();
+            EXPECT_EQ(acp_size_multiset(set), 0U);
         });
 }
 

@@ -76,7 +76,7 @@ TEST_F(HashedPairTest, a_value_that_others_replace_during_a_move_stays) {
         sync_ranks();
         std::thread changer([&] {
             for (std::uint64_t i = 0; i < count; ++i) {
-                ASSERT_EQ(assign(from, own_key(i), "the new value"), 0) << acp_error_message();
+                ASSERT_GE(assign(from, own_key(i), "the new value"), 0) << acp_error_message();
             }
         });
         if (rank_ == 0) {
@@ -230,7 +230,7 @@ TEST_F(HashedPairTest,
                     << acp_error_message();
                 EXPECT_EQ(std::string(static_cast<const char*>(value), bytes), "of one");
                 EXPECT_EQ(acp_result_of_reply(&replies[count + i], nullptr, nullptr), 1);
-                EXPECT_EQ(acp_result_of_reply(&replies[2 * count + i], nullptr, nullptr), 0);
+                EXPECT_EQ(acp_result_of_reply(&replies[2 * count + i], nullptr, nullptr), 1);
                 EXPECT_EQ(acp_result_of_reply(&replies[3 * count + i], nullptr, nullptr), 0);
                 EXPECT_EQ(acp_result_of_reply(&replies[3 * count + i], nullptr, nullptr), 0)
                     << "asked twice";

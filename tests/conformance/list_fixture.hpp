@@ -68,7 +68,7 @@ protected:
     static std::string take_front(acp_list_t list) {
         std::string text(100'000, '\0');
         const int64_t size = acp_take_front_list(list, text.data(), text.size());
-        if (size == ACP_LIST_EMPTY) return "(empty)";
+        if (size == ACP_NONE) return "(empty)";
         if (size < 0) return std::string("(failed) ") + acp_error_message();
         text.resize(static_cast<std::size_t>(size));
         return text;

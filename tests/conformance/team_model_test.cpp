@@ -112,7 +112,7 @@ void check_reduction(const ReductionCase& what, int type) {
 
 void check_any_reduction(Random& random, acp_team_t team, std::uint64_t which) {
     const int members = acp_query_team_size(team);
-    const int type = static_cast<int>(1 + random.below(6));
+    const int type = static_cast<int>(ACP_SUM + random.below(6));
     const bool is_float = type >= ACP_FLOAT;
     const ReductionCase what{
         team,
@@ -236,7 +236,7 @@ void check_all_to_all(Random& random, acp_team_t team, std::uint64_t which) {
 void check_scan(Random& random, acp_team_t team, std::uint64_t which) {
     const int own = acp_query_team_rank(team);
     const std::size_t count = random_size(random) / 8;
-    const int operation = static_cast<int>(1 + random.below(6));
+    const int operation = static_cast<int>(ACP_SUM + random.below(6));
     const bool is_in_place = random.chance(30);
     auto send = elements_of<std::int64_t>(which + static_cast<std::uint64_t>(own), count);
     std::vector<std::int64_t> result(count + 1, 123);
@@ -259,10 +259,11 @@ TEST_F(TeamModelTest, every_call_gives_what_a_sequential_model_gives) {
         const std::vector<int> list = random_list(random);
         const acp_team_t team = acp_create_team(world_, list.data(), static_cast<int>(list.size()));
         const auto place = std::find(list.begin(), list.end(), rank_);
-        ASSERT_EQ(team != ACP_TEAM_NULL, place != list.end()) << acp_error_message();
+        ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
+        ASSERT_EQ(team != ACP_TEAM_NONE, place != list.end());
         // All ranks draw as the members do.
         const std::uint64_t seed = random.next();
-        if (team != ACP_TEAM_NULL) {
+        if (team != ACP_TEAM_NONE) {
             EXPECT_EQ(acp_query_team_rank(team), place - list.begin());
             EXPECT_EQ(acp_query_team_size(team), static_cast<int>(list.size()));
             Random calls(seed);

@@ -29,17 +29,17 @@ TEST_F(TeamTest, colours_and_keys_say_who_is_in_which_team) {
         EXPECT_EQ(acp_translate_team_rank(world_, rank, halves), member);
     }
     if (procs_ > 1) {
-        EXPECT_EQ(acp_translate_team_rank(world_, (rank_ + 1) % 2, halves), -1);
+        EXPECT_EQ(acp_translate_team_rank(world_, (rank_ + 1) % 2, halves), ACP_NONE);
     }
     // Equal keys keep the order; a team of a team.
     const acp_team_t same = acp_split_team(halves, 7, 1);
     ASSERT_NE(same, ACP_TEAM_NULL) << acp_error_message();
     EXPECT_EQ(acp_query_team_rank(same), acp_query_team_rank(halves));
-    const int errno_before = acp_errno();
     const acp_team_t some = acp_split_team(world_, rank_ == 0 ? 3 : -1, 0);
-    EXPECT_EQ(some != ACP_TEAM_NULL, rank_ == 0);
-    EXPECT_EQ(acp_errno(), errno_before);
-    if (some != ACP_TEAM_NULL) free_team(some);
+    EXPECT_NE(some, ACP_TEAM_NULL) << acp_error_message();
+    EXPECT_EQ(some != ACP_TEAM_NONE, rank_ == 0);
+    if (some != ACP_TEAM_NONE) free_team(some);
+    expect_refused(acp_sync_team(ACP_TEAM_NONE), ACP_ERR_STALE, "no such team");
     free_team(same);
     free_team(halves);
 }
@@ -255,6 +255,7 @@ TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
     for (const auto& [type, operation, told] :
          {Wrong{0, ACP_SUM, "no type 0"}, Wrong{7, ACP_SUM, "no type 7"},
           Wrong{ACP_INT32, 0, "no operation 0"}, Wrong{ACP_INT32, 7, "no operation 7"},
+          Wrong{ACP_SUM, ACP_INT64, "type and operation are swapped"},
           Wrong{ACP_DOUBLE, ACP_XOR, "ACP_XOR combines integers only, not ACP_DOUBLE"},
           Wrong{ACP_FLOAT, ACP_AND, "ACP_AND combines integers only, not ACP_FLOAT"},
           Wrong{-1, -1, "no type -1"}}) {

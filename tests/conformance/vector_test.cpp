@@ -293,8 +293,9 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
         EXPECT_EQ(acp_destroy_vector(other), 0);
         EXPECT_EQ(acp_push_back_vector(other, "x", 1), -1);
         EXPECT_EQ(acp_errno(), ACP_ERR_STALE) << acp_error_message();
-        EXPECT_EQ(acp_size_vector(other), 0U);
-        EXPECT_EQ(acp_empty_vector(other), 1);
+        EXPECT_EQ(acp_size_vector(other), SIZE_MAX);
+        EXPECT_EQ(acp_capacity_vector(other), SIZE_MAX);
+        EXPECT_EQ(acp_empty_vector(other), -1);
         EXPECT_EQ(acp_end_vector(other).vector.ga, ACP_GA_NULL);
         EXPECT_EQ(acp_assign_vector(vector, other), -1);
         EXPECT_EQ(acp_swap_vector(vector, other), -1);
@@ -306,7 +307,7 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
     const acp_vector_t null{ACP_GA_NULL};
     EXPECT_EQ(acp_push_back_vector(null, "x", 1), -1);
     expect_refused(ACP_ERR_ADDRESS, {"acp_push_back_vector"});
-    EXPECT_EQ(acp_capacity_vector({~ACP_GA_NULL}), 0U);
+    EXPECT_EQ(acp_capacity_vector({~ACP_GA_NULL}), SIZE_MAX);
     expect_refused(ACP_ERR_ADDRESS, {"acp_capacity_vector"});
     for (int owner = 0; owner < procs_; ++owner) {
         EXPECT_EQ(acp_push_back_vector({acp_query_starter_ga(owner)}, "x", 1), -1);

@@ -40,7 +40,7 @@ public:
             case 1:
             case 2:
                 must(acp_insert_or_assign_map(map_, key.data(), key.size(), value.data(),
-                                              value.size()) == 0,
+                                              value.size()) == (model_.count(key) == 0 ? 1 : 0),
                      "acp_insert_or_assign_map");
                 model_[key] = value;
                 break;

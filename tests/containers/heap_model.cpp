@@ -98,7 +98,7 @@ private:
         if (blocks_.empty()) return;
         const auto one = one_of(which);
         must(acp_free(one->first + 8) != 0, "acp_free took an address inside a block");
-        must(acp_usable_size(one->first + 8) == 0, "acp_usable_size inside a block");
+        must(acp_usable_size(one->first + 8) == SIZE_MAX, "acp_usable_size inside a block");
     }
 
     int rank_;

@@ -129,7 +129,7 @@ private:
         const std::int64_t bytes = is_front
                                        ? acp_take_front_list(one_.list, taken.data(), taken.size())
                                        : acp_take_back_list(one_.list, taken.data(), taken.size());
-        if (one_.texts.empty()) return must(bytes == ACP_LIST_EMPTY, "taking from an empty list");
+        if (one_.texts.empty()) return must(bytes == ACP_NONE, "taking from an empty list");
         const std::string& wanted = is_front ? one_.texts.front() : one_.texts.back();
         must(bytes == static_cast<std::int64_t>(wanted.size()), "how much was taken");
         must(taken.substr(0, wanted.size()) == wanted, "what was taken");

@@ -240,7 +240,7 @@ private:
             }
             case 1:
                 must(acp_insert_or_assign_map(board_.map, key.data(), key.size(), value.data(),
-                                              value.size()) == 0,
+                                              value.size()) == (map_.count(key) == 0 ? 1 : 0),
                      "acp_insert_or_assign_map of " + key);
                 map_[key] = value;
                 return;

@@ -119,7 +119,7 @@ void OwnContainer::use() {
             return must(acp_insert_if_absent_set(own_.set, key.data(), key.size()) >= 0,
                         "a call on an own set");
         case Kind::multiset:
-            return must(acp_add_multiset(own_.multiset, key.data(), key.size(), 1) != 0,
+            return must(acp_add_multiset(own_.multiset, key.data(), key.size(), 1) != UINT64_MAX,
                         "a call on an own multiset");
         case Kind::list:
             return must(acp_push_back_list(own_.list, key.data(), key.size(), home_) == 0,

@@ -117,7 +117,7 @@ private:
 
     void on_multiset(const std::string& key) {
         if (random_.below(2) == 0) {
-            must(acp_add_multiset(containers_.multiset, key.data(), key.size(), 2) != 0,
+            must(acp_add_multiset(containers_.multiset, key.data(), key.size(), 2) != UINT64_MAX,
                  "acp_add_multiset");
         } else {
             must(acp_remove_multiset(containers_.multiset, key.data(), key.size()) >= 0,
@@ -137,7 +137,7 @@ private:
             std::array<char, text_max> taken;  // NOLINT: written as far as read
             const std::int64_t bytes = is_front ? acp_take_front_list(list, taken.data(), text_max)
                                                 : acp_take_back_list(list, taken.data(), text_max);
-            must(bytes >= 0 || bytes == ACP_LIST_EMPTY, "taking from the list");
+            must(bytes >= 0 || bytes == ACP_NONE, "taking from the list");
         }
     }
 

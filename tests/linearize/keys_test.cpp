@@ -146,14 +146,14 @@ protected:
             }
             case WordVerb::key_add:
                 result = acp_fetch_add_map(map, key.data(), key.size(), operation.operand, &old);
-                if (result == 0) return absent_word;
-                EXPECT_EQ(result, 1) << acp_error_message();
+                if (result == 1) return absent_word;
+                EXPECT_EQ(result, 0) << acp_error_message();
                 return old;
             case WordVerb::cas:
                 result =
                     acp_compare_exchange_map(map, key.data(), key.size(), &old, operation.operand);
                 EXPECT_NE(result, -1) << acp_error_message();
-                return result == 2 ? absent_word : old;
+                return result == ACP_NONE ? absent_word : old;
             default:
                 return found_word(map, key, coder);
         }

@@ -69,7 +69,7 @@ class Constants(unittest.TestCase):
     def test_the_value_is_that_of_c(self):
         seen = {name: value for name, value in enumerators().items() if name.startswith("ACP_") and value is not None}
         for name in ("ACP_HANDLE_NULL", "ACP_HANDLE_ALL", "ACP_HANDLE_CONT", "ACP_GA_NULL", "ACP_ATKEY_NULL", "ACP_DIMENSIONS_MAX",
-                     "ACP_LIST_EMPTY", "ACP_ERR_ARGUMENT"):
+                     "ACP_NONE", "ACP_ERR_ARGUMENT"):
             self.assertIn(name, seen)
         checks = "".join(f"_Static_assert({name} == ({value}), \"{name}\");\n" for name, value in seen.items())
         types = "_Static_assert(_Generic(ACP_HANDLE_ALL, acp_handle_t: 1, default: 0) && " \
