@@ -83,7 +83,8 @@ ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,
  * an address to the caller's memory at `target`.
  *   source, target (pointers)  memory of any kind of the caller (stack, heap, static, shared), registered or not; of a put
  *                              readable, of a get readable and writable. It stays the caller's. Until the handle is complete
- *                              it must stay mapped; of a put it must not change, and what a get's holds is unspecified.
+ *                              it must stay mapped; of a put it must not change, however short it is (acp_put_copied,
+ *                              acp_wait_source; ACP_CHECK=on tells of one that did), and what a get's holds is unspecified.
  *                              NULL only with size 0.
  *   size                       0 .. what is addressed, in bytes
  * Order, completion, indivisible words, return value and blocking are those of acp_copy, as if the pointer were an address of
@@ -92,6 +93,20 @@ ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,
  * failure nothing writes to a get's memory any more. On the way: see acp_put(3), and acp_path with ACP_GA_NULL. */
 ACP_API acp_handle_t acp_put(acp_ga_t target, const void* source, size_t size, acp_handle_t order);
 ACP_API acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_handle_t order);
+
+/* acp_put whose source is the caller's again when the call returns: up to 4096 bytes are copied in the call, as a rule; of more
+ * the call waits until nobody reads the source any more, which is when the put is complete, so it waits for the order too.
+ *   target, source, size, order  as acp_put; of a put of up to 4096 bytes the bytes are those of the call, whatever it is ordered after
+ * A failure is the handle's, as of acp_put. Returns as acp_copy; blocks as said. */
+ACP_API acp_handle_t acp_put_copied(acp_ga_t target,
+                                    const void* source,
+                                    size_t size,
+                                    acp_handle_t order);
+
+/* Waits until the memory of this process from which the commands of `handle` and all earlier ones read (acp_put, acp_put_signal,
+ * acp_copy) is not read any more: then it may be changed, and the target may not have all bytes yet. It waits for no get and no
+ * atomic. Returns 0, or -1 with ACP_ERR_STATE; failures of commands are not told. Continues after signals. Blocks. */
+ACP_API int acp_wait_source(acp_handle_t handle);
 
 /* acp_put, and then an addition to a word, under one handle: whoever reads the word's new value by an acquire load sees the
  * bytes of the put.

@@ -345,6 +345,16 @@ int acp_wait(acp_handle_t handle, int64_t timeout_ns) {
     return is_ok ? ACP_OK : acp_errno();
 }
 
+int acp_wait_source(acp_handle_t handle) {
+    const gma::Handle below = api::fast_path.marks.complete_below.load(std::memory_order_acquire);
+    if (static_cast<gma::Handle>(handle) < below) return 0;
+    return api::run<Gravity::misuse_ends>("acp_wait_source", -1, [&] {
+        if (api::is_checking()) api::check_handle("acp_wait_source", handle);
+        api::library().gma->wait_for_sources(static_cast<gma::Handle>(handle));
+        return 0;
+    });
+}
+
 acp_path_t acp_path(acp_ga_t target, acp_ga_t source) {
     const acp_path_t failed = {"none", -1};
     return api::run<Gravity::misuse_ends>("acp_path", failed, [&]() -> acp_path_t {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_put, acp_get and acp_put_signal: the inline path first, then the long way.
+// acp_put, acp_put_copied, acp_get and acp_put_signal: the inline path first, then the long way.
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
@@ -69,6 +69,18 @@ template <bool is_get>
         }));
 }
 
+// acp_put_copied where the inline path has not moved the bytes.
+[[gnu::noinline]] acp_handle_t copied_long(acp_ga_t address,
+                                           char* pointer,
+                                           std::size_t bytes,
+                                           acp_handle_t order) noexcept {
+    return issue_long("acp_put_copied", order, [=](gma::Gma& gma) {
+        const gma::PointerCopy copy{address, {pointer, bytes, false}, memory::IssuedBy::put_copied};
+        if (api::is_checking()) api::check_overlap(gma.space(), copy);
+        return gma.issue_pointer(copy, static_cast<gma::Handle>(order));
+    });
+}
+
 // A put is only read from.
 char* as_end(const void* source) noexcept {
     return static_cast<char*>(const_cast<void*>(source));
@@ -109,6 +121,18 @@ extern "C" {
                                           size_t size,
                                           acp_handle_t order) {
     return run_pointer<true>(source, static_cast<char*>(target), size, order);
+}
+
+acp_handle_t acp_put_copied(acp_ga_t target, const void* source, size_t size, acp_handle_t order) {
+    memory::HazardLine* const line = api::inline_line;
+    if (line != nullptr && source != nullptr) [[likely]] {
+        const gma::Handle handle = gma::pointer_inline<plain, false>(
+            api::fast_path, *line, target, {as_end(source), size}, static_cast<gma::Handle>(order),
+            [] { return gma::handle_null; });
+        if (handle != gma::handle_null) [[likely]]
+            return static_cast<acp_handle_t>(handle);
+    }
+    return copied_long(target, as_end(source), size, order);
 }
 
 acp_handle_t acp_put_signal(acp_ga_t target,

@@ -40,7 +40,7 @@ struct Commands {
     //   member  this process, whose rank messages name and whose slot tells of failures; must outlive this
     //   ends    lends memory to commands; must outlive this
     Commands(Marks& marks, const node::Member& member, LocalEnds& ends)
-        : queue(marks, by_rank(member.rank())), local_ends(ends) {
+        : queue(marks, by_rank(member.rank())), local_ends(ends), member_(member) {
         queue.failures().show_in({member.segment(), member.slot_index()});
     }
 
@@ -65,6 +65,13 @@ struct Commands {
             give_back_lapsed();
     }
 
+    // A command as its call was given it: an end that is a plain pointer of the caller is that in place of an address
+    // (memory::pointer_end_of). The lock is held.
+    [[nodiscard]] Command as_written(const Command& command) noexcept;
+
+    // The first outstanding command behind `after`, up to `last`, that reads memory of this process; 0: none. The lock is held.
+    [[nodiscard]] std::uint64_t next_reader(std::uint64_t after, std::uint64_t last) const noexcept;
+
     std::mutex mutex;  // guards the rest, and the lists of the carriers
     CommandQueue queue;
     CommandList ready;  // empty but while the lock is held
@@ -73,6 +80,8 @@ struct Commands {
 private:
     void finish_with_loans(std::uint64_t number, base::Status status) noexcept;
     void give_back_lapsed() noexcept;
+
+    const node::Member& member_;
 };
 
 }  // namespace acp::gma

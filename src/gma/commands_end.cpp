@@ -20,7 +20,9 @@ bool CommandsEnd::has_come() {
 void CommandsEnd::announce(node::AwaitedEntry& entry, std::uint64_t since_ns) {
     const std::scoped_lock lock(commands_.mutex);
     const std::uint64_t awaited = first_awaited();
-    if (awaited != 0) entry.tell(call_, since_ns, &commands_.queue.command(awaited));
+    if (awaited == 0) return;
+    const Command command = commands_.as_written(commands_.queue.command(awaited));
+    entry.tell(call_, since_ns, &command);
 }
 
 // With the lock. The command that is waited for first; 0: it has ended.

@@ -13,7 +13,7 @@ namespace acp::gma {
 
 class CommandsEnd final : public Condition {
 public:
-    //   call  of fetch the number alone is waited for, of the others its prefix
+    //   call  of fetch, wait_source and put_copied the number alone is waited for, of the others its prefix
     CommandsEnd(Commands& commands, std::uint64_t number, node::AwaitedCall call) noexcept
         : commands_(commands), number_(number), call_(call) {}
 
@@ -25,7 +25,10 @@ public:
 private:
     [[nodiscard]] bool has_come();
 
-    [[nodiscard]] bool is_alone() const noexcept { return call_ == node::AwaitedCall::fetch; }
+    [[nodiscard]] bool is_alone() const noexcept {
+        return call_ == node::AwaitedCall::fetch || call_ == node::AwaitedCall::wait_source ||
+               call_ == node::AwaitedCall::put_copied;
+    }
 
     [[nodiscard]] std::uint64_t first_awaited() const;
 

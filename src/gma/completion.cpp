@@ -171,12 +171,23 @@ bool Completion::has_ended(Handle handle, std::int64_t timeout_ns) {
     return !commands_.queue.is_outstanding(handle);
 }
 
+void Completion::wait_for_sources(Handle handle) {
+    std::unique_lock lock(commands_.mutex);
+    const std::uint64_t last = commands_.queue.number_of(handle);
+    for (std::uint64_t number = commands_.next_reader(0, last); number != 0;
+         number = commands_.next_reader(number, last)) {
+        lock.unlock();
+        wait_for_end(number, node::AwaitedCall::wait_source);
+        lock.lock();
+    }
+}
+
 base::Status Completion::wait_for_one(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     if (handle % 2 != 0) return {};  // it ran at once
     if (commands_.queue.is_outstanding(handle)) {
         lock.unlock();
-        attend_commands(handle, node::AwaitedCall::fetch);
+        wait_for_end(handle, node::AwaitedCall::fetch);
         lock.lock();
     }
     auto failure = commands_.queue.take_failure_of(handle, os::own_thread());
@@ -214,7 +225,7 @@ base::Status Completion::wait_announced(std::uint64_t number,
 void Completion::wait_for_oldest(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();
     lock.unlock();
-    attend_commands(oldest, node::AwaitedCall::issue);
+    wait_for_end(oldest, node::AwaitedCall::issue);
     lock.lock();
 }
 
@@ -231,7 +242,7 @@ void Completion::leave_for_long() noexcept {
     service_.take_over();
 }
 
-void Completion::attend_commands(std::uint64_t number, node::AwaitedCall call) {
+void Completion::wait_for_end(std::uint64_t number, node::AwaitedCall call) {
     CommandsEnd end(commands_, number, call);
     attend(end);
 }

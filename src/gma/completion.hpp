@@ -39,6 +39,12 @@ public:
     // Whether the command of a handle, and no other, has ended, or does within so long.   timeout_ns  0: only looks, and makes no progress
     [[nodiscard]] bool has_ended(Handle handle, std::int64_t timeout_ns);
 
+    // Waits until no command of the prefix of a handle reads memory of this process any more. Its failures stay to be reported.
+    void wait_for_sources(Handle handle);
+
+    // Waits for the end of a command, or of a prefix (CommandsEnd), whose failures stay to be reported.   call  that waits
+    void wait_for_end(std::uint64_t number, node::AwaitedCall call);
+
     // What layers above have under way.
     [[nodiscard]] AllUnderWay& under_way() noexcept { return under_way_; }
 
@@ -73,7 +79,6 @@ private:
                                 std::int64_t timeout_ns,
                                 Deadline deadline,
                                 bool is_interruptible);
-    void attend_commands(std::uint64_t number, node::AwaitedCall call);
     node::Outcome attend(Condition& condition,
                          Deadline deadline = {},
                          bool is_interruptible = false);

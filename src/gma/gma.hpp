@@ -65,7 +65,7 @@ public:
     Gma(const Gma&) = delete;
     Gma& operator=(const Gma&) = delete;
 
-    // After all ranks met: checks that the paths the configuration requires exist. Errors: unsupported, config.
+    // After all ranks met: whether the required paths exist. Errors: unsupported, config.
     base::Status check_requirements() { return routes_.check_requirements(); }
 
     // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the copy: for layers above.
@@ -96,12 +96,11 @@ public:
         return static_cast<Word>(old.value());
     }
 
-    // Issues a command. Always returns a handle; a bad command gives a failed one.
+    // Issue a command. Always return a handle; a bad command gives a failed one.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
         return issuer_.issue(command, order);
     }
 
-    // issue() of a copy.
     [[gnu::always_inline]] Handle issue_copy(GlobalAddress target,
                                              GlobalAddress source,
                                              std::uint64_t bytes,
@@ -128,7 +127,6 @@ public:
         return issuer_.issue_long(all, queued);
     }
 
-    // A failed handle, for a call whose arguments are wrong.
     Handle fail(base::Status failure) { return issuer_.fail(std::move(failure)); }
 
     // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of its node, else by
@@ -147,7 +145,7 @@ public:
         return pointer_issuer_.issue(copy, order);
     }
 
-    // issue_pointer() of a put, and an add behind it, under one handle.
+    // The same of a put, and an add behind it, under one handle.
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
@@ -162,10 +160,10 @@ public:
                invokes_.has_silent(operation, argument_bytes);
     }
 
-    // Whether the order is satisfied, so that a command may run at once.
+    // Whether a command with this order may run at once.
     [[nodiscard]] bool is_satisfied(Handle order) { return issuer_.is_satisfied(order); }
 
-    // Runs an atomic without a target and waits for it alone. Returns the word's old value. Errors: as Fetcher::fetch.
+    // Fetcher::fetch.
     base::Result<std::uint64_t> fetch(const Command& command) { return fetcher_.fetch(command); }
 
     // Completion::wait_for_one, has_ended: layers above wait for their own commands, never for the program's.
@@ -194,12 +192,14 @@ public:
         return completion_.wait_until(condition, timeout_ns, is_interruptible);
     }
 
-    // Waits for everything issued. Returns the failures that were not yet reported, which count as reported now.
+    // Waits for everything issued. Returns the failures not yet reported.
     [[nodiscard]] node::Unreported finish_all();
+
+    // Completion::wait_for_sources.
+    void wait_for_sources(Handle handle) { completion_.wait_for_sources(handle); }
 
     void leave_for_long() noexcept { completion_.leave_for_long(); }
 
-    // Counts the failures of a handle's prefix as reported.
     void drop_failures(Handle handle) { (void)completion_.drop_failures(handle); }
 
     // Whether the prefix of a handle has ended. Makes progress once; does not block.

@@ -16,8 +16,11 @@ constexpr std::uint32_t none = ~0U;
 
 }  // namespace
 
-LocalEnds::LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry)
-    : memory_(memory), address_(address), registry_(registry) {
+LocalEnds::LocalEnds(char* memory,
+                     memory::GlobalAddress address,
+                     local::Registry& registry,
+                     std::unique_ptr<SourceWatch> watch)
+    : memory_(memory), address_(address), registry_(registry), watch_(std::move(watch)) {
     registered_.reserve(registered_max);
     static_assert(offset_of(block_count) == node::claim_bytes(node::Claim::local_ends, {}));
 }
@@ -154,6 +157,14 @@ void LocalEnds::put_in_place(std::uint32_t index, const Registered& registered) 
     registered_[index] = registered;
 }
 
+const char* LocalEnds::memory_at(std::uint32_t number, memory::GlobalAddress address) {
+    if (is_block(number))
+        return ends_[number - 1].memory + (address - address_ - offset_of(number - 1));
+    const std::scoped_lock lock(mutex_);
+    const Registered& its = registered(number);
+    return its.end.memory + (address - its.key);
+}
+
 void LocalEnds::give_back(std::uint32_t number) noexcept {
     if (number == 0) return;
     if (is_block(number)) return free_block(number - 1);
@@ -163,6 +174,7 @@ void LocalEnds::give_back(std::uint32_t number) noexcept {
 
 void LocalEnds::on_end(const memory::Command& command, bool is_ok) noexcept {
     const std::uint32_t number = command.loan();
+    if (watch_ != nullptr) watch_->end(number);
     if (is_block(number)) {
         if (!is_ok) return;
         const End& end = ends_[number - 1];

@@ -16,10 +16,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "base/status.hpp"
+#include "gma/source_watch.hpp"
 #include "local/registry.hpp"
 #include "memory/command.hpp"
 #include "node/claims.hpp"
@@ -52,8 +54,12 @@ public:
     //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive this
     //   address   the global address of the first of them
     //   registry  of this process; must outlive this
+    //   watch     hears of the end of each command with a loan; nullptr: nobody
     // Throws std::bad_alloc.
-    LocalEnds(char* memory, memory::GlobalAddress address, local::Registry& registry);
+    LocalEnds(char* memory,
+              memory::GlobalAddress address,
+              local::Registry& registry,
+              std::unique_ptr<SourceWatch> watch = nullptr);
     LocalEnds(const LocalEnds&) = delete;
     LocalEnds& operator=(const LocalEnds&) = delete;
     ~LocalEnds() = default;
@@ -66,6 +72,16 @@ public:
     // commands has ended. Blocks while a stopped process is inside a registration that is ended for this one.
     // Errors: argument (the memory is not mapped, or not as it must be), limit (no room for a registration).
     [[nodiscard]] base::Result<Loan> add_registration(const End& end);
+
+    // Whether a loan is a block, so that nobody reads the end's own memory.
+    [[nodiscard]] static constexpr bool is_block(std::uint32_t number) noexcept {
+        return number != 0 && number <= block_count;
+    }
+
+    // The memory of the end for which an address of a loan stands. Under the lock of Commands.
+    [[nodiscard]] const char* memory_at(std::uint32_t number, memory::GlobalAddress address);
+
+    [[nodiscard]] SourceWatch* watch() noexcept { return watch_.get(); }
 
     // Takes back what no command will use: it never ran, or got no number.
     void give_back(std::uint32_t number) noexcept;
@@ -91,10 +107,6 @@ private:
                                          (block - small_count) * block_bytes_max;
     }
 
-    [[nodiscard]] static constexpr bool is_block(std::uint32_t number) noexcept {
-        return number <= block_count;
-    }
-
     [[nodiscard]] Registered& registered(std::uint32_t number) noexcept {
         return registered_[number - block_count - 1];
     }
@@ -116,6 +128,7 @@ private:
     char* memory_;
     memory::GlobalAddress address_;
     local::Registry& registry_;
+    std::unique_ptr<SourceWatch> watch_;
     std::atomic<std::uint64_t> free_small_{~0ULL};
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
     std::array<End, block_count> ends_;   // of lent blocks; written by who lends

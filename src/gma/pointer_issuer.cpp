@@ -32,6 +32,20 @@ PointerIssuer::PointerIssuer(Issuer& issuer,
       may_run_at_once_(parts.progress.manner().may_program_run && !parts.mover.is_tracing()),
       is_link_polled_here_(parts.progress.manner().is_link_polled_here) {}
 
+namespace {
+
+// Whether the source is free when the call returns.
+bool is_copied_in_call(const PointerCopy& copy) noexcept {
+    return copy.call == memory::IssuedBy::put_copied;
+}
+
+// Whether the program may be told that it has changed the source of a put.
+bool is_watched(const PointerCopy& copy) noexcept {
+    return copy.call == memory::IssuedBy::put || copy.call == memory::IssuedBy::put_signal;
+}
+
+}  // namespace
+
 Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
     const os::CancellationHold cancellation;  // it may wait for room
     if (run_at_once(copy, order)) {
@@ -41,7 +55,12 @@ Handle PointerIssuer::issue(const PointerCopy& copy, Handle order) {
     if (auto status = give_address(copy, order, command); !status.is_ok()) {
         return issuer_.fail(std::move(status));
     }
-    return issue_queued(command, nullptr, order);
+    const Handle handle = issue_queued(command, nullptr, order);
+    const bool is_source_read = copy.end.bytes != 0 && !LocalEnds::is_block(command.loan());
+    if (is_copied_in_call(copy) && is_source_read && handle % 2 == 0) {
+        parts_.completion.wait_for_end(handle, node::AwaitedCall::put_copied);
+    }
+    return handle;
 }
 
 Command PointerIssuer::add_of(const Signal& signal, memory::IssuedBy call) noexcept {
@@ -116,6 +135,11 @@ base::Status PointerIssuer::give_address(const PointerCopy& copy, Handle order, 
     if (lent.block != nullptr && !copy.end.is_get) {
         local::move_bytes(lent.block, copy.end.memory, copy.end.bytes);
     }
+    if (SourceWatch* watch = ends_.watch(); watch != nullptr && lent.number != 0) [[unlikely]] {
+        // One that is ordered after others puts what they have written to its source.
+        if (is_watched(copy) && issuer_.is_satisfied(order))
+            watch->begin(lent.number, copy.call, copy.end.memory, copy.end.bytes);
+    }
     command.target = copy.end.is_get ? lent.address : copy.address;
     command.source = copy.end.is_get ? copy.address : lent.address;
     command.bytes = copy.end.bytes;
@@ -134,10 +158,13 @@ base::Result<LocalEnds::Loan> PointerIssuer::lend(const PointerCopy& copy, Handl
     }
     const node::Segment& segment = space_.segment();
     const auto in_starter = static_cast<std::uint64_t>(end.memory - segment.starter(space_.slot()));
-    if (memory::is_within(in_starter, segment.shape().starter_bytes, end.bytes)) {
+    // Bytes that are to be copied or watched pass through a loan.
+    const bool is_lent = (is_copied_in_call(copy) && end.bytes <= LocalEnds::block_bytes_max) ||
+                         (is_watched(copy) && ends_.watch() != nullptr);
+    if (!is_lent && memory::is_within(in_starter, segment.shape().starter_bytes, end.bytes)) {
         return LocalEnds::Loan{0, space_.starter_address(space_.process()) + in_starter, nullptr};
     }
-    if (end.is_get || issuer_.is_satisfied(order)) {
+    if (end.is_get || is_copied_in_call(copy) || issuer_.is_satisfied(order)) {
         if (const LocalEnds::Loan loan = ends_.take_block(end); loan.number != 0) return loan;
     }
     return wait_for_registration(copy);

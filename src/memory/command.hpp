@@ -19,6 +19,7 @@ enum class IssuedBy : std::uint8_t {
     put,
     get,
     put_signal,
+    put_copied,
     list,
     block,
     fetch,  // of a message
@@ -27,6 +28,28 @@ enum class IssuedBy : std::uint8_t {
     move,   // as by acp_copy
     segment
 };
+
+inline constexpr IssuedBy last_issuer = IssuedBy::segment;
+
+// Which end of a copy that a call has issued was given as a plain pointer.
+enum class PointerEnd : std::uint8_t { neither, source, target };
+
+[[nodiscard]] constexpr PointerEnd pointer_end_of(IssuedBy call) noexcept {
+    switch (call) {
+        case IssuedBy::put:
+        case IssuedBy::put_signal:
+        case IssuedBy::put_copied:
+        case IssuedBy::write:
+        case IssuedBy::segment:
+            return PointerEnd::source;
+        case IssuedBy::get:
+        case IssuedBy::fetch:
+        case IssuedBy::read:
+            return PointerEnd::target;
+        default:
+            return PointerEnd::neither;
+    }
+}
 
 struct Command {
     Operation operation = Operation::copy;
@@ -90,6 +113,8 @@ enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
             return "acp_get";
         case IssuedBy::put_signal:
             return "acp_put_signal";
+        case IssuedBy::put_copied:
+            return "acp_put_copied";
         case IssuedBy::list:
             return "acp_copy_v";
         case IssuedBy::block:

@@ -19,7 +19,7 @@ namespace acp::node {
 
 namespace {
 
-constexpr std::array<std::string_view, 43> call_names{
+constexpr std::array<std::string_view, 45> call_names{
     "",
     "acp_sync",
     "acp_init",
@@ -29,6 +29,8 @@ constexpr std::array<std::string_view, 43> call_names{
     "acp_create_ws",
     "acp_complete",
     "acp_wait",
+    "acp_wait_source",
+    "acp_put_copied",
     "acp_copy or an atomic (no room for more commands)",
     "acp_fetch_",  // and the atomic's name
     "acp_wait_word",
@@ -65,7 +67,7 @@ constexpr std::array<std::string_view, 43> call_names{
     "acp_wait_plan"};
 static_assert(call_names.size() == static_cast<std::size_t>(AwaitedCall::wait_plan) + 1);
 constexpr int read_tries = 16;
-constexpr std::size_t word_count = 15;
+constexpr std::size_t word_count = 16;
 
 std::string seconds_of(std::uint64_t duration_ns) {
     char text[32];
@@ -162,25 +164,39 @@ std::string describe_word_wait(const Doing& doing) {
                          command.target, command.bytes);
 }
 
+// Of a copy alone.
+memory::PointerEnd pointer_end(const memory::Command& command) noexcept {
+    return command.is_copy() ? memory::pointer_end_of(command.issued_by())
+                             : memory::PointerEnd::neither;
+}
+
+// One end of a command, as the call was given it.
+std::string end_of(std::uint32_t rank, std::uint64_t address, bool is_pointer) {
+    return is_pointer ? "its memory at " + base::hex(address)
+                      : "rank " + std::to_string(rank) + " (" + base::hex(address) + ")";
+}
+
 std::string describe_command(const Doing& doing) {
     if (doing.call == AwaitedCall::wait_word) return describe_word_wait(doing);
     if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
+    const memory::PointerEnd pointer = pointer_end(command);
     const std::string target = command.has_target()
-                                   ? " to rank " + std::to_string(doing.target_rank) + " (" +
-                                         base::hex(command.target) + ")"
+                                   ? " to " + end_of(doing.target_rank, command.target,
+                                                     pointer == memory::PointerEnd::target)
                                    : "";
     std::string text = "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) +
                        " for " + seconds_of(doing.waited_ns) + ": ";
     if (is_fetch_of_word(doing)) {
         text += "a word ";
     } else {
-        text.append(memory::call_name(command.operation, command.width))
+        text.append(memory::call_name(command))
             .append(" of " + std::to_string(command.bytes) + " bytes ");
     }
-    return text + (target.empty() ? "on" : "from") + " rank " + std::to_string(doing.source_rank) +
-           " (" + base::hex(command.source) + ")" + target;
+    return text + (target.empty() ? "on " : "from ") +
+           end_of(doing.source_rank, command.source, pointer == memory::PointerEnd::source) +
+           target;
 }
 
 const char* idle_words(SlotState state) noexcept {
@@ -285,7 +301,8 @@ void AwaitedEntry::write(AwaitedCall call,
     constexpr auto release = std::memory_order_release;
     awaited_.call.store(static_cast<std::uint32_t>(call), release);
     awaited_.operation.store(static_cast<std::uint32_t>(command.operation) |
-                                 static_cast<std::uint32_t>(command.width) << 8U,
+                                 static_cast<std::uint32_t>(command.width) << 8U |
+                                 static_cast<std::uint32_t>(command.issued_by()) << 16U,
                              release);
     awaited_.since_ns.store(since_ns, release);
     awaited_.bytes.store(command.bytes, release);
@@ -318,6 +335,8 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.waited_ns = now_ns - std::min(now_ns, since_ns);
         doing.command.operation = static_cast<memory::Operation>(operation & 0xffU);
         doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
+        doing.command.expected =
+            memory::Command::note(static_cast<memory::IssuedBy>(operation >> 16U));
         doing.command.bytes = bytes;
         // where a call that returns the old value has it put is the library's memory
         doing.command.target = is_fetch_of_word(doing) ? 0 : target;
@@ -337,8 +356,12 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
     if (doing.call == AwaitedCall::wait_word) {
         doing.target_rank = doing.source_rank = doing.rank;
     } else if (doing.call >= AwaitedCall::complete) {
-        doing.target_rank = rank_at(doing.command.target_or_word());
-        doing.source_rank = is_of_team(doing.call) ? doing.rank : rank_at(doing.command.source);
+        const memory::PointerEnd pointer = pointer_end(doing.command);
+        doing.target_rank = pointer == memory::PointerEnd::target
+                                ? doing.rank
+                                : rank_at(doing.command.target_or_word());
+        const bool is_own = is_of_team(doing.call) || pointer == memory::PointerEnd::source;
+        doing.source_rank = is_own ? doing.rank : rank_at(doing.command.source);
     }
     return doing;
 }
@@ -351,7 +374,8 @@ std::string to_words(const Doing& doing) {
           static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
           doing.command.bytes, doing.command.target, doing.command.source,
           std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank},
-          std::uint64_t{doing.is_stopped}, doing.unreported.count}) {
+          std::uint64_t{doing.is_stopped}, static_cast<std::uint64_t>(doing.command.issued_by()),
+          doing.unreported.count}) {
         text += std::to_string(number) + " ";
     }
     std::string message = doing.unreported.first;
@@ -368,6 +392,7 @@ std::optional<Doing> doing_from(std::string_view words) {
     }
     if (numbers[1] > static_cast<std::uint64_t>(SlotState::dead) ||
         numbers[3] >= call_names.size() || numbers[6] > 0xffU ||
+        numbers[13] > static_cast<std::uint64_t>(memory::last_issuer) ||
         (numbers[5] >= memory::operation_count &&
          numbers[5] != static_cast<std::uint64_t>(memory::invoke_operation))) {
         return std::nullopt;
@@ -378,12 +403,13 @@ std::optional<Doing> doing_from(std::string_view words) {
     command.bytes = numbers[7];
     command.target = numbers[8];
     command.source = numbers[9];
+    command.expected = memory::Command::note(static_cast<memory::IssuedBy>(numbers[13]));
     const auto short_number = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
     return Doing{short_number(0),  static_cast<SlotState>(numbers[1]),
                  short_number(2),  static_cast<AwaitedCall>(numbers[3]),
                  numbers[4],       command,
                  short_number(10), short_number(11),
-                 numbers[12] != 0, {numbers[13], std::string(parts.back().substr(1))}};
+                 numbers[12] != 0, {numbers[14], std::string(parts.back().substr(1))}};
 }
 
 std::vector<std::string> describe(std::vector<Doing> all) {

@@ -20,7 +20,8 @@
 namespace acp::node {
 
 // The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
-// for room for it among those outstanding. fetch: an atomic that waits for itself.
+// for room for it among those outstanding. fetch: an atomic that waits for itself. put_copied: until the source of
+// a long one is not needed any more.
 // wait_word: for a word of the process's own memory to change; with the word's place in the process as source, the value that it is compared
 // with as target, what it held when its thread fell asleep as bytes, the comparison (WordComparison) as operation, and its bytes as width.
 // From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
@@ -38,6 +39,8 @@ enum class AwaitedCall : std::uint32_t {
     create_ws,
     complete,
     wait,
+    wait_source,
+    put_copied,
     issue,
     fetch,
     wait_word,
@@ -115,7 +118,8 @@ public:
     AwaitedEntry& operator=(const AwaitedEntry&) = delete;
 
     //   since_ns  os::now_ns() when the wait began to sleep
-    //   command   the oldest that is waited for; nullptr where ranks meet
+    //   command   the oldest that is waited for; nullptr where ranks meet. Of one that was issued with a plain pointer that end is the
+    //             pointer (memory::pointer_end_of)
     void tell(AwaitedCall call, std::uint64_t since_ns, const memory::Command* command) noexcept;
 
 private:
@@ -132,7 +136,7 @@ struct Doing {
     std::uint32_t arrived = 0;  // at the barrier of this number
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    // that is waited for; without its operand and expected value, and of a fetch without its target
+    // that is waited for, as for tell(); without its operand and what it expects, but for the call that issued it, and of a fetch without its target
     memory::Command command;
     std::uint32_t target_rank = 0;  // whose its addresses are
     std::uint32_t source_rank = 0;

@@ -74,12 +74,13 @@ enum class OwnEnd : std::uint32_t {
 // to sleep, one at a time. Readers: the agent, acpstat; they take a copy only if `turn` was even and the same before and
 // after. A writer that dies within leaves an odd number, and the entry is never read again.
 struct Awaited {
-    SharedU32 turn;       // odd while somebody writes
-    SharedU32 is_taken;   // 1: it is one waiting thread's, and others leave it alone
-    SharedU32 call;       // AwaitedCall; 0 = nobody waits
-    SharedU32 operation;  // of a command: memory::Operation, and its width above it (<< 8)
-    SharedU64 since_ns;   // os::now_ns()
-    SharedU64 bytes;      // of a command, like the next two
+    SharedU32 turn;      // odd while somebody writes
+    SharedU32 is_taken;  // 1: it is one waiting thread's, and others leave it alone
+    SharedU32 call;      // AwaitedCall; 0 = nobody waits
+    SharedU32
+        operation;  // of a command: memory::Operation, its width (<< 8), and its memory::IssuedBy (<< 16)
+    SharedU64 since_ns;  // os::now_ns()
+    SharedU64 bytes;     // of a command, like the next two
     SharedU64 target;
     SharedU64 source;
 };

@@ -72,6 +72,18 @@ class Doings(ToolTest):
                                             r"0x[0-9a-f]+ is 7 \(it held 0\)", result.stdout.decode())), 2, result)
             self.assertEqual(result.stdout.count(b"on\n"), 2, result)
 
+    def expect_pointer_told(self, action, call, words):
+        job = self.start_with_rank_1_stopped(f"{action}=1")
+        memory = job.read_line().split()[-1]
+        self.ask_until(job, rf"\n  rank 0 waits in {call} for \d+\.\d s: {words.format(memory=memory, ga='0x[0-9a-f]+')}\n")
+        self.end(job)
+
+    def test_a_wait_for_a_put_or_a_get_names_that_call_and_its_pointer(self):
+        self.expect_pointer_told("put-pointer", "acp_wait",
+                                 r"acp_put of 32768 bytes from its memory at {memory} to rank 1 \({ga}\)")
+        self.expect_pointer_told("get-pointer", "acp_wait",
+                                 r"acp_get of 32768 bytes from rank 1 \({ga}\) to its memory at {memory}")
+
     FAILED = r"2 commands failed that no acp_complete or acp_wait has reported; the first: acp_copy by rank 1 on \S+: .*1099511627776"
 
     def test_failures_that_nobody_completes_are_told_of_a_rank_that_makes_no_call(self):
@@ -299,6 +311,14 @@ class Check(ToolTest):
         self.assertRegex(lines[3], "^acp_copy_v: the target of range 2 overlaps the source of range 0 ")
         self.assertRegex(lines[4], "^acp_copy_strided: the target of range 0 overlaps the target of range 1 ")
         self.assertRegex(lines[5], "^acp_put of 64 bytes whose source and target overlap: ")
+
+    def test_a_source_that_changes_before_its_put_has_ended_is_told_at_every_length(self):
+        result = acprun("-n", "2", "--nodes", "2", RANK, "init", "0:change-sources", "finalize", env={"ACP_CHECK": "1"})
+        lines = [line.split(": ", 3)[-1] for line in result.stderr.decode().splitlines()]
+        self.assertEqual((result.returncode, len(lines)), (0, 3), result.stderr)
+        for line, size in zip(lines, ("8", "32768", "64")):
+            self.assertRegex(line, rf"^the source of acp_put of {size} bytes changed before the put had ended: it is {size} bytes "
+                                   rf"of this process at 0x[0-9a-f]+; .*; called from .*{RANK} \(addr2line -e {RANK} 0x[0-9a-f]+\)")
 
     def test_what_lies_apart_and_what_is_copied_onto_itself_is_no_mistake(self):
         result = acprun("-n", "1", RANK, "init", "avoid-overlaps", "finalize", env={"ACP_CHECK": "1"})

@@ -37,6 +37,41 @@ static void abort_in_child(const char* text) {
     waitpid(child, NULL, 0);
 }
 
+/* Puts private memory to another rank's starter memory, or gets it from there, and waits. */
+static void move_pointer(const char* verb, int rank) {
+    static char memory[moved_bytes];
+    const acp_handle_t handle =
+        verb[0] == 'p'   ? acp_put(starter_of(rank), memory, sizeof memory, ACP_HANDLE_NULL)
+        : verb[0] == 'g' ? acp_get(memory, starter_of(rank), sizeof memory, ACP_HANDLE_NULL)
+                         : acp_put_copied(starter_of(rank), memory, sizeof memory, ACP_HANDLE_NULL);
+    printf("memory at %p\n", (void*)memory);
+    fflush(stdout);
+    tell(verb, acp_wait(handle, -1));
+}
+
+/* Puts to the next rank whose sources are changed before their ends: a block, a registration, starter memory; and three that are right. */
+static void change_sources(void) {
+    static char memory[moved_bytes];
+    const acp_ga_t to = starter_of((acp_rank() + 1) % acp_procs());
+    char* const starter = acp_query_address(starter_of(acp_rank()));
+    (void)acp_put(to, memory, 8, ACP_HANDLE_NULL);
+    memory[0] ^= 1;
+    acp_complete(ACP_HANDLE_ALL);
+    (void)acp_put(to, memory, sizeof memory, ACP_HANDLE_NULL);
+    memory[0] ^= 1;
+    acp_complete(ACP_HANDLE_ALL);
+    (void)acp_put(to, starter, 64, ACP_HANDLE_NULL);
+    starter[0] ^= 1;
+    acp_complete(ACP_HANDLE_ALL);
+    (void)acp_put_copied(to, memory, sizeof memory, ACP_HANDLE_NULL);
+    memory[0] ^= 1;
+    acp_wait_source(acp_put(to, memory, sizeof memory, ACP_HANDLE_NULL));
+    memory[0] ^= 1;
+    acp_complete(acp_put(to, memory, 8, ACP_HANDLE_NULL));
+    memory[0] ^= 1;
+    acp_complete(ACP_HANDLE_ALL);
+}
+
 /* More copies to a rank than may be outstanding. */
 static void flood(int to) {
     for (int i = 0; i < 70 * 1000; ++i) {
@@ -216,6 +251,11 @@ static void act(const char* verb, const char* value) {
         move(verb, acp_rank(), number);
     else if (strcmp(verb, "wait-word") == 0)
         wait_word(verb, number);
+    else if (strcmp(verb, "put-pointer") == 0 || strcmp(verb, "get-pointer") == 0 ||
+             strcmp(verb, "copy-and-put") == 0)
+        move_pointer(verb, number);
+    else if (strcmp(verb, "change-sources") == 0)
+        change_sources();
     else if (strcmp(verb, "flood") == 0)
         flood(number);
     else if (strcmp(verb, "add") == 0)

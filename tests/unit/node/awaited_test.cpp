@@ -125,6 +125,36 @@ TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
         << told;
 }
 
+TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_pointer) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    const memory::GlobalAddress there = memory::GaLayout(3).segment_start(2, 0, 1);
+    const memory::GlobalAddress pointer = 0x7ffd12345678;
+    const std::string far = "rank 2 (" + base::hex(there) + ")";
+    const auto told = [&](memory::IssuedBy call, bool is_get) {
+        AwaitedEntry entry(segment.slot(1));
+        const memory::Command command{memory::Operation::copy,       0,   is_get ? pointer : there,
+                                      is_get ? there : pointer,      400, 0,
+                                      memory::Command::note(call, 7)};
+        entry.tell(AwaitedCall::complete, 1'000'000'000, &command);
+        const Doing seen = look_at(segment, 1, 2'500'000'000);
+        EXPECT_EQ(doing_from(to_words(seen)), seen);
+        return describe({seen}).at(0);
+    };
+    using enum memory::IssuedBy;
+    const std::string begin = "rank 1 waits in acp_complete for 1.5 s: ";
+    EXPECT_EQ(told(put, false),
+              begin + "acp_put of 400 bytes from its memory at 0x7ffd12345678 to " + far);
+    EXPECT_EQ(told(put_signal, false),
+              begin + "acp_put_signal of 400 bytes from its memory at 0x7ffd12345678 to " + far);
+    EXPECT_EQ(told(put_copied, false),
+              begin + "acp_put_copied of 400 bytes from its memory at 0x7ffd12345678 to " + far);
+    EXPECT_EQ(told(get, true),
+              begin + "acp_get of 400 bytes from " + far + " to its memory at 0x7ffd12345678");
+    EXPECT_EQ(told(fetch, true), begin + "the fetch of a message of 400 bytes from " + far +
+                                     " to its memory at 0x7ffd12345678");
+}
+
 TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
     const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
         Doing one = doing(rank, SlotState::joined, 0, call);
@@ -218,10 +248,11 @@ TEST(AwaitedTest, an_entry_whose_writer_died_within_is_not_believed) {
 }
 
 TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
-    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 0 ."));
-    for (const char* words : {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 0 .",
-                              "0 1 0 99 0 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 99 0 0 0 0 0 0 0 0 .",
-                              "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0", "-1 1 0 0 0 0 0 0 0 0 0 0 0 0 ."}) {
+    ASSERT_TRUE(doing_from("0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 ."));
+    for (const char* words :
+         {"", ".", "1 2 3", "0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 .", "0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 .",
+          "0 1 0 0 0 99 0 0 0 0 0 0 0 0 0 .", "0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+          "0 1 0 0 0 0 0 0 0 0 0 0 0 99 0 .", "-1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 ."}) {
         EXPECT_FALSE(doing_from(words)) << words;
     }
 }
