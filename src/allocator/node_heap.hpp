@@ -208,6 +208,11 @@ public:
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 
+    // The bytes in use, about. Fast: of failing allocations too.
+    [[nodiscard]] std::uint64_t bytes_in_use() const noexcept {
+        return heap::bytes_in_use(heap_.control());
+    }
+
     // Both call find_room() first.
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
     [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);

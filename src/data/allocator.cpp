@@ -119,12 +119,14 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
 Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
     std::string text =
         "no room for " + base::in_bytes(bytes) + " in the heap of " + owner_name(process);
-    if (auto told = usage(process); told.is_ok()) {
-        const heap::Usage& used = told.value();
-        text += ": " + base::human_size(used.unit_bytes) + " of " +
-                base::human_size(used.limit_bytes) + " are in use, " +
-                base::human_size(used.block_bytes) + " of them by " + std::to_string(used.blocks) +
-                " blocks";
+    const auto tell = [&](std::uint64_t used, std::uint64_t limit) {
+        text += ": " + base::human_size(used) + " of " + base::human_size(limit) + " are in use";
+    };
+    // On the own node without a walk over all units: a program may try sizes until one fits.
+    if (auto heap = heap_of(process); heap.is_ok() && heap.value() != nullptr) {
+        tell(heap.value()->bytes_in_use(), heap.value()->limit_bytes());
+    } else if (auto told = usage(process); told.is_ok()) {
+        tell(told.value().unit_bytes, told.value().limit_bytes);
     }
     return {Code::memory, text + "; acprun --heap-size sets how much a heap may take"};
 }

@@ -24,6 +24,9 @@ inline constexpr std::uint32_t words_per_unit = unit_bytes / granule_bytes / 64;
     return classes_of_heap(areas).units_min;
 }
 
+// For each class the spans with several free blocks in one word, and those with fewer.
+inline constexpr std::uint32_t room_lists = 2 * size_class_count;
+
 struct HeapShape {
     std::uint32_t areas = 0;   // the heap's limit: 1 .. 2^26
     std::uint32_t caches = 0;  // 1 .. caches_max
@@ -53,6 +56,7 @@ public:
         idle_areas_ = at(memory, 0);
         used_ = at(memory, parts_.used);
         backed_ = at(memory, parts_.backed);
+        held_ = at(memory, parts_.held);
         units_ = at(memory, parts_.units);
         blocks_ = at(memory, parts_.blocks);
         room_ = at(memory, parts_.room);
@@ -84,6 +88,9 @@ public:
     // Whether areas have memory, a bit each.
     [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
 
+    // Whether a cache may hold a span in areas, a bit each: a hint for who steals spans.
+    [[nodiscard]] Word& held(std::uint32_t word) const noexcept { return held_[word]; }
+
     // No unit of the area is in use, and none is being claimed or given up, not even by somebody who was killed.
     [[nodiscard]] bool is_untouched(std::uint32_t area) const noexcept {
         // The bit of `backed` is set after that of `used` and before a unit is claimed; it is cleared while all bits of `used` are
@@ -101,13 +108,15 @@ public:
         return blocks_ + std::size_t{head} * words_per_unit;
     }
 
-    // The spans of a class that have room, a bit for units_per_room_bit(); and which of those words are not zero, a bit each.
-    [[nodiscard]] Word& room(std::uint32_t size_class, std::uint32_t word) const noexcept {
-        return room_[std::size_t{size_class} * parts_.room_words + word];
+    // The spans in a list of the room index that have room, a bit for
+    // units_per_room_bit(); and which of those words are not zero, a bit each.
+    //   list  < room_lists
+    [[nodiscard]] Word& room(std::uint32_t list, std::uint32_t word) const noexcept {
+        return room_[std::size_t{list} * parts_.room_words + word];
     }
 
-    [[nodiscard]] Word& room_summary(std::uint32_t size_class, std::uint32_t word) const noexcept {
-        return summary_[std::size_t{size_class} * parts_.summary_words + word];
+    [[nodiscard]] Word& room_summary(std::uint32_t list, std::uint32_t word) const noexcept {
+        return summary_[std::size_t{list} * parts_.summary_words + word];
     }
 
     [[nodiscard]] std::uint32_t summary_words() const noexcept { return parts_.summary_words; }
@@ -136,6 +145,7 @@ private:
         std::uint32_t summary_words;  // of a class
         std::uint64_t used;
         std::uint64_t backed;
+        std::uint64_t held;
         std::uint64_t units;
         std::uint64_t blocks;
         std::uint64_t room;
@@ -148,11 +158,12 @@ private:
               summary_words((room_words + 63) / 64),
               used(behind(0, 1)),
               backed(behind(used, shape.areas)),
-              units(behind(backed, (shape.areas + 63) / 64)),
+              held(behind(backed, (shape.areas + 63) / 64)),
+              units(behind(held, (shape.areas + 63) / 64)),
               blocks(behind(units, shape.units())),
               room(behind(blocks, std::uint64_t{shape.units()} * words_per_unit)),
-              summary(behind(room, std::uint64_t{size_class_count} * room_words)),
-              caches(behind(summary, std::uint64_t{size_class_count} * summary_words)),
+              summary(behind(room, std::uint64_t{room_lists} * room_words)),
+              caches(behind(summary, std::uint64_t{room_lists} * summary_words)),
               end(caches + std::uint64_t{shape.caches} * sizeof(CacheRecord<Atomic>)) {}
 
         // The end of so many words, at the next cache line.
@@ -171,6 +182,7 @@ private:
     Word* idle_areas_;
     Word* used_;
     Word* backed_;
+    Word* held_;
     Word* units_;
     Word* blocks_;
     Word* room_;

@@ -113,7 +113,7 @@ public:
     // Gives up all spans that the cache holds, so that others may take blocks from them: before a thread ends or is idle for long.
     void let_go(ThreadCache& cache) const {
         const AtWork<Atomic> at_work(control_, cache, order_all_);
-        spans_.let_go(cache);
+        (void)spans_.let_go(cache);
     }
 
     // Finishes what the caches of a dead process were doing. Any survivor calls it, again if the survivor was killed meanwhile.
@@ -154,7 +154,8 @@ public:
             control_.keep(number);
             record.freed_to.store(0, std::memory_order_relaxed);
             record.is_at_work.store(
-                0, std::memory_order_release);  // its spans, if any are left, may be taken
+                0, std::memory_order_release);  // its spans, if any are left, may be
+                                                // taken
         });
         units_.repair_used();
         claim.store(0, std::memory_order_release);
@@ -172,8 +173,8 @@ private:
         }
         Offset block = large_.allocate(cache, bytes, alignment);
         if (block != no_block) return block;
-        spans_.let_go(cache);  // those that lie empty become units
-        block = large_.allocate(cache, bytes, alignment);
+        // Those that lie empty become units.
+        if (spans_.let_go(cache)) block = large_.allocate(cache, bytes, alignment);
         for (std::uint32_t i = 0; i < Spans<Atomic>::thefts_max && block == no_block; ++i) {
             if (!spans_.steal_idle(cache)) break;
             block = large_.allocate(cache, bytes, alignment);

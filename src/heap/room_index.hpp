@@ -16,17 +16,22 @@ namespace acp::heap {
 template <template <class> class Atomic = std::atomic>
 class RoomIndex {
 public:
-    explicit RoomIndex(const Control<Atomic>& control) noexcept : control_(control) {}
+    // Which spans of a class: those that are worth taking (SizeClass::room), or
+    // those that have a free block and are not.
+    enum class List : std::uint32_t { several_blocks, few_blocks };
+
+    RoomIndex(const Control<Atomic>& control, List list) noexcept
+        : control_(control), first_(static_cast<std::uint32_t>(list) * size_class_count) {}
 
     void add(std::uint32_t size_class, std::uint32_t head) const noexcept {
         const std::uint32_t place = head / control_.units_per_room_bit();
-        set(control_.room(size_class, place / 64), place % 64);
-        set(control_.room_summary(size_class, place / 64 / 64), place / 64 % 64);
+        set(control_.room(first_ + size_class, place / 64), place % 64);
+        set(control_.room_summary(first_ + size_class, place / 64 / 64), place / 64 % 64);
     }
 
     void remove(std::uint32_t size_class, std::uint32_t head) const noexcept {
         const std::uint32_t place = head / control_.units_per_room_bit();
-        clear(control_.room(size_class, place / 64), place % 64);
+        clear(control_.room(first_ + size_class, place / 64), place % 64);
     }
 
     // Takes a bit out: a span of this class may begin in the units_per_room_bit() units from the one returned.
@@ -34,7 +39,7 @@ public:
     template <typename Note>
     [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size_class,
                                                     const Note& note) const noexcept {
-        Word* const summaries = &control_.room_summary(size_class, 0);
+        Word* const summaries = &control_.room_summary(first_ + size_class, 0);
         const std::uint32_t count = control_.summary_words();
         for (std::uint32_t i = 0; i < count; ++i) {
             auto& summary = summaries[i];
@@ -43,7 +48,7 @@ public:
             for (; words != 0; words &= words - 1) {
                 const auto which = static_cast<std::uint32_t>(std::countr_zero(words));
                 const std::uint32_t word = i * 64 + which;
-                auto& room = control_.room(size_class, word);
+                auto& room = control_.room(first_ + size_class, word);
                 std::uint64_t bits = room.load(std::memory_order_acquire);
                 for (; bits != 0; bits &= bits - 1) {
                     const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
@@ -77,6 +82,7 @@ private:
     }
 
     const Control<Atomic>& control_;
+    std::uint32_t first_;
 };
 
 }  // namespace acp::heap

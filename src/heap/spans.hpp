@@ -25,7 +25,11 @@ class Spans {
 public:
     //   control, units  must outlive this
     Spans(const Control<Atomic>& control, const Units<Atomic>& units, OrderAll order_all) noexcept
-        : control_(control), units_(units), room_(control), order_all_(order_all) {}
+        : control_(control),
+          units_(units),
+          room_(control, RoomIndex<Atomic>::List::several_blocks),
+          rest_(control, RoomIndex<Atomic>::List::few_blocks),
+          order_all_(order_all) {}
 
     // A block of the class; where there is no room for a span, of a larger one.
     [[gnu::always_inline]] Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
@@ -100,35 +104,44 @@ public:
         return (bits >> (which % 64) & 1) == 0 ? size.block_bytes : 0;
     }
 
-    // Gives up all spans that the cache holds.
-    void let_go(ThreadCache& cache) const {
+    // Gives up all spans that the cache holds. Returns whether one of them was empty and has become units.
+    bool let_go(ThreadCache& cache) const {
+        bool has_closed = false;
         for (std::uint32_t c = 0; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
-            if (is_held(cache, hold, c)) release(cache, hold.drop(), c);
+            if (is_held(cache, hold, c) && release(cache, hold.drop(), c)) has_closed = true;
         }
+        return has_closed;
     }
 
     // How often a call that wants room takes spans from others. More than once, since others may do so at the same time, and have what
     // they took in hand when this call looks.
     static constexpr std::uint32_t thefts_max = 8;
 
-    // Gives up the spans of all other caches that no call uses, for want of room: they note that at their next call. Returns whether
-    // there is more room, or may be soon: where other calls hold spans, which may be about to give them up. Looks at all units that may
-    // be in use.
+    // Gives up the spans of all other caches that no call uses, for want of room:
+    // they note that at their next call. Returns whether there is more room, or
+    // may be soon: where other calls hold spans, which may be about to give them
+    // up. Looks at the areas in which caches hold spans.
     bool steal_idle(ThreadCache& cache) const {
         const Marked marked = mark_idle(cache);
-        if (!marked.is_any) return marked.is_forgotten || marked.is_other_at_work;
+        if (marked.count == 0) return marked.is_forgotten || marked.is_other_at_work;
         const bool is_ordered = order_all_ == nullptr || order_all_();
-        units_.visit_in_use([&](std::uint32_t unit) {
+        std::uint32_t found = 0;
+        const auto take_marked = [&](std::uint32_t unit) {
             UnitWord word = units_.word(unit);
             if (word.state != UnitState::span || word.thief != cache.number() + 1) return false;
+            ++found;
             const UnitWord before = word;
             word.thief = 0;
             const bool is_taken = is_ordered && is_idle(control_, word.holder - 1);
             if (is_taken) word.holder = cache.number() + 1;
             if (change(unit, before, word) && is_taken) release(cache, unit, word.size_class);
             return false;
-        });
+        };
+        units_.visit_held(take_marked);
+        // Another thief has marked some, or the bit of their area was clear for a
+        // moment (Units::forget_held).
+        if (found != marked.count) units_.visit_in_use(take_marked);
         // Where it took none another thief did, or the holders are at work: there may be room now.
         return true;
     }
@@ -154,7 +167,9 @@ public:
                         std::uint32_t head,
                         std::uint32_t size_class,
                         CacheNumber holder) const {
-        room_.remove(size_class, head);  // first: afterwards the place may belong to another span
+        // First: afterwards the place may belong to another span.
+        room_.remove(size_class, head);
+        rest_.remove(size_class, head);
         units_.give_up(cache, head, holder);
     }
 
@@ -173,21 +188,21 @@ public:
 private:
     // What steal_idle() found in its first look at all units.
     struct Marked {
-        bool is_any = false;            // spans that are to be taken
+        std::uint32_t count = 0;        // spans that are to be taken
         bool is_forgotten = false;      // spans of its own, which it gave up
         bool is_other_at_work = false;  // others may be about to give up what they hold
     };
 
     Marked mark_idle(ThreadCache& cache) const {
         Marked marked;
-        units_.visit_in_use([&](std::uint32_t unit) {
+        units_.visit_held([&](std::uint32_t unit) {
             const UnitWord word = units_.word(unit);
-            if (word.holder == 0) return false;
+            if (word.holder == 0) return;
             if (word.is_held_by(cache.number())) {
                 // A theft that was undone after this cache had noticed it and forgotten the span?
                 if (word.state != UnitState::span || word.thief != 0 ||
                     cache.hold(word.size_class).head() == unit) {
-                    return false;
+                    return;
                 }
                 release(cache, unit, word.size_class);
                 marked.is_forgotten = true;
@@ -196,12 +211,11 @@ private:
                 mine.thief =
                     cache.number() + 1;  // also where another thief is at it, who may be stopped
                 const bool is_mine = change(unit, word, mine);
-                marked.is_any = marked.is_any || is_mine;
+                marked.count += is_mine ? 1 : 0;
                 marked.is_other_at_work = marked.is_other_at_work || !is_mine;
             } else {
                 marked.is_other_at_work = true;
             }
-            return false;
         });
         return marked;
     }
@@ -244,8 +258,7 @@ private:
         if (hold.is_empty()) hold.set_head(open(cache, size_class));
         if (hold.is_empty()) {
             // Spans of other classes that lie empty become units.
-            let_go(cache);
-            hold.set_head(open(cache, size_class));
+            if (let_go(cache)) hold.set_head(open(cache, size_class));
         }
         for (std::uint32_t i = 0; i < thefts_max && hold.is_empty() && steal_idle(cache); ++i) {
             hold.set_head(take_room(cache, size_class));
@@ -268,12 +281,18 @@ private:
 
     // A span that was noted to have room.
     std::uint32_t take_room(ThreadCache& cache, std::uint32_t size_class) const {
+        return take_from(room_, cache, size_class);
+    }
+
+    std::uint32_t take_from(const RoomIndex<Atomic>& index,
+                            ThreadCache& cache,
+                            std::uint32_t size_class) const {
         auto& freed_to = control_.cache(cache.number()).freed_to;
         const auto note = [&](std::uint32_t unit) {
             freed_to.store(unit + 1, std::memory_order_relaxed);
         };
         const std::uint32_t of_a_bit = control_.units_per_room_bit();
-        while (const auto place = room_.take(size_class, note)) {
+        while (const auto place = index.take(size_class, note)) {
             for (std::uint32_t unit = *place; unit < *place + of_a_bit; ++unit) {
                 if (acquire(cache, unit, size_class)) return unit;
             }
@@ -281,24 +300,13 @@ private:
         return no_unit;
     }
 
-    // Any span of the class with a free block. Looks at all units that may be in use.
+    // A span of the class with few free blocks.
     std::uint32_t take_rest(ThreadCache& cache, std::uint32_t size_class) const {
-        std::uint32_t found = no_unit;
-        units_.visit_in_use([&](std::uint32_t unit) {
-            if (units_.word(unit).packed() != unheld(size_class).packed() ||
-                !acquire(cache, unit, size_class)) {
-                return false;
-            }
-            const auto* bits = control_.blocks(unit);
-            for (std::uint32_t i = 0; i < control_.size(size_class).words; ++i) {
-                if (bits[i].load(std::memory_order_relaxed) == 0) continue;
-                found = unit;
-                return true;
-            }
+        while (true) {
+            const std::uint32_t unit = take_from(rest_, cache, size_class);
+            if (unit == no_unit || has_block(unit, control_.size(size_class))) return unit;
             release(cache, unit, size_class);
-            return false;
-        });
-        return found;
+        }
     }
 
     // Where the heap is full: a block of a larger class, from spans that exist.
@@ -329,6 +337,7 @@ private:
             units_.store(head + i, {UnitState::span_part, size_class, i, 0, 0});
         }
         units_.store(head, held(cache, size_class));
+        units_.note_held(head);
         return head;
     }
 
@@ -366,26 +375,41 @@ private:
     bool acquire(const ThreadCache& cache,
                  std::uint32_t head,
                  std::uint32_t size_class) const noexcept {
-        return change(head, unheld(size_class), held(cache, size_class));
+        if (!change(head, unheld(size_class), held(cache, size_class))) return false;
+        units_.note_held(head);
+        return true;
     }
 
-    // Gives a held span up, and notes that it has room; an empty one becomes units.
-    void release(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+    // Gives a held span up, and notes that it has room; an empty one becomes units. Returns whether it has.
+    bool release(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: then we look for room; partner: free(), which sets a bit, then looks whether the span is held
         control_.unit(head).store(unheld(size_class).packed(), std::memory_order_seq_cst);
-        note_room(cache, head, size_class);
+        return note_room(cache, head, size_class);
     }
 
     // After a block of a span that nobody holds was freed, or after it was given up.
-    void note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+    bool note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         const SizeClass& size = control_.size(size_class);
         if (is_empty(head, size)) {
-            if (!acquire(cache, head, size_class)) return;  // who holds it notes its room
+            if (!acquire(cache, head, size_class)) return false;  // who holds it notes its room
             if (is_empty(head, size)) return close(cache, head, size_class);
             return release(cache, head, size_class);
         }
-        if (word_with_room(head, size) != no_unit) room_.add(size_class, head);
+        if (word_with_room(head, size) != no_unit) {
+            room_.add(size_class, head);
+        } else if (has_block(head, size)) {
+            rest_.add(size_class, head);
+        }
+        return false;
+    }
+
+    [[nodiscard]] bool has_block(std::uint32_t head, const SizeClass& size) const noexcept {
+        for (std::uint32_t i = 0; i < size.words; ++i) {
+            // seq_cst: as word_with_room()
+            if (control_.blocks(head)[i].load(std::memory_order_seq_cst) != 0) return true;
+        }
+        return false;
     }
 
     [[nodiscard]] bool is_empty(std::uint32_t head, const SizeClass& size) const noexcept {
@@ -397,11 +421,12 @@ private:
     }
 
     // The units of an empty span that the cache holds become free. No block of it can be taken or freed meanwhile.
-    void close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
+    bool close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         const SizeClass& size = control_.size(size_class);
         units_.store(head,
                      {UnitState::freeing, size_class, 0, cache.number() + 1, size.span_units});
         finish_closing(cache, head, size_class, cache.number());
+        return true;
     }
 
     // A cheaper look than note_room's: one word of the span changed.
@@ -415,6 +440,8 @@ private:
             note_room(cache, head, size_class);
         } else if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) {
             room_.add(size_class, head);
+        } else {
+            rest_.add(size_class, head);
         }
     }
 
@@ -436,6 +463,7 @@ private:
     const Control<Atomic>& control_;
     const Units<Atomic>& units_;
     RoomIndex<Atomic> room_;
+    RoomIndex<Atomic> rest_;
     OrderAll order_all_;
 };
 

@@ -38,22 +38,16 @@ public:
                                       std::uint32_t alignment,
                                       std::uint32_t size_class) const {
         const std::uint32_t areas = control_.shape().areas;
-        const std::uint32_t needed = (units + area_units - 1) / area_units;
-        if (needed > areas) return no_unit;
+        if (units > control_.shape().units()) return no_unit;
         std::uint32_t& from = cache.search_from(units);
-        for (std::uint32_t i = 0; i < areas; ++i) {
-            std::uint32_t area = from + i;
-            if (area >= areas) area -= areas;
-            if (area + needed > areas) continue;
-            const std::uint32_t head = units <= area_units
-                                           ? claim_in_area(cache, area, units, alignment)
-                                           : claim_areas(cache, area, units, alignment);
-            if (head == no_unit) continue;
-            from = area;
-            store(head, {UnitState::opening, size_class, 0, cache.number() + 1, units});
-            return head;
-        }
-        return no_unit;
+        const std::uint32_t start = std::min(from, areas - 1);
+        const Run run{units, alignment};
+        std::uint32_t head = claim_between(cache, run, start, areas);
+        if (head == no_unit) head = claim_between(cache, run, 0, start);
+        if (head == no_unit) return no_unit;
+        from = head / area_units;
+        store(head, {UnitState::opening, size_class, 0, cache.number() + 1, units});
+        return head;
     }
 
     // Gives up a run whose head is marked as freeing by `holder`.
@@ -103,6 +97,32 @@ public:
         }
     }
 
+    // Calls visit(unit) for each unit of the areas in which a cache may hold a span.
+    template <typename Visit>
+    void visit_held(const Visit& visit) const {
+        for (std::uint32_t i = 0; i < (control_.shape().areas + 63) / 64; ++i) {
+            // acquire: partner is note_held()
+            std::uint64_t bits = control_.held(i).load(std::memory_order_acquire);
+            for (; bits != 0; bits &= bits - 1) {
+                const auto area = i * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+                for (std::uint32_t unit = area * area_units; unit < (area + 1) * area_units; ++unit)
+                    visit(unit);
+                forget_held(area);
+            }
+        }
+    }
+
+    // A cache has begun to hold the span: after its word says so.
+    void note_held(std::uint32_t head) const noexcept {
+        const std::uint32_t area = head / area_units;
+        const std::uint64_t mask = std::uint64_t{1} << (area % 64);
+        auto& bits = control_.held(area / 64);
+        // seq_cst: after the span's word; partner: forget_held(), which clears the
+        // bit, then looks at the words
+        if ((bits.load(std::memory_order_seq_cst) & mask) == 0)
+            bits.fetch_or(mask, std::memory_order_seq_cst);
+    }
+
     [[nodiscard]] UnitWord word(std::uint32_t unit) const noexcept {
         return UnitWord::unpacked(control_.unit(unit).load(std::memory_order_acquire));
     }
@@ -113,6 +133,23 @@ public:
     }
 
 private:
+    [[nodiscard]] bool has_held(std::uint32_t area) const noexcept {
+        for (std::uint32_t unit = area * area_units; unit < (area + 1) * area_units; ++unit) {
+            const UnitWord what =
+                UnitWord::unpacked(control_.unit(unit).load(std::memory_order_seq_cst));
+            if (what.holder != 0) return true;
+        }
+        return false;
+    }
+
+    // Clears the bit of an area where no cache holds a span.
+    void forget_held(std::uint32_t area) const noexcept {
+        if (has_held(area)) return;
+        control_.held(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
+                                           std::memory_order_seq_cst);
+        if (has_held(area)) note_held(area * area_units);
+    }
+
     // Areas that keep their memory while nothing lies in them.
     static constexpr std::uint64_t idle_areas_kept = 8;
 
@@ -162,35 +199,106 @@ private:
         }
     }
 
-    // A run longer than an area begins with one.
+    // A run that is looked for.
+    struct Run {
+        std::uint32_t units;
+        std::uint32_t alignment;  // of its head
+    };
+
+    // Claims a run that begins in one of these areas. The bits of each area are read once.
+    std::uint32_t claim_between(const ThreadCache& cache,
+                                const Run& run,
+                                std::uint32_t first,
+                                std::uint32_t end) const {
+        if (run.units > area_units) return claim_areas(cache, run, first, end);
+        for (std::uint32_t area = first; area < end; ++area) {
+            if (control_.used(area).load(std::memory_order_relaxed) == ~std::uint64_t{0}) continue;
+            const std::uint32_t head = claim_in_area(cache, area, run.units, run.alignment);
+            if (head != no_unit) return head;
+        }
+        return no_unit;
+    }
+
+    // The same of a run longer than an area, which begins with one. Areas are read from the last one of a run to the first: one that is
+    // in use ends all runs that begin up to there. So few areas are read where the run is long, and none more than twice, also where
+    // other threads claim and give up units meanwhile.
     std::uint32_t claim_areas(const ThreadCache& cache,
-                              std::uint32_t area,
-                              std::uint32_t units,
-                              std::uint32_t alignment) const {
-        if (alignment > area_units && area % (alignment / area_units) != 0) return no_unit;
-        std::uint32_t done = 0;
-        for (; done < units; done += area_units) {
-            auto& used = control_.used(area + done / area_units);
-            const std::uint64_t mask = mask_of(0, std::min(units - done, area_units));
+                              const Run& run,
+                              std::uint32_t first,
+                              std::uint32_t end) const {
+        const std::uint32_t needed = (run.units + area_units - 1) / area_units;
+        const std::uint32_t apart =
+            run.alignment > area_units ? run.alignment / area_units : 1;  // of two beginnings
+        const std::uint32_t areas = control_.shape().areas;
+        std::uint32_t begin = first;
+        std::uint32_t free_until =
+            first;  // from `begin` on: these areas were free when they were read
+        while (true) {
+            begin = (begin + apart - 1) & ~(apart - 1);
+            if (begin >= end || needed > areas - begin) return no_unit;
+            free_until = std::max(free_until, begin);
+            std::uint32_t area = begin + needed;
+            while (area > free_until && is_free(area - 1, mask_in(begin, run.units, area - 1)))
+                --area;
+            const bool is_free_now = area == free_until;
+            // Of the last area only those units were looked at that the run needs.
+            free_until = std::max(area, begin + needed - 1);
+            const std::uint32_t head =
+                is_free_now ? claim_at(cache, begin, run.units, area) : no_unit;
+            if (head != no_unit) return head;
+            begin = area;
+        }
+    }
+
+    // Claims a run from the start of an area, whose bits were clear a moment ago.
+    //   next  no_unit is returned: the first area where a run may begin
+    std::uint32_t claim_at(const ThreadCache& cache,
+                           std::uint32_t begin,
+                           std::uint32_t units,
+                           std::uint32_t& next) const {
+        next = mark_used(begin, units) + 1;
+        const std::uint32_t end = begin + (units + area_units - 1) / area_units;
+        if (next <= end) return no_unit;
+        next = begin + 1;
+        const std::uint32_t head = begin * area_units;
+        if (!try_claim(cache, head, units)) return no_unit;
+        for (std::uint32_t area = begin; area < end; ++area)
+            note_claimed(area, mask_in(begin, units, area));
+        return head;
+    }
+
+    // The units of an area that belong to a run of so many from the start of area `begin`.
+    [[nodiscard]] static constexpr std::uint64_t mask_in(std::uint32_t begin,
+                                                         std::uint32_t units,
+                                                         std::uint32_t area) noexcept {
+        return mask_of(0, std::min(units - (area - begin) * area_units, area_units));
+    }
+
+    [[nodiscard]] bool is_free(std::uint32_t area, std::uint64_t mask) const noexcept {
+        return (control_.used(area).load(std::memory_order_relaxed) & mask) == 0;
+    }
+
+    // Sets the bits of a run that were clear a moment ago. Returns the first area
+    // of the run where one is set already, and sets none then; the area behind
+    // the run: all are set.
+    [[nodiscard]] std::uint32_t mark_used(std::uint32_t begin, std::uint32_t units) const noexcept {
+        const std::uint32_t end = begin + (units + area_units - 1) / area_units;
+        for (std::uint32_t area = begin; area < end; ++area) {
+            const std::uint64_t mask = mask_in(begin, units, area);
+            auto& used = control_.used(area);
             std::uint64_t bits = used.load(std::memory_order_relaxed);
             bool is_taken = false;
             while (!is_taken && (bits & mask) == 0) {
                 is_taken = used.compare_exchange_weak(bits, bits | mask, std::memory_order_acq_rel,
                                                       std::memory_order_relaxed);
             }
-            if (!is_taken) break;
-            note_in_use(area + done / area_units, bits == 0);
+            if (!is_taken) {
+                clear_used(begin * area_units, (area - begin) * area_units);
+                return area;
+            }
+            note_in_use(area, bits == 0);
         }
-        const std::uint32_t head = area * area_units;
-        if (done < units) {
-            clear_used(head, done);
-            return no_unit;
-        }
-        if (!try_claim(cache, head, units)) return no_unit;
-        for (done = 0; done < units; done += area_units) {
-            note_claimed(area + done / area_units, mask_of(0, std::min(units - done, area_units)));
-        }
-        return head;
+        return end;
     }
 
     // Makes the units of a run whose bits were free the cache's own. false: some were not, and none is claimed.

@@ -149,6 +149,17 @@ template <template <class> class Atomic>
     return detail::Walk<Atomic, decltype(ignore)>(control, ignore).run();
 }
 
+// The bytes of the units that are in use, about: by one look at each area, where usage_of() looks at each unit.
+template <template <class> class Atomic>
+[[nodiscard]] std::uint64_t bytes_in_use(const Control<Atomic>& control) noexcept {
+    std::uint64_t units = 0;
+    for (std::uint32_t area = 0; area < control.shape().areas; ++area) {
+        units += static_cast<std::uint64_t>(
+            std::popcount(control.used(area).load(std::memory_order_relaxed)));
+    }
+    return units * unit_bytes;
+}
+
 inline constexpr std::size_t findings_max = 20;
 
 // What is wrong with the heap, a sentence each, findings_max at most; empty: nothing.

@@ -5,7 +5,7 @@ import sys
 
 from plants import Plants
 
-TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "loans", "kill", "concurrency")]
+TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "full_heap", "loans", "kill", "concurrency")]
 
 # name: (file, text, instead)
 MUTANTS = {
@@ -34,14 +34,17 @@ MUTANTS = {
     "taken out of the index without saying so": ("spans.hpp",
         "            freed_to.store(unit + 1, std::memory_order_relaxed);\n", "            static_cast<void>(unit);\n"),
     "given up without a look": ("spans.hpp", """std::memory_order_seq_cst);
-        note_room(cache, head, size_class);""", "std::memory_order_seq_cst);"),
+        return note_room(cache, head, size_class);""", "std::memory_order_seq_cst);\n        return false;"),
     "closed without a second look": ("spans.hpp",
         "            if (is_empty(head, size)) return close(cache, head, size_class);\n            return release",
         "            if (size.words != 0) return close(cache, head, size_class);\n            return release"),
     "held without asking": ("spans.hpp", """\
-        return change(head, unheld(size_class), held(cache, size_class));""", """\
+        if (!change(head, unheld(size_class), held(cache, size_class))) return false;""", """\
         const UnitWord now = units_.word(head);
-        return now.state == UnitState::span && change(head, now, held(cache, size_class));"""),
+        if (now.state != UnitState::span || !change(head, now, held(cache, size_class))) return false;"""),
+    "a span of few free blocks is not noted": ("spans.hpp", "        } else {\n            rest_.add(size_class, head);\n        }\n", "        }\n"),
+    "a new span is not noted as held": ("spans.hpp", "        units_.note_held(head);\n        return head;\n", "        return head;\n"),
+    "areas are searched one by one": ("units.hpp", "            begin = area;\n", "            ++begin;\n            free_until = begin;\n"),
     "stolen from a call at work": ("spans.hpp", "is_ordered && is_idle(control_, word.holder - 1);", "is_ordered;"),
     "stolen with a block that is not kept": ("at_work.hpp", """\
     return record.is_at_work.load(std::memory_order_seq_cst) == 0 &&
