@@ -10,8 +10,8 @@ TESTS = ["tests/unit/list/list_test.cpp", "tests/unit/list/kill_test.cpp", "test
 
 # name: (file, text, instead)
 MUTANTS = {
-    "the mark of a position is not looked at": ("lists.hpp", "at.mark != mark::of_list(at.node) && mark_of(at.node) == at.mark &&",
-        "at.mark != mark::of_list(at.node) && mark_of(at.node) != 1 &&"),
+    "the mark of a position is not looked at": ("lists.hpp", "at.mark != mark::of_list(at.node) && mark_of(at.node) == at.mark;",
+        "at.mark != mark::of_list(at.node) && mark_of(at.node) != 1;"),
     "a walk does not look at the link again": ("changes.hpp",
         "            link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));",
         "            word != 1 && (from.node == list || is_at(from));"),
