@@ -68,6 +68,8 @@ public:
 
     [[nodiscard]] bool is_severed(NodeId /*node*/) const noexcept override { return false; }
 
+    [[nodiscard]] std::uint32_t stalled_bytes() const noexcept override { return 0; }
+
     void close() override {}
 
     void on_datagram(Time /*now*/,

@@ -15,6 +15,7 @@
 #include "api/node_entry.hpp"
 #include "api/report.hpp"
 #include "job/identity.hpp"
+#include "os/memory_file.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
 #include "os/process.hpp"

@@ -141,17 +141,17 @@ TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_point
         EXPECT_EQ(doing_from(to_words(seen)), seen);
         return describe({seen}).at(0);
     };
-    using enum memory::IssuedBy;
+    using Call = memory::IssuedBy;
     const std::string begin = "rank 1 waits in acp_complete for 1.5 s: ";
-    EXPECT_EQ(told(put, false),
+    EXPECT_EQ(told(Call::put, false),
               begin + "acp_put of 400 bytes from its memory at 0x7ffd12345678 to " + far);
-    EXPECT_EQ(told(put_signal, false),
+    EXPECT_EQ(told(Call::put_signal, false),
               begin + "acp_put_signal of 400 bytes from its memory at 0x7ffd12345678 to " + far);
-    EXPECT_EQ(told(put_copied, false),
+    EXPECT_EQ(told(Call::put_copied, false),
               begin + "acp_put_copied of 400 bytes from its memory at 0x7ffd12345678 to " + far);
-    EXPECT_EQ(told(get, true),
+    EXPECT_EQ(told(Call::get, true),
               begin + "acp_get of 400 bytes from " + far + " to its memory at 0x7ffd12345678");
-    EXPECT_EQ(told(fetch, true), begin + "the fetch of a message of 400 bytes from " + far +
+    EXPECT_EQ(told(Call::fetch, true), begin + "the fetch of a message of 400 bytes from " + far +
                                      " to its memory at 0x7ffd12345678");
 }
 

@@ -155,7 +155,7 @@ TEST(CheckMappedMemory, refuses_the_pages_behind_the_end_of_a_mapped_file) {
 
 // One rule: whatever the size of the range, and however many of its pages are absent, the first absent one is named.
 TEST(CheckMappedMemory, refuses_absent_pages_in_ranges_of_every_size) {
-    for (const std::uint64_t pages : {1, 2, 3, 4, 5, 6, 100, 5000}) {
+    for (const std::uint64_t pages : {1U, 2U, 3U, 4U, 5U, 6U, 100U, 5000U}) {
         auto mapping = Mapping::map_anonymous(pages * page_bytes());
         ASSERT_TRUE(mapping.is_ok());
         char* const start = mapping.value().data();
