@@ -20,7 +20,7 @@ PLAIN = ("-D__attribute__(x)=", "-D__asm__(x)=", "-D__extension__=", "-D__restri
          "-D__builtin_va_list=int", "-D_Float128=double", "-D__float128=double", "-D__alignof__(x)=8", "-D__inline__=")
 PLAIN_NUMBER = re.compile(r"\(?-?(0x[0-9a-fA-F]+|[0-9]+)\)?$")
 # Of a type that has no number: a null pointer, or one that is none.
-POINTERS = re.compile(r"ACP_(PATTERN|PLAN|TEAM|TEAM_REQUEST|PM|SEGBUF|WSD|CH|REQUEST)_NULL$")
+POINTERS = re.compile(r"ACP_(PATTERN|PLAN|TEAM|TEAM_REQUEST|PM|SEGBUF|WSD|CH|REQUEST)_(NULL|NONE)$")
 COMPUTED = {"ACP_VERSION"}
 
 
