@@ -28,7 +28,7 @@ std::uint64_t crc64(const std::string& bytes) {
 
 // The CRC of a message with its CRC behind it is 0.
 std::string chosen_key(int number) {
-    std::string key = "key " + std::to_string(number);
+    std::string key = "key " + std::to_string(number) + ":";
     const std::uint64_t crc = crc64(key);
     for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(crc >> shift & 0xff);
     return key;
