@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -189,6 +191,11 @@ public:
 using InterruptedTest = RankedTest;
 
 TEST_F(InterruptedTest, command_stays_named_while_its_fault_handler_makes_a_call) {
+    const char* const bypass = std::getenv("ACP_BYPASS");
+    if (bypass != nullptr && std::string_view(bypass) == "off") {
+        GTEST_SKIP()
+            << "the caller's thread is inside no memory: the service thread moves the bytes";
+    }
     alignas(64) static std::byte memory[4096];
     for (const std::size_t size : {std::size_t{8}, std::size_t{64}, std::size_t{1000}}) {
         const acp_atkey_t key = acp_register_memory(memory, sizeof memory, 0);
