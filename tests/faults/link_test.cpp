@@ -215,8 +215,8 @@ constexpr Lengths unlike[] = {
     {{1500, 1400}, {of_1400, of_1400}}, {{1400, 1500}, {of_1400, of_1400}},
     {{1500, 1300}, {stepped_to, 1272}}, {{1500, 1500}, {of_1500, of_1500}},
     {{1500, 1000}, {of_1000, of_1000}}, {{1000, 1500}, {of_1000, of_1000}},
-    {{1500, 600}, {begun, begun}},
-    {{9000, 1500}, {tried, of_1500}},   {{1500, 9000}, {of_1500, tried}},
+    {{1500, 600}, {begun, begun}},      {{9000, 1500}, {tried, of_1500}},
+    {{1500, 9000}, {of_1500, tried}},
 };
 
 TEST_P(LinkTest, carrying_less_than_one_end_believes_is_found_out_and_used) {
