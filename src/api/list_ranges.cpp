@@ -135,11 +135,11 @@ int acp_swap_list(acp_list_t list1, acp_list_t list2) {
 }
 
 acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n) {
-    if (n == 0) {
+    if (n == 0 || (n > 0 && place_of(it).is_end())) {  // it stays
         return api::place_on_list("acp_advance_list_it", it.list.ga,
                                   [&](Lists& lists) -> Result<ListPlace> {
                                       const ListPlace at = place_of(it);
-                                      // Whether the place is there.
+                                      // Whether it is there.
                                       auto next = lists.neighbour(at, at.is_end());
                                       if (!next.is_ok()) return std::move(next).failure();
                                       return at;

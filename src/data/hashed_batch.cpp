@@ -36,6 +36,7 @@ void store(BatchItem& item, const EntryResult& result, const std::byte* value) n
     // Field by field: a result that is copied just after its parts were stored makes the processor wait.
     item.result.effect = result.effect;
     item.result.is_whole = result.is_whole;
+    item.result.was_there = result.was_there;
     item.result.value_bytes = result.value_bytes;
     item.result.record = result.record;
     item.result.number = result.number;

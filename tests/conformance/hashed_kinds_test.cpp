@@ -251,8 +251,7 @@ TEST_F(HashedTest, no_entry_of_another_key_follows_one_that_was_erased) {
 TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
     const acp_multimap_t map = acp_create_multimap(1, &rank_, 1, rank_);
     ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
-    const std::vector<std::string> keys{std::string(1'000, 'a'), std::string(1'001, 'a'),
-                                        std::string(70'000, 'b')};
+    const std::vector<std::string> keys{std::string(975, 'a'), std::string(976, 'a')};
     for (int i = 0; i < 5; ++i) {
         for (const std::string& key : keys) {
             const std::string value = "value " + std::to_string(i);
@@ -262,6 +261,10 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
                 << acp_error_message();
         }
     }
+    const std::string long_key(977, 'b');
+    EXPECT_EQ(acp_count_multimap(map, long_key.data(), long_key.size()), -1);
+    expect_refused(ACP_ERR_LIMIT, {"acp_count_multimap", "976 bytes are the most"});
+    EXPECT_EQ(acp_find_multimap(map, long_key.data(), long_key.size()).success, -1);
     for (const std::string& key : keys) {
         EXPECT_EQ(acp_count_multimap(map, key.data(), key.size()), 5) << acp_error_message();
         std::set<std::string> values;

@@ -112,13 +112,13 @@ void check_reduction(const ReductionCase& what, int type) {
 
 void check_any_reduction(Random& random, acp_team_t team, std::uint64_t which) {
     const int members = acp_query_team_size(team);
-    const int type = static_cast<int>(ACP_SUM + random.below(6));
+    const int type = static_cast<int>(1 + random.below(6));
     const bool is_float = type >= ACP_FLOAT;
     const ReductionCase what{
         team,
         which,
         random_size(random) / 8,
-        static_cast<int>(1 + random.below(is_float ? 3 : 6)),
+        static_cast<int>(ACP_SUM + random.below(is_float ? 3 : 6)),
         random.chance(50) ? -1
                           : static_cast<int>(random.below(static_cast<std::uint64_t>(members))),
         random.chance(30)};
