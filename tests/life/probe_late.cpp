@@ -253,12 +253,15 @@ void closed_streams() {
     const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);  // the reasons go here
     for (int stream = 0; stream < 3; ++stream) close(stream);
     std::vector<bool> was_open(600);
-    for (int number = 3; number < 600; ++number) was_open[number] = fcntl(number, F_GETFD) >= 0;
+    for (std::size_t number = 3; number < was_open.size(); ++number) {
+        was_open[number] = fcntl(static_cast<int>(number), F_GETFD) >= 0;
+    }
     int wrong = 0;
     const auto look = [&](const char* when) {
         for (int number = 0; number < 600; ++number) {
             const int flags = fcntl(number, F_GETFD);
-            const bool is_inherited = number >= 3 && was_open[number];
+            const bool is_inherited =
+                number >= 3 && was_open[static_cast<std::size_t>(number)];
             if (flags < 0 || is_inherited || (number >= 3 && (flags & FD_CLOEXEC) != 0)) continue;
             dprintf(told, "wrong: %s, descriptor %d is open, flags %d\n", when, number, flags);
             ++wrong;
