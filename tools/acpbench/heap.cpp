@@ -4,6 +4,7 @@
 // the same rank. Rank 0 allocates, the others sleep.
 #include <algorithm>
 #include <cstdlib>
+#include <malloc.h>
 #include <numeric>
 #include <random>
 #include <string>
@@ -22,6 +23,14 @@ namespace {
 constexpr std::size_t paper_blocks = 1024;
 constexpr std::size_t paper_bytes_max = 32'768;
 constexpr std::size_t crowd_bytes_max = 2'048;  // where there are a million of them
+
+// Has the C library keep what is freed, as acp_free does, and not return it to the kernel at each free.
+void keep_memory_in_c_library() {
+    constexpr int bytes_kept = 1 << 30;
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, bytes_kept);
+    (void)mallopt(M_TOP_PAD, 1 << 20);
+}
 
 // ns for each block: allocated in order, freed in another one.
 struct Times {
@@ -247,6 +256,7 @@ int run_heap(const Call& call) {
         job.follow([](const Order&) {});
         return 0;
     }
+    keep_memory_in_c_library();
     return finish(call.options, Heaps(job, call.options).run());
 }
 
