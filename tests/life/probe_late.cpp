@@ -260,8 +260,7 @@ void closed_streams() {
     const auto look = [&](const char* when) {
         for (int number = 0; number < 600; ++number) {
             const int flags = fcntl(number, F_GETFD);
-            const bool is_inherited =
-                number >= 3 && was_open[static_cast<std::size_t>(number)];
+            const bool is_inherited = number >= 3 && was_open[static_cast<std::size_t>(number)];
             if (flags < 0 || is_inherited || (number >= 3 && (flags & FD_CLOEXEC) != 0)) continue;
             dprintf(told, "wrong: %s, descriptor %d is open, flags %d\n", when, number, flags);
             ++wrong;
