@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "base/fence.hpp"
 #include "gma/commands_end.hpp"
+#include "gma/condition_of_layer.hpp"
 #include "os/clock.hpp"
-#include "os/membarrier.hpp"
 #include "os/signal_gate.hpp"
 #include "os/thread.hpp"
 
@@ -50,39 +49,6 @@ private:
     Attendance& attendance_;
     ServiceThread& service_;
     bool is_counted_;
-};
-
-// A condition of a layer above. Looks that find it not met go on with what the process has under way.
-class ConditionOfLayer final : public Condition {
-public:
-    ConditionOfLayer(Condition& condition, AllUnderWay& under_way) noexcept
-        : condition_(condition), under_way_(under_way) {}
-
-    LookResult look() override {
-        const LookResult seen = condition_.look();
-        if (seen == LookResult::all || under_way_.is_empty()) return seen;
-        // Orders the announcement before the looks that follow; partners: those who publish on memory of this node and then ring
-        if (has_announced_ && !os::expedite()) base::fence(std::memory_order_seq_cst);
-        under_way_.go_on(has_announced_);
-        return has_announced_ ? condition_.look() : seen;
-    }
-
-    void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
-        has_announced_ = true;
-        condition_.announce(entry, since_ns);
-    }
-
-    os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
-                      std::uint32_t value,
-                      std::int64_t timeout_ns,
-                      os::SignalGate* signals) override {
-        return condition_.sleep_on(bell, value, timeout_ns, signals);
-    }
-
-private:
-    Condition& condition_;
-    AllUnderWay& under_way_;
-    bool has_announced_ = false;  // from then on each look may be the last one before a sleep
 };
 
 base::Status timeout_after(std::int64_t timeout_ns) {
