@@ -15,9 +15,9 @@
 #include "api/node_entry.hpp"
 #include "api/report.hpp"
 #include "job/identity.hpp"
-#include "os/memory_file.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
+#include "os/memory_file.hpp"
 #include "os/process.hpp"
 #include "os/shared_library.hpp"
 

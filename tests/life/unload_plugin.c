@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plugin that uses ACP: once linked to libacp.so, and once with libacp.a inside.
-#include <acp.h>
 #include <stdint.h>
+
+#include <acp.h>
 
 int plugin_join(void);
 int plugin_use(void);

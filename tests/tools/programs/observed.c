@@ -3,7 +3,6 @@
  * Arguments, each a word: "lock" calls mlockall(MCL_FUTURE) before acp_init; "lock-all" calls mlockall(MCL_CURRENT | MCL_FUTURE |
  * MCL_ONFAULT) after it; "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" frees a block of malloc twice. */
 #define _GNU_SOURCE
-#include <acp.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <acp.h>
 
 static int argument_count;
 static char** arguments;
@@ -42,7 +43,8 @@ static void* use(void* unused) {
     const acp_ga_t block = acp_malloc(4096, next);
     if (block == ACP_GA_NULL) fail("acp_malloc");
     if (acp_wait(acp_put(block, text, sizeof text, ACP_HANDLE_NULL), -1) != ACP_OK) fail("acp_put");
-    if (acp_wait(acp_get(read_back, block, sizeof text, ACP_HANDLE_NULL), -1) != ACP_OK) fail("acp_get");
+    if (acp_wait(acp_get(read_back, block, sizeof text, ACP_HANDLE_NULL), -1) != ACP_OK)
+        fail("acp_get");
     if (strcmp(text, read_back) != 0) fail("what was read");
     const acp_ga_t own = acp_malloc(4096, acp_rank());
     char* const memory = acp_query_address(own);
@@ -65,7 +67,8 @@ int main(int argc, char** argv) {
     if (is_asked("lock-all") && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return 77;
     use(NULL);
     pthread_t thread;
-    if (pthread_create(&thread, NULL, use, NULL) != 0 || pthread_join(thread, NULL) != 0) fail("pthread_create");
+    if (pthread_create(&thread, NULL, use, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        fail("pthread_create");
     if (acp_sync() != 0) fail("acp_sync");
     print_status("RssShmem", "in use");
     if (is_asked("wrong")) {

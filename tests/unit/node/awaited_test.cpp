@@ -152,7 +152,7 @@ TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_point
     EXPECT_EQ(told(Call::get, true),
               begin + "acp_get of 400 bytes from " + far + " to its memory at 0x7ffd12345678");
     EXPECT_EQ(told(Call::fetch, true), begin + "the fetch of a message of 400 bytes from " + far +
-                                     " to its memory at 0x7ffd12345678");
+                                           " to its memory at 0x7ffd12345678");
 }
 
 TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
