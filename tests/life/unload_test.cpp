@@ -7,8 +7,8 @@
 namespace acp::test {
 namespace {
 
-const std::string shared_plugin = std::string(ACP_TEST_PROGRAM_DIR) + "/life_plugin_shared.so";
-const std::string static_plugin = std::string(ACP_TEST_PROGRAM_DIR) + "/life_plugin_static.so";
+const std::string shared_plugin = ACP_TEST_PROGRAM_DIR "/life_plugin_shared.so";
+const std::string static_plugin = ACP_TEST_PROGRAM_DIR "/life_plugin_static.so";
 
 class UnloadTest : public LifeTest {
 protected:
@@ -22,8 +22,7 @@ protected:
             options.is_launched = ranks > 0;
             options.ranks = ranks;
             options.launcher = launcher;
-            options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/life_unload_probe", scenario,
-                               plugin, other};
+            options.program = {ACP_TEST_PROGRAM_DIR "/life_unload_probe", scenario, plugin, other};
             options.environment = {errors_are_returned};
             const JobResult result = run_job(options);
             EXPECT_EQ(result.code, 0)
