@@ -81,6 +81,12 @@ template <bool is_get>
     });
 }
 
+// What the inline path calls where it declines: the thread is inside no access any more.
+gma::Handle declined(memory::HazardLine& line) noexcept {
+    memory::leave(line);
+    return gma::handle_null;
+}
+
 // A put is only read from.
 char* as_end(const void* source) noexcept {
     return static_cast<char*>(const_cast<void*>(source));
@@ -125,10 +131,10 @@ extern "C" {
 
 acp_handle_t acp_put_copied(acp_ga_t target, const void* source, size_t size, acp_handle_t order) {
     memory::HazardLine* const line = api::inline_line;
-    if (line != nullptr && source != nullptr) [[likely]] {
+    if (api::is_free(line) && source != nullptr) [[likely]] {
         const gma::Handle handle = gma::pointer_inline<plain, false>(
             api::fast_path, *line, target, {as_end(source), size}, static_cast<gma::Handle>(order),
-            [] { return gma::handle_null; });
+            [line] { return declined(*line); });
         if (handle != gma::handle_null) [[likely]]
             return static_cast<acp_handle_t>(handle);
     }
@@ -144,10 +150,8 @@ acp_handle_t acp_put_signal(acp_ga_t target,
     if (memory::HazardLine* line = api::inline_line; api::is_free(line) && source != nullptr)
         [[likely]] {
         if (gma::pointer_inline<plain, false>(api::fast_path, *line, target, {as_end(source), size},
-                                              static_cast<gma::Handle>(order), [line] {
-                                                  memory::leave(*line);
-                                                  return gma::handle_null;
-                                              }) != 0) {
+                                              static_cast<gma::Handle>(order),
+                                              [line] { return declined(*line); }) != 0) {
             std::uint64_t old = 0;
             const gma::Handle handle =
                 gma::fetch_inline<plain, std::uint64_t, memory::Operation::add>(

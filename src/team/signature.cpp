@@ -13,12 +13,16 @@ namespace {
 
 constexpr std::array<std::string_view, 7> type_names{"own elements", "int32", "uint32", "int64",
                                                      "uint64",       "float", "double"};
-constexpr std::array<std::string_view, 7> operation_names{"own function", "sum", "min", "max",
-                                                          "and",          "or",  "xor"};
+constexpr std::array<std::string_view, 6> operation_names{"sum", "min", "max", "and", "or", "xor"};
 
 template <std::size_t count>
 std::string_view name_in(const std::array<std::string_view, count>& names, std::size_t index) {
     return index < count ? names[index] : "unknown";
+}
+
+std::string_view name_of_operation(std::uint8_t operation) {
+    return operation == 0 ? "own function"
+                          : name_in(operation_names, std::size_t{operation} - ACP_SUM);
 }
 
 bool is_reduction(CollectiveCall call) noexcept {
@@ -68,7 +72,7 @@ std::string describe(const Signature& signature) {
         text += " (";
         text += name_in(type_names, combination.type);
         text += ", ";
-        text += name_in(operation_names, combination.operation);
+        text += name_of_operation(combination.operation);
         text += ")";
     }
     if (const std::string_view word = root_word(call); !word.empty()) {
