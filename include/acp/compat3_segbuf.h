@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segmented buffers as ACP 3.0 documented them: these calls return 1 after a failure, where those of <acp/segbuf.h> return -1, and the
+/* Segmented buffers as ACP 3.0 documented them: acp_create_src_segbuf takes a pointer to what it does not write, these calls return 1 after a failure, where those of <acp/segbuf.h> return -1, and the
  * queries tell places in the buffer, where those count. A program that includes this header calls them by the names of 3.0. All else is as in
  * <acp/segbuf.h>. */
 #ifndef ACP_COMPAT3_SEGBUF_H
@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+ACP_API acp_segbuf_t acp3_create_src_segbuf(int dst_rank, void* buf, size_t segsize, size_t segnum);
 ACP_API int acp3_connect_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_ready_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_ack_segbuf(acp_segbuf_t segbuf);
@@ -27,6 +28,7 @@ ACP_API int64_t acp3_query_segbuf_sent(acp_segbuf_t segbuf);
 #endif
 
 #ifndef ACP_COMPAT3_KEEPS_NAMES
+#define acp_create_src_segbuf acp3_create_src_segbuf
 #define acp_connect_segbuf acp3_connect_segbuf
 #define acp_ready_segbuf acp3_ready_segbuf
 #define acp_ack_segbuf acp3_ack_segbuf

@@ -13,6 +13,10 @@ int told(int result) noexcept {
 
 extern "C" {
 
+acp_segbuf_t acp3_create_src_segbuf(int dst_rank, void* buf, size_t segsize, size_t segnum) {
+    return acp_create_src_segbuf(dst_rank, buf, segsize, segnum);
+}
+
 int acp3_connect_segbuf(acp_segbuf_t segbuf) {
     return told(acp_connect_segbuf(segbuf));
 }
