@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
     inbox_t* in = acp_query_address(acp_query_starter_ga(rank));
     static uint64_t row[length], right[length];
     for (int column = 0; column < columns; ++column) row[column] = 1;
+    acp_handle_t sent = ACP_HANDLE_NULL; /* each after the one before: the next rank counts them */
     for (uint64_t i = 0; i < length; ++i) {
         if (rank == 0) {
             in->left[i] = 1;
@@ -44,8 +45,8 @@ int main(int argc, char** argv) {
         if (rank + 1 < procs) {
             const acp_ga_t next = acp_query_starter_ga(rank + 1);
             right[i] = left; /* stays until the put is complete */
-            acp_put_signal(next + 8 * i, &right[i], 8, next + offsetof(inbox_t, rows), 1,
-                           ACP_HANDLE_NULL);
+            sent =
+                acp_put_signal(next + 8 * i, &right[i], 8, next + offsetof(inbox_t, rows), 1, sent);
         }
     }
     const uint64_t last = row[columns - 1];
