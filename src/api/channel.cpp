@@ -310,9 +310,10 @@ size_t acp_recv_ch(acp_ch_t ch, void* buf, size_t size) {
     constexpr int looks = Channels::looks_at_once;
     std::uint64_t length = 0;
     auto taken = LineTaken::another;
-    if (channels != nullptr && buf != nullptr) [[likely]]
+    if (channels != nullptr && buf != nullptr) [[likely]] {
         taken =
             channels->receive_line(number_of(ch), {static_cast<char*>(buf), size}, looks, length);
+    }
     if (taken == LineTaken::taken) [[likely]]
         return length;
     return receive_any(ch, buf, size, taken == LineTaken::none ? 1 : looks);

@@ -25,7 +25,7 @@ using team::Teams;
 
 // What a call that makes teams returns.   made  0: the caller is in none
 acp_team_t member_of(team::TeamHandle made) noexcept {
-    return made != 0 ? api::team_of(made) : ACP_TEAM_NONE;
+    return made != 0 ? api::team_of(made) : ACP_TEAM_NONE;  // NOLINT(performance-no-int-to-ptr)
 }
 
 acp_team_t divide(const char* name,

@@ -57,9 +57,10 @@ std::uint64_t crc64_reflected(std::span<const std::byte> bytes) noexcept {
         for (std::size_t k = 0; k < reflected_tables.size(); ++k)
             crc ^= reflected_tables[7 - k][word >> 8 * k & 0xff];
     }
-    for (; at < bytes.size(); ++at)
+    for (; at < bytes.size(); ++at) {
         crc = crc >> 8 ^
               reflected_tables[0][(crc ^ std::to_integer<std::uint64_t>(bytes[at])) & 0xff];
+    }
     return ~crc;
 }
 

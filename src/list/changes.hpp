@@ -137,8 +137,7 @@ ListEffect SharedLists<Atomic>::move(BlockNumber to,
                                      const Position& element,
                                      Position& moved) {
     for (TurnPlan plan;;) {
-        ListEffect begun = begin(plan, std::min(to, from));
-        if (begun == ListEffect::done && to != from) begun = add_list(plan, 1, std::max(to, from));
+        const ListEffect begun = begin_both(plan, to, from);
         if (begun != ListEffect::done) return begun;
         if (element.node == from) return ListEffect::end;
         const std::uint32_t to_which = to > from ? 1 : 0;

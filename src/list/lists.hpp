@@ -323,6 +323,13 @@ private:
         return add_list(plan, 0, list);
     }
 
+    // Begins a plan for both lists, which may be one.
+    [[nodiscard]] ListEffect begin_both(TurnPlan& plan, BlockNumber one, BlockNumber other) const {
+        const ListEffect begun = begin(plan, std::min(one, other));
+        if (begun != ListEffect::done || one == other) return begun;
+        return add_list(plan, 1, std::max(one, other));
+    }
+
     // Adds list number `which` of a plan: the second one has the larger number.
     [[nodiscard]] ListEffect add_list(TurnPlan& plan, std::uint32_t which, BlockNumber list) const {
         if (!is_list(list)) return ListEffect::no_list;

@@ -27,9 +27,11 @@ constexpr std::size_t crowd_bytes_max = 2'048;  // where there are a million of 
 // Has the C library keep what is freed, as acp_free does, and not return it to the kernel at each free.
 void keep_memory_in_c_library() {
     constexpr int bytes_kept = 1 << 30;
+    // NOLINTBEGIN(concurrency-mt-unsafe): no other thread allocates yet
     (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, bytes_kept);
     (void)mallopt(M_TOP_PAD, 1 << 20);
+    // NOLINTEND(concurrency-mt-unsafe)
 }
 
 // ns for each block: allocated in order, freed in another one.

@@ -75,11 +75,11 @@ std::optional<Refusal> seal_where_needed(bool is_key_needed, PlannedJob& job) {
         std::find(clear_commands.begin(), clear_commands.end(), name) != clear_commands.end();
     job.is_key_sealed = is_clear && is_key_needed;
     if (!job.is_key_sealed) return std::nullopt;
-    auto key = launch::JobKey::create();
-    base::Status problem = key.is_ok() ? base::Status() : std::move(key).failure();
-    if (problem.is_ok()) {
-        auto sealed = launch::seal_key(key.value());
-        if (!sealed.is_ok()) problem = std::move(sealed).failure();
+    base::Status problem;
+    if (auto key = launch::JobKey::create(); !key.is_ok()) {
+        problem = std::move(key).failure();
+    } else if (auto sealed = launch::seal_key(key.value()); !sealed.is_ok()) {
+        problem = std::move(sealed).failure();
     }
     if (problem.is_ok()) return std::nullopt;
     return Refusal{launch::exit_unavailable,
