@@ -187,7 +187,7 @@ TEST_P(LinkTest, pulled_for_good_ends_all_waits_in_time_and_leaves_nothing) {
             const std::string message = fault.board().ranks[rank].message;
             const std::string node = "on node " + std::to_string(lost) + " (" +
                                      JoinedNetworks::addresses[static_cast<std::size_t>(lost)] +
-                                     "), which has not answered for the ";
+                                     "), which has not answered for the 3 s of ACP_PEER_TIMEOUT";
             EXPECT_NE(message.find("rank "), std::string::npos) << message;
             EXPECT_NE(message.find(node), std::string::npos) << message;
         }

@@ -121,6 +121,7 @@ Status Agent::make_segment() {
     shape.starter_bytes = config_.starter_bytes;
     shape.heap_bytes = plan_.heap_bytes;
     shape.mailbox_kind = static_cast<std::uint32_t>(config_.mailbox);
+    shape.peer_timeout_ms = static_cast<std::uint32_t>(config_.peer_timeout_ns / 1'000'000);
     shape.intranode = static_cast<std::uint32_t>(config_.intranode);
     shape.datagram_bytes = datagram_bytes(config_);
     shape.is_continue_on_failure = plan_.is_continue_on_failure ? 1 : 0;
