@@ -78,9 +78,10 @@ std::optional<PaperFigure> paper_001_at(std::string_view experiment,
                                         std::string_view name,
                                         std::uint64_t bytes) {
     for (const Paper001& its : messages_and_copies) {
-        if (its.experiment == experiment && its.name == name && its.bytes == bytes)
+        if (its.experiment == experiment && its.name == name && its.bytes == bytes) {
             return PaperFigure{"paper 001, " + std::string(its.source), its.value,
                                std::string(its.unit)};
+        }
     }
     return {};
 }
