@@ -27,6 +27,7 @@ def main() -> int:
         ("classes", ["check_classes.py", str(ROOT)], "one class is one object: no circles of files, few fields"),
         ("names", ["check_names.py", str(ROOT)], "one name of a type is one thing"),
         ("docs", ["check_docs.py", str(ROOT)], "pages, files and names that texts cite exist"),
+        ("words", ["check_words.py", str(ROOT)], "sentences name their actor and the protocol's verb"),
         ("format", ["check_format.py", str(ROOT)], "laid out by clang-format"),
         ("spec", ["check_spec.py", str(ROOT)], "every requirement is kept and shown"),
         ("exports", ["check_exports.py", str(ROOT), build], "libacp shows acp_* alone, and holds its own layers alone"),
