@@ -64,7 +64,8 @@ void Duties::start_barrier(const node::GatewayPort::DueMeeting& meeting) {
     }
 }
 
-// Until the process asks again.
+// Asks the router to watch the nodes for twice the peer timeout; the process repeats its request
+// while it waits.
 void Duties::watch(NodeId asked) {
     const NodeId first = asked == node::every_node ? 0 : asked;
     const NodeId end = asked == node::every_node ? segment_.shape().nodes : asked + 1;
@@ -73,23 +74,28 @@ void Duties::watch(NodeId asked) {
     }
 }
 
-// The node's only process lives, and others know of it first why they cannot reach it.
+// The node's only process lives but has lost its socket. The other nodes get this reason before
+// they find the node silent.
 void Duties::tell_of_the_unreachable() {
     is_unreachable_told_ = true;
     core_.router().note_death(segment_.shape().first_process, node::unreachable_status);
 }
 
-// Reports the process that died first before the others: those may have given up because of it, and a rank of another node
-// that fails tells its user of the first death it heard of.
+// Reports the process that died first before the other dead ones. Those may have ended because of
+// it, and a rank of another node shows its user the first death that its gateway reports.
 void Duties::look_for_the_dead() {
     deaths_seen_ = deaths();
-    if (is_unreachable_untold()) tell_of_the_unreachable();  // it may have left since
+    // the process may have left since it set is_unreachable
+    if (is_unreachable_untold()) tell_of_the_unreachable();
     if (const auto first = node::first_dead(segment_)) look_at(*first);
     for (std::uint32_t slot = 0; slot < is_gone_.size(); ++slot) look_at(slot);
 }
 
-// A process that left in order is nobody's loss unless somebody waits for it to meet, but what was asked of it ends all
-// the same. One that left a broken job is everybody's: others may wait for its messages. Who left in order before that may be why it broke.
+// Ends the commands that need a dead process, and reports its death to the other nodes. The death
+// of a process that left in order is reported only when a meeting waits for it
+// (are_finished_awaited()). A process that left a broken job is reported at once, because other
+// ranks may wait for its messages; the processes that left in order are then reported first, because
+// one of them may be why the job broke.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;
@@ -108,7 +114,8 @@ void Duties::look_at(std::uint32_t slot) {
     }
 }
 
-// Others have made more collective calls than those, and would wait for ever.
+// Reports the processes that ended after an orderly leave: other nodes have made more collective
+// calls than these processes, and would wait for them for ever.
 void Duties::tell_of_finished() {
     for (const std::uint32_t slot : finished_) {
         core_.router().note_death(segment_.shape().first_process + slot, node::finished_status);
@@ -130,7 +137,8 @@ bool Duties::is_anybody_joined() const noexcept {
     return false;
 }
 
-// A node that leaves after its processes did is no loss: theirs and ours have met for the last time.
+// A node that leaves after all its processes have left is no loss: its processes and ours have
+// completed their last meeting.
 void Duties::on_node_dead(NodeId node) {
     const datagram::SeverReason reason = core_.reason_of(node);
     if (datagram::is_told_by_it(reason) && !is_anybody_joined()) return;

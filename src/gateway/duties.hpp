@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a gateway does for its node beside carrying commands: meets the other nodes when all processes of the node
-// have come to a barrier, spreads the news of a process that died here, and tells the node who died elsewhere.
-// Knows no ring. The gateway's thread.
+// A gateway's work for its node beside carrying commands: it starts a meeting with the other
+// nodes when all processes of the node have entered a barrier, reports a local death to the other
+// nodes, and publishes remote deaths and lost nodes in the node segment. Knows no ring. Runs in the
+// gateway's thread.
 // Tests: tests/unit/gateway/gateway_test.cpp.
 #pragma once
 
@@ -23,7 +24,7 @@ using datagram::Time;
 
 class Duties {
 public:
-    // Told once for each process of this node that is gone, however it went.
+    // Called once for each process of this node that is gone, however it ended.
     using OnGone = std::function<void(std::uint32_t slot)>;
 
     //   segment, core  must outlive this
@@ -35,10 +36,11 @@ public:
 
     void close() noexcept { port_.close(0); }
 
-    // true when there was something to do.
+    // Does all that is due. True when there was something to do.
     bool poll();
 
-    // Whether poll() would do something, or a ring was rung: for after announce_sleep().
+    // Whether poll() would do something, or the gateway's bell was rung. Called after
+    // announce_sleep(), so that no work is missed.
     [[nodiscard]] bool has_work() const noexcept {
         return port_.has_work() || deaths() != deaths_seen_ || are_finished_awaited() ||
                is_unreachable_untold();
@@ -48,7 +50,7 @@ public:
 
     void end_sleep() noexcept { port_.end_sleep(); }
 
-    // From router::Completions.
+    // The router's Completions call these three.
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status);
     void on_node_dead(NodeId node);
     void on_met(std::uint32_t number, std::span<const std::uint32_t> gathered);
@@ -65,7 +67,8 @@ private:
     void look_for_the_dead();
     void look_at(std::uint32_t slot);
 
-    // Whether other nodes have come to a meeting that this one cannot come to: processes of it have left in order.
+    // Whether other nodes have started a meeting that this node cannot start, because some of its
+    // processes have left in order.
     [[nodiscard]] bool are_finished_awaited() const noexcept {
         return !finished_.empty() && core_.router().are_others_waiting();
     }
@@ -84,10 +87,12 @@ private:
     node::GatewayPort port_;
     std::uint32_t deaths_seen_ = 0;
     bool is_unreachable_told_ = false;
-    std::vector<bool> is_gone_;  // by slot: told already
-    std::vector<std::uint32_t>
-        finished_;  // slots whose processes left in order and ended, not told; room for all
-    std::vector<std::uint32_t> wanted_;  // by slot, of the meeting taken last
+    std::vector<bool> is_gone_;  // by slot: on_gone_ was called
+    // slots of processes that left in order and ended, and whose death is not reported; capacity for
+    // all
+    std::vector<std::uint32_t> finished_;
+    // the numbers that the processes bring to the last meeting taken, by slot
+    std::vector<std::uint32_t> wanted_;
 };
 
 }  // namespace acp::gateway

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a node was severed, as ranks are told it. Any thread.
+// Translates the endpoint's reason for severing a node into the one that ranks read in the node
+// segment. Any thread.
 #pragma once
 
 #include "datagram/endpoint.hpp"
@@ -35,7 +36,8 @@ namespace acp::gateway {
     return node::NodeFate::told;
 }
 
-// Why the engine has severed a node, which of several rails did first, and what the path did not carry.
+// Why the engine has severed a node, on which of several rails it did first, and how long the
+// datagrams were that the path did not carry.
 [[nodiscard]] inline node::NodeLoss loss_of(const engine::Engine& core,
                                             datagram::NodeId node) noexcept {
     const engine::Engine::Severed severed = core.severed(node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway in the agent: commands come from the rings of the node's processes, private memory is reached through
-// the kernel or by its owners, and the thread waits like any other of the node.
+// The gateway in the agent. It takes commands from the rings of the node's processes, reaches
+// private memory through the kernel or by asking its owners, and its thread waits as every thread
+// of the node does (node::Waiter).
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -128,7 +129,8 @@ public:
             return poll(now);
         };
         const auto doze = [this, &stop](std::int64_t timeout_ns) {
-            // seq_cst: who stops us stores, then wakes; a wake() before the wait ends it
+            // seq_cst: the stopping thread stores `stop`, then calls wake(); a wake() before the
+            // wait ends it
             if (!stop.load(std::memory_order_seq_cst)) sleep(timeout_ns);
             return os::Wake::woken;
         };
@@ -145,7 +147,7 @@ public:
 
     void wake() noexcept override { core_->wake(); }
 
-    // What died is read from the segment, where node::mark_dead has put it.
+    // The gateway reads from the segment which process died; node::mark_dead has stored it there.
     void on_local_death(std::uint32_t /*slot*/, std::uint32_t /*wait_status*/) noexcept override {
         wake();
     }
@@ -175,7 +177,7 @@ private:
         }
     }
 
-    // How long until something is due; < 0: nothing is.
+    // Nanoseconds until the engine's next deadline; < 0: there is none.
     [[nodiscard]] std::int64_t time_left() const noexcept {
         const Time until = core_->deadline();
         if (until == datagram::never) return node::for_ever;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link calls onto the core, and the rounds of work that waiting threads do. Losses come from the node segment, and go there.
+// Maps the calls of remote::Link onto the engine, and does one round of work per poll() of a
+// waiting thread. Reads losses from the node segment, and publishes there the losses that this
+// gateway detects.
 #include "gateway/own_gateway.hpp"
 
 #include <algorithm>
@@ -22,13 +24,14 @@ namespace acp::gateway {
 
 namespace {
 
-// How often a poll that found nothing takes back what the event was signalled for.
+// Polls that find nothing after which the gateway clears the signals of its event.
 constexpr std::uint32_t idle_polls_per_drain = 64;
 constexpr std::uint32_t port_attempts = 16;
-// How long a node has not come to a meeting when the agent is first asked to watch it, and then again.
+// A node that has not joined a meeting for watch_after_ns is watched by the agent at this gateway's
+// request; the request is repeated every watch_again_ns.
 constexpr Time watch_after_ns = 500'000'000;
 constexpr Time watch_again_ns = 2'000'000'000;
-// Ends for which there is room from the start.
+// Completions for which there is room from the start.
 constexpr std::size_t ends_min = 256;
 
 // A poll to which memory is refused leaves work behind, which is due at once.
@@ -136,7 +139,8 @@ public:
             note_idle_poll();
             return due_when_thrown.finish(false);
         }
-        // Acknowledgements, either way, are nobody's progress: whoever waits looks on.
+        // Sending or receiving acknowledgements alone is no progress of commands: poll() then
+        // returns false, and the waiting thread polls again.
         const bool has_content =
             core_->work(now) || !ended_.empty() || core_->delivered() != delivered;
         release_met();
@@ -170,7 +174,8 @@ public:
         return deadline_.load(std::memory_order_relaxed);
     }
 
-    // Whoever drives the gateway hears of the ends itself: nobody needs to be rung.
+    // The thread that polls this gateway gets the completions itself, so there is no thread to
+    // ring.
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
     void publish_stats() noexcept override {
@@ -178,8 +183,9 @@ public:
         core_->wake();
     }
 
-    // A rank that is stopped, as by a debugger, is waited for in a meeting; the agents see to what became of its machine. Not
-    // before its first contact: that takes memory, which either side may be refused for ever.
+    // While only a meeting is outstanding a silent rank is waited for, as it may be stopped by a
+    // debugger; the agents watch its machine. This holds only after the first contact: a handshake
+    // takes memory, which either side may be refused for ever.
     void carry_meetings(node::OwnMeetings& meetings) override {
         meeting_.owner = &meetings;
         core_->set_patience([this](NodeId node) {
@@ -199,12 +205,14 @@ private:
         node::OwnMeetings* owner = nullptr;
         std::uint32_t begun = 0;
         bool is_on = false;
-        Time watch_at = 0;                            // while it is on
-        std::optional<node::OwnMeetings::Words> met;  // it is over, and its barrier not released
+        Time watch_at = 0;  // while it is on
+        // complete, but its barrier is not released yet
+        std::optional<node::OwnMeetings::Words> met;
     };
 
-    // The kernel chooses the port of the first address; on the others somebody else may have it. The settings are not
-    // copied: they hold a key that the caller wipes.
+    // The kernel chooses the port of the first address; on the other addresses another socket may
+    // have this port, and then all addresses are tried again with another one. The settings are not
+    // copied, because they hold a key that the caller wipes.
     base::Status open_core(GatewaySettings& settings,
                            const placement::LocalPlacement::Parts& parts) {
         const std::vector<Address> wished = settings.bind;
@@ -223,7 +231,8 @@ private:
                 core_ = std::move(core).value();
                 return {};
             }
-            // state: the port is taken there. Whatever else fails would fail with another port too.
+            // state: the port is in use on another address. Any other error would occur with every
+            // port.
             const bool is_taken = core.failure().code() == base::Code::state;
             if (!is_taken || wished.size() <= 1 || attempt == port_attempts) {
                 return std::move(core).failure();
@@ -231,8 +240,8 @@ private:
         }
     }
 
-    // For how many more commands, of `wanted`, the end finds a place. Where there is no memory for more they wait for
-    // others to end; there is always room for ends_min.
+    // How many of `wanted` more commands find a place for their completion. Where memory for more
+    // is refused, the caller waits until others have completed; there is always room for ends_min.
     [[nodiscard]] std::size_t room_for_ends(std::size_t wanted) noexcept {
         const std::size_t taken = ended_.size() + core_->router().outstanding();
         if (taken + wanted > ended_.capacity()) {
@@ -245,8 +254,8 @@ private:
         return wanted;
     }
 
-    // How many commands stand before the first that is ordered after others: these may have failed, and whoever hands it over has
-    // not been told.
+    // The number of commands before the first ordered one. A command that this one is ordered after
+    // may have failed, and the caller has not polled that completion yet.
     [[nodiscard]] static std::size_t count_unordered(
         std::span<const memory::NumberedCommand> commands) noexcept {
         const auto first = std::find_if(commands.begin(), commands.end(),
@@ -254,7 +263,7 @@ private:
         return static_cast<std::size_t>(first - commands.begin());
     }
 
-    // By LinkInvocation::place.
+    // The result of the invoke with this LinkInvocation::place.
     [[nodiscard]] std::byte* result_at(std::uint32_t place) const noexcept {
         return results_.get() + std::size_t{place} * memory::invoke_bytes_max;
     }
@@ -265,7 +274,8 @@ private:
         idle_polls_ = 0;
     }
 
-    // What the agent's gateway has learned of others. True when there was something new.
+    // Takes the losses that the agent's gateway has published in the node segment. True when there
+    // was a new one.
     bool look_for_losses(Time now) {
         // acquire: partner is node::note_lost_node and its like
         const std::uint32_t losses = segment_.control().losses.load(std::memory_order_acquire);
@@ -279,20 +289,23 @@ private:
             const std::uint32_t first = core_->map().first_process(node);
             const bool has_one = core_->map().first_process(node + 1) == first + 1;
             const auto end_of_one = has_one ? node::status_of_lost(segment_, first) : std::nullopt;
-            // The others hear first how it ended: their agents may tell them later than this gateway does.
+            // First sends the cause of death to the other nodes, because their agents may report
+            // the death later than this gateway does.
             if (end_of_one) core_->router().note_death(first, *end_of_one);
             if (end_of_one || node::is_node_lost(segment_, node)) core_->sever(node);
         }
         return true;
     }
 
-    // A program that closes all descriptors closes the socket too. Nobody else is to blame then, and no time tells more.
+    // A program that closes all descriptors closes the socket too. Then this process alone is to
+    // blame, and waiting would not change that.
     bool look_at_socket() {
         if (is_socket_lost_ || !core_->is_closed_by_others()) [[likely]] {
             return false;
         }
         is_socket_lost_ = true;
-        // The agent tells the other nodes. seq_cst: as wake_gateway() says; partner: Duties
+        // The agent's gateway reports it to the other nodes. seq_cst: as wake_gateway() says;
+        // partner: Duties
         segment_.control().is_unreachable.exchange(1, std::memory_order_seq_cst);
         segment_.wake_gateway();
         for (NodeId node = 0; node < segment_.shape().nodes; ++node) {
@@ -308,8 +321,9 @@ private:
         is_dirty_ = false;
     }
 
-    // What threads without the driver's role look at. Commands also end in submit(), invoke() and flush(), as do those for a lost node, and
-    // nothing may arrive from then on: ends that no poll() has taken yet are due at once.
+    // Publishes has_ended_ and deadline_ for threads that do not have the driver's role. Commands
+    // also end in submit(), invoke() and flush(), as do commands for a lost node, and perhaps no
+    // datagram arrives afterwards: so completions that no poll() has taken yet are due at once.
     void publish_news() noexcept {
         has_ended_.store(!ended_.empty(), std::memory_order_release);
         const Time stats_due = is_dirty_ ? stats_->next_ns() : datagram::never;
@@ -336,7 +350,7 @@ private:
         if (!result.empty()) std::memcpy(result_at(one.place), result.data(), result.size());
     }
 
-    // The agents' gateways know this first and better.
+    // The agents' gateways usually learn of a death earlier and with its cause.
     void on_process_dead(std::uint32_t process, std::uint32_t wait_status) override {
         node::GatewayPort(segment_).publish_death(process, wait_status);
     }
@@ -347,8 +361,9 @@ private:
         if (meeting_.is_on) meeting_.owner->fail(*lost_, loss_of(*core_, *lost_));
     }
 
-    // What only these gateways find concerns all who wait on this node: nothing comes from there any more. A node that has left in order, as
-    // all do at the end of an epoch, is nobody's loss.
+    // Publishes a loss that only these gateways detected, for every thread that waits on this node:
+    // nothing arrives from there after it. A node that has left in order, as all nodes do at the
+    // end of an epoch, is no loss.
     void note_loss(NodeId node) const noexcept {
         const node::NodeLoss why = loss_of(*core_, node);
         if (why.fate == node::NodeFate::left) return;
@@ -362,20 +377,23 @@ private:
         std::copy_n(least.begin(), std::min(least.size(), met.size()), met.begin());
     }
 
-    // Releases the barrier of a meeting that is over: once this node's own part was sent, for the thread in the barrier may
-    // then stop or end this process, and the others would wait for that part.
+    // Releases the barrier of a completed meeting. Only after this node's own part was sent: the
+    // thread in the barrier may then stop or end this process, and the other nodes would wait for
+    // that part.
     void release_met() noexcept {
         if (meeting_.met) meeting_.owner->finish(*std::exchange(meeting_.met, std::nullopt));
     }
 
-    // The machine of a node that does not come is watched by the agent, which is told again while the meeting lasts.
+    // Asks the agent to watch the machine of the node that is missing in the meeting; repeated
+    // while the meeting lasts.
     void watch_awaited(Time now) noexcept {
         meeting_.watch_at = now + watch_again_ns;
         if (const auto node = core_->router().missing_node())
             (void)meeting_.owner->ask_to_watch(*node);
     }
 
-    // A node may leave while nobody here meets: all have ended the epoch.
+    // Starts the meeting for which a thread of this process waits. A node lost earlier fails
+    // it now; without a meeting such a loss is no failure, since all nodes leave when the epoch ends.
     bool look_for_meeting() {
         if (meeting_.owner == nullptr) return false;
         const auto brought = meeting_.owner->take();
@@ -389,23 +407,24 @@ private:
 
     const node::Segment& segment_;
     std::uint32_t process_ = 0;
-    Time now_ = os::now_ns();  // of the last round: precise enough for what is submitted
+    Time now_ = os::now_ns();  // start of the last round: precise enough for submitted commands
     std::unique_ptr<engine::Engine> core_;
     std::optional<stats::StatsPublisher> stats_;
     stats::StatsPublisher::Own own_;
     std::vector<remote::Ended> ended_;
-    // Of invokes, by place; written to, and so in memory, as far as it is used. Taken at the start: a process that has no memory
-    // left later can still call, and tell others so.
+    // The results of invokes, by place; pages are taken as results are written. Allocated at the
+    // start, so that a process that is refused memory later can still call, and report so to the
+    // other nodes.
     std::unique_ptr<std::byte[]> results_{
         new std::byte[std::size_t{remote::invokes_max} * memory::invoke_bytes_max]};
     std::uint32_t idle_polls_ = 0;
     std::uint32_t losses_seen_ = 0;
     Meeting meeting_;
-    std::optional<NodeId> lost_;  // the first of them
+    std::optional<NodeId> lost_;  // the first lost node
     bool is_socket_lost_ = false;
     bool is_leaving_ = false;
     bool is_dirty_ = true;
-    bool has_moved_ = true;  // in the last poll, which may have left work for the next
+    bool has_moved_ = true;  // the last poll did something, and may have left work for the next
     std::atomic<bool> has_ended_{false};
     std::atomic<Time> deadline_{0};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file is written and read as one record; nobody maps it.
+// The file is written and read as one record; no process maps it.
 #include "gateway/own_key.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
     auto status = os::write_at(file.value().get(), 0, std::as_bytes(std::span(&record, 1)));
     os::wipe(record.key);
     if (!status.is_ok()) return status;
-    // relaxed: ranks are started after this
+    // relaxed: the agent starts the ranks after this
     segment.control().own_key.store(static_cast<std::uint32_t>(file.value().get()) + 1,
                                     std::memory_order_relaxed);
     return std::move(file).value();

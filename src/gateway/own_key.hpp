@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The secret that the ranks' own gateways share, on its way from the agent to its ranks: derived from the job's key,
-// so that no rank ever holds that, in a memory file that the ranks inherit. Its number lies in the node segment, never
-// the secret. Any thread. Tests: tests/unit/gateway/own_key_test.cpp.
+// The secret that the ranks' own gateways share. The agent derives it from the job's key, so that
+// no rank ever holds that key, and puts it into a memory file that the ranks inherit. The node
+// segment holds the file's descriptor number, never the secret. Any thread. Tests:
+// tests/unit/gateway/own_key_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,9 @@ namespace acp::gateway {
 
 inline constexpr std::size_t own_key_bytes = 32;
 
-// In the agent: derives the secret and keeps it in a new memory file, to be inherited under its number, which is
-// published in the segment.   Errors: system, limit, unsupported (no cipher library).
+// Called by the agent: derives the secret and keeps it in a new memory file. The ranks inherit the
+// file under its descriptor number, which this call publishes in the segment.   Errors: system,
+// limit, unsupported (no cipher library).
 base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
                                               std::span<const std::byte> job_key,
                                               crypto::CipherWish cipher);
@@ -26,8 +28,9 @@ base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
 // Whether this process has inherited the file, or the segment's ranks need none.
 [[nodiscard]] bool has_inherited_own_key(const node::Segment& segment);
 
-// In a rank: reads it. Programs that the rank starts do not inherit the file.
-//   given  the file, where this process has got it from the agent; -1: it has inherited it under its number
+// Called by a rank: reads the secret. Programs that the rank starts do not inherit the file.
+//   given  the descriptor that the agent has sent to this process; -1: it has inherited the file
+//          under its number
 // Errors: state (the file was closed, or was never there).
 base::Status read_own_key(const node::Segment& segment,
                           std::span<std::byte, own_key_bytes> into,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides when the gateway's thread of an emulated node is pinned to a CPU. The kernel may put the gateways of two emulated nodes
-// on one core and all ranks on the other: its load is balanced, but copies take twice as long and some ranks get a third
-// less than others. So each gateway that is busy is pinned to a CPU of its own. When one of its turns comes late, because
-// another thread computes on that CPU, it is set free for a while, longer each time up to a bound. Pure; one thread.
+// Decides when the gateway's thread of an emulated node is pinned to a CPU. The kernel may put the
+// gateways of two emulated nodes on one core and all ranks on the other: its load is balanced, but
+// copies take twice as long and some ranks get a third less than others. So each busy gateway is
+// pinned to a CPU of its own. When a poll comes late, because another thread computes on that CPU,
+// the gateway is unpinned for a while, each time twice as long up to a bound. Pure; one thread.
 // Figures: ADR 0012. Tests: tests/unit/gateway/perch_test.cpp.
 #pragma once
 
@@ -16,16 +17,17 @@ namespace acp::gateway {
 class Perch {
 public:
     static constexpr datagram::Time busy_ns =
-        2'000'000;                                      // after so long without a sleep it is busy
+        2'000'000;  // the gateway is busy after so long without a sleep
     static constexpr datagram::Time late_ns = 500'000;  // between two polls: a time slice was lost
     static constexpr datagram::Time free_min_ns = 50'000'000;
     static constexpr datagram::Time free_max_ns = 200'000'000;
-    static constexpr datagram::Time long_stay_ns = 1'000'000'000;  // the one late poll was chance
+    // pinned for so long: a late poll was chance
+    static constexpr datagram::Time long_stay_ns = 1'000'000'000;
 
     //   is_shared   whether there are other gateways on this machine
     explicit Perch(bool is_shared) noexcept : is_shared_(is_shared) {}
 
-    // After each poll; whether to stay until the next one.
+    // Called after each poll. Whether the thread is to be pinned until the next one.
     [[nodiscard]] bool stays(datagram::Time now) noexcept {
         if (!is_shared_) return false;
         const datagram::Time gap = now - latest_;
@@ -56,8 +58,8 @@ private:
     bool slept_ = true;
     datagram::Time latest_ = 0;
     datagram::Time busy_since_ = 0;
-    datagram::Time since_ = 0;    // it stays, or moves freely
-    datagram::Time free_ns_ = 0;  // how long it is to move freely
+    datagram::Time since_ = 0;    // when it was pinned, or began to move freely
+    datagram::Time free_ns_ = 0;  // for how long it is to move freely
 };
 
 }  // namespace acp::gateway
