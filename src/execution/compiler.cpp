@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling, fetching, matching, agreeing.
+// Gathers what each member sends, fetches the records, matches them with the receives, and agrees
+// on success.
 #include "execution/compiler.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::uint64_t code_of(const Status& status) noexcept {
     return static_cast<std::uint64_t>(status.code());
 }
 
-// What a member puts to the line of a sender on another node.
+// What a receiver writes to the OutgoingLine of a sender on another node.
 struct Reply {
     GlobalAddress arrived = 0;
     GlobalAddress landing = 0;
@@ -45,7 +46,7 @@ const char* bytes_of(const Element& element) noexcept {
     return reinterpret_cast<const char*>(&element);
 }
 
-// A part of a message that lies side by side.
+// One contiguous part of a received message at its target: check_overlaps() compares these.
 struct Target {
     const char* begin;
     std::uint64_t bytes;
@@ -94,7 +95,7 @@ Result<PlanRoutes> Compiler::compile(Status own) {
         const std::uint64_t code = code_of(status);
         if (!team::all_gather(team_, bytes_of(code), reinterpret_cast<char*>(codes.data()),
                               sizeof code)) {
-            return team_.failure();  // others may still use the blocks: they stay
+            return team_.failure();  // other members may still use the blocks: they are not freed
         }
         status = agreed(std::move(status), codes);
     }
@@ -107,7 +108,7 @@ Result<PlanRoutes> Compiler::compile(Status own) {
     return std::move(routes_);
 }
 
-// The caller's own failure, or that of another member.
+// Returns the caller's own failure, or else the first failure among the other members.
 Status Compiler::agreed(Status own, std::span<const std::uint64_t> codes) const {
     if (!own.is_ok()) return own;
     const auto failed =
@@ -151,7 +152,8 @@ void Compiler::write_records() {
     }
 }
 
-// To all: for whom the caller has how many records. False: the team is broken.
+// Every member gathers all entries: which members get how many records from which sender. False:
+// the team is broken.
 bool Compiler::exchange_entries() {
     std::uint64_t most = 0;
     for (const Summary& summary : summaries_) most = std::max(most, summary.entries);
@@ -181,7 +183,7 @@ bool Compiler::exchange_entries() {
     return true;
 }
 
-// Of parcels of which nothing is agreed on, their engines decide. False: the team is broken.
+// Parcels outside the agreement take the rail of their planned engine. False: the team is broken.
 bool Compiler::agree_on_rails(const RailOffers& own) {
     for (const LaidParcel& laid : layout_.parcels) rail_of_.push_back(laid.engine % rails_.rails);
     std::uint64_t most_parcels = 0;
@@ -201,7 +203,8 @@ void Compiler::find_senders(std::uint32_t rank, std::span<const Entry> entries) 
     }
 }
 
-// Finds out what the caller receives, and says where it is to come.
+// Fetches and matches the records of all senders, allocates the landing block, and replies to the
+// senders of other nodes.
 Status Compiler::accept_all() {
     for (const PatternMessage& message : pattern_.messages()) {
         if (message.kind == PatternMessageKind::receive)
@@ -236,7 +239,8 @@ Status Compiler::fetch_records(Sender& sender) {
         {sender.entry.records, {target, bytes, true}, memory::IssuedBy::read}, gma::handle_null));
 }
 
-// Finds the targets of what a member sends.
+// Finds the target of each message that a member sends: its receive in add order, or the address
+// that a copy names.
 Status Compiler::match(const Sender& sender, IncomingRoute& incoming) {
     const auto& awaited = awaited_[sender.rank];
     std::size_t next = 0;
@@ -267,11 +271,11 @@ Status Compiler::match(const Sender& sender, IncomingRoute& incoming) {
                                 std::to_string(awaited.size())};
 }
 
-// Of a copy into the caller's memory.
+// Resolves the target of a copy into the caller's memory.
 Result<char*> Compiler::target_of(const MessageRecord& record) const {
     const local::Space& space = gma_.space();
     local::Place place;
-    // The owner may end a registration at any time, but not as long as there is a plan on it.
+    // The owner may end a registration at any time, except while a plan has targets in it.
     if (const Code code = space.find(record.target, record.bytes, place); code != Code::ok)
         return Status(code, "copies to " + space.explain(record.target, record.bytes));
     return place.direct;
@@ -297,7 +301,7 @@ Status Compiler::check_overlaps() const {
         const auto& messages = routes_.incoming[i].messages;
         for (std::size_t k = 0; k < messages.size(); ++k) add_targets(messages[k], i, k, targets);
     }
-    // Parts that begin together stay in the order of senders and messages.
+    // Equal beginnings keep the order of senders and messages.
     std::stable_sort(targets.begin(), targets.end(), [](const Target& first, const Target& second) {
         return first.begin < second.begin;
     });
@@ -317,7 +321,7 @@ Status Compiler::check_overlaps() const {
     return {};
 }
 
-// For what comes from other nodes.
+// Allocates the landing block: the round words and the landing areas of all senders on other nodes.
 Status Compiler::make_landing() {
     std::uint64_t words = 0;
     for (Sender& sender : senders_) {
@@ -429,7 +433,7 @@ void Compiler::finish_outgoing() {
     }
 }
 
-// Receivers on other nodes have replied.
+// Requires that the receivers on other nodes have replied.
 void Compiler::finish_parcels() {
     const local::Space& space = gma_.space();
     routes_.rails = rails_;
@@ -460,7 +464,7 @@ void Compiler::finish_parcels() {
     }
 }
 
-// Also of a member of which nothing was noted before.
+// Returns the partner of that rank, which is added at the first call.
 Partner& Compiler::partner(std::uint32_t rank) {
     const auto known = std::find_if(routes_.partners.begin(), routes_.partners.end(),
                                     [rank](const Partner& one) { return one.rank == rank; });
@@ -476,7 +480,8 @@ void Compiler::drop() noexcept {
         try {
             (void)allocator_.free(block);
         } catch (const std::bad_alloc&) {
-            // Without memory for the call the block stays until the heaps are emptied.
+            // free() may need memory for its request; without it the block is reclaimed when the
+            // heaps are emptied.
         }
     }
     routes_.blocks.clear();

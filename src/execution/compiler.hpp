@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiling the patterns of all members of a team into the routes of each: one collective call. A member puts what it sends as records into
-// a block of its heap and says to all how many records are for whom; receivers fetch theirs, check them against what they expect, and write
-// to the senders of other nodes where things are to go. Then all say whether they have all they need: all have a plan, or nobody has.
-// For the one thread that is in the call. Tests: tests/conformance/exchange_test.cpp.
+// Compiles the patterns of all members of a team into the routes of each member, in one collective
+// call. A member writes records of the messages it sends into a block of its heap, and all members
+// gather how many records each receiver gets. A receiver fetches its records, matches them with the
+// receives of its own pattern, and writes the addresses of its landing areas to its senders on
+// other nodes. A last gather makes the outcome the same on all members: every member has a plan, or
+// none has.
+// Used by the one thread that is in the call. Tests: tests/conformance/exchange_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +29,10 @@ namespace acp::execution {
 
 class Compiler {
 public:
-    //   sent    those of the pattern's messages that are sent, in the order added
-    //   layout  of these
-    //   rails   how the nodes are connected, and for what network the order of the layout is planned
-    //   all outlive this
+    //   sent    the pattern's messages that this member sends, in the order they were added
+    //   layout  the layout of `sent`
+    //   rails   how many rails connect the nodes, and the network that the layout's order is for
+    //   all arguments must outlive this
     Compiler(gma::Gma& gma,
              data::Allocator& allocator,
              team::Team& team,
@@ -49,22 +52,23 @@ public:
     Compiler& operator=(const Compiler&) = delete;
     ~Compiler() = default;
 
-    //   own  a failure of the caller, which all are told
-    // The routes, where all members have theirs. Errors: mismatch, argument, address, memory, unsupported, peer; and what breaks the team.
-    // Throws std::bad_alloc, which breaks the team.
+    // Returns the routes, if every member could make its own. Errors: mismatch, argument, address,
+    // memory, unsupported, peer; and those that break the team. Throws std::bad_alloc, which breaks
+    // the team.
+    //   own  a failure of the caller: then no member gets a plan, and each learns which one failed
     base::Result<PlanRoutes> compile(base::Status own);
 
 private:
-    // What each member tells all.
+    // The first gather: one of each member.
     struct Summary {
         std::uint64_t code = 0;
         GlobalAddress block = 0;
         std::uint64_t entries = 0;
-        std::uint64_t offers = 0;  // RailOffers: how many parcels
-        std::uint64_t rails = 1;   // likewise
+        std::uint64_t offers = 0;  // RailOffers::parcels.size()
+        std::uint64_t rails = 1;   // RailOffers::rails
     };
 
-    // And of each member that it sends to.
+    // The second gather: one for each receiver of a member.
     struct Entry {
         std::uint32_t receiver = 0;
         std::uint32_t messages = 0;
@@ -74,13 +78,13 @@ private:
         std::uint64_t landing_bytes = 0;
     };
 
-    // What the caller receives from one member.
+    // A member that the caller receives from.
     struct Sender {
         std::uint32_t rank = 0;
         Entry entry;
         std::vector<MessageRecord> records;
-        std::uint64_t words = 0;    // where in the landing block
-        std::uint64_t landing = 0;  // likewise
+        std::uint64_t words = 0;    // offset in the landing block
+        std::uint64_t landing = 0;  // offset in the landing block
     };
 
     base::Status make_block();
@@ -116,14 +120,15 @@ private:
     std::span<const PatternMessage* const> sent_;
     const SendLayout& layout_;
     RailUse rails_;
-    std::uint64_t records_ = 0;  // where in the block
-    std::uint64_t outbox_ = 0;   // likewise, of even rounds
+    std::uint64_t records_ = 0;  // offset in the block
+    std::uint64_t outbox_ = 0;   // offset in the block of the outbox for even rounds
     GlobalAddress block_ = 0;
     GlobalAddress landing_ = 0;
     std::vector<Summary> summaries_;
     std::vector<Sender> senders_;
-    std::map<std::uint32_t, std::vector<const PatternMessage*>> awaited_;  // receives, by rank
-    std::vector<std::uint32_t> rail_of_;                                   // by parcel
+    // receives, keyed by the sender's rank
+    std::map<std::uint32_t, std::vector<const PatternMessage*>> awaited_;
+    std::vector<std::uint32_t> rail_of_;  // indexed by parcel
     PlanRoutes routes_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line for each partner and direction.
+// Writes one line for each partner and direction.
 #include "execution/explanation.hpp"
 
 #include <cstdio>

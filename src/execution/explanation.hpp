@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan in words, for people: what goes to and comes from each partner, what it takes, how good the order is, and how fast rails were. Pure; any thread.
-// Tests: tests/conformance/exchange_test.cpp.
+// Describes a plan as text: the messages to and from each partner, the heap bytes it takes, the
+// predicted time of its order, and the learned rates of its rails. Pure; any thread. Tests:
+// tests/conformance/exchange_test.cpp.
 #pragma once
 
 #include <string>

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member of a plan keeps in its heap, where its partners read and write it:
+// The memory of a plan in the heap of each member, which its partners read and write:
 //
-//   the block of a member     BlockHead, an OutgoingLine for each receiver, MessageRecords for all of them, and the outbox twice: what it sends from memory
-//                             that its receivers on the node cannot read, or that goes to other nodes, is copied there first
-//   its landing block         for each parcel that comes from another node a word, twice, and the landing area of each such sender, twice
+//   block of a member   BlockHead, an OutgoingLine for each receiver, the MessageRecords of all
+//                       receivers, and two outboxes. A message is copied to an outbox if its
+//                       receiver on the node cannot read it in place, or if it goes to another
+//                       node and is not sent in place
+//   its landing block   two words for each parcel that arrives from another node, and two landing
+//                       areas for each sender of another node
 //
-// Rounds are counted from 1 on. Round r uses the outbox and the landing area number r modulo 2. Every word but `trouble` is the number of a round
-// and is written by one member. What is said of rounds across nodes may be overtaken by what is said of the next one, but not of the one
-// after that, which begins when the receiver has consumed this one: so there a word is there twice too. A member that dies at any store
-// leaves a round that has come, or has not. For who has the heap mapped, by offset, and for gma, by address.
+// Rounds are counted from 1. Round r uses outbox, landing area and words number r modulo 2. Each
+// round word has one writer, which stores the number of a round. Two writes to a word of another
+// node, for rounds r and r + 1, may be performed in either order; the write for round r + 2 is
+// issued only after round r was consumed. So every word that another node writes exists twice. A
+// member that dies between two stores leaves each word either before or after a round, never
+// between. Members of the node access the block in their mapping, by offset; gma accesses it by
+// address.
 // Tests: tests/conformance/exchange_test.cpp, also under loss.
 #pragma once
 
@@ -26,36 +32,39 @@ namespace acp::execution {
 using memory::GlobalAddress;
 using RoundWord = std::atomic<std::uint64_t>;
 
-// For even rounds and for odd ones.
+// One element for even rounds, one for odd rounds.
 template <typename Element>
 using ByParity = std::array<Element, 2>;
 
 // All zero at the start.
 struct BlockHead {
-    // By the owner: what it sends in this round and those before is there to be read, on its node.
+    // Written by the owner: its messages of this and earlier rounds may be read by members of its
+    // node.
     alignas(64) RoundWord started{0};
-    // By any partner: why the plan is broken.
+    // Written by any partner: the reason for which the plan is broken.
     team::Trouble trouble;
 };
 
 static_assert(sizeof(BlockHead) == 64 + 448);
 
-// Of a member and one that it sends to.
+// The words between a member and one of its receivers.
 struct alignas(64) OutgoingLine {
-    // By the receiver: it reads nothing any more of this round.
+    // Written by the receiver: it has stopped reading this round's messages.
     ByParity<RoundWord> consumed{};
-    // By the receiver before the first round, if it is on another node: where the words of the parcels and the landing areas are.
+    // Written by a receiver on another node before the first round: addresses of its parcel words
+    // and of its landing areas.
     GlobalAddress arrived = 0;
     GlobalAddress landing = 0;
 };
 
 static_assert(sizeof(OutgoingLine) == 64);
 
-// One message, as its sender tells the receiver.
+// One message, written by its sender and fetched by the receiver.
 struct MessageRecord {
     std::uint64_t bytes = 0;
-    GlobalAddress target = 0;  // 0: where the receiver wants the next message from this sender
-    // On one node: the address of the bytes in even rounds and in odd ones. Between nodes the first says where in the landing area they come.
+    GlobalAddress target = 0;  // 0: the receiver takes its next receive from this sender
+    // On one node: the address of the bytes in even and in odd rounds. Between nodes: places[0] is
+    // the offset in the landing area.
     ByParity<std::uint64_t> places{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking at what a program adds.
+// Checks what a program adds.
 #include "execution/pattern.hpp"
 
 #include <string>
@@ -31,7 +31,7 @@ Status Pattern::check(const char* name, const void* memory, std::uint64_t bytes)
     return {};
 }
 
-// Around the end of the team.
+// Shifts wrap around at the end of the team.
 Result<std::uint32_t> Pattern::member_at(int shift) const {
     const auto size = static_cast<std::int64_t>(members_.size());
     if (shift >= size || shift <= -size) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pattern as the program builds it: the messages of one member of a team. Knows nothing of other members' patterns. One thread at a time.
+// A pattern as the program builds it: the messages of one member of a team. Knows no other member's
+// pattern. One thread at a time.
 // Tests: tests/conformance/exchange_test.cpp.
 #pragma once
 
@@ -18,10 +19,10 @@ namespace acp::execution {
 
 using memory::GlobalAddress;
 
-inline constexpr std::size_t messages_max = 1U << 20;  // of a member
+inline constexpr std::size_t messages_max = 1U << 20;  // for each member
 inline constexpr std::uint64_t message_bytes_end = std::uint64_t{1} << 50;
 
-// Patterns and the plans made of them share a block.
+// The block is shared by patterns and the plans compiled from them.
 using BlockPointer = std::shared_ptr<const exchange::StridedBlock>;
 
 enum class PatternMessageKind : std::uint8_t { send, receive, copy };
@@ -29,15 +30,15 @@ enum class PatternMessageKind : std::uint8_t { send, receive, copy };
 struct PatternMessage {
     PatternMessageKind kind = PatternMessageKind::send;
     std::uint32_t partner = 0;  // its team rank
-    GlobalAddress target = 0;   // of a copy
-    char* memory = nullptr;     // the caller's; of what is sent it is only read
+    GlobalAddress target = 0;   // set for a copy
+    char* memory = nullptr;     // the caller's buffer; a send only reads it
     std::uint64_t bytes = 0;
-    BlockPointer block;  // how they lie there; nullptr: side by side
+    BlockPointer block;  // layout of the bytes in `memory`; nullptr: contiguous
 };
 
-// Of one neighbour, in a buffer.
+// The piece of a buffer that is sent to, or received from, one neighbour.
 struct NeighbourPiece {
-    int shift = 0;  // as of Pattern::add_send
+    int shift = 0;  // the `shift` of Pattern::add_send
     std::uint64_t offset_bytes = 0;
     std::uint64_t bytes = 0;
 };
@@ -46,7 +47,8 @@ class Pattern {
 public:
     explicit Pattern(team::Membership members) : members_(std::move(members)) {}
 
-    // Errors of all: argument, limit, address (a copy to memory of no member). Then nothing is added. Throw std::bad_alloc.
+    // Errors of the add functions: argument, limit, address (add_copy: no member owns the target).
+    // On an error nothing is added. All throw std::bad_alloc.
     base::Status add_send(int shift, const void* source, std::uint64_t bytes);
     base::Status add_receive(int shift, void* target, std::uint64_t bytes);
     base::Status add_copy(const local::Space& space,
@@ -57,7 +59,8 @@ public:
     //   array  the caller's part of the grid
     base::Status add_halo(const exchange::GridShape& grid, void* array);
 
-    // A message of the source to each of some neighbours, and one into the target from each of others.
+    // Adds a send from `source` for each element of `to`, and a receive into `target` for each
+    // element of `from`.
     base::Status add_neighbours(const void* source,
                                 std::span<const NeighbourPiece> to,
                                 void* target,

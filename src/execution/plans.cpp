@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making plans and freeing them.
+// Creates, runs and frees plans.
 #include "execution/plans.hpp"
 
 #include <cstring>
@@ -33,7 +33,8 @@ namespace {
 
 constexpr std::uint64_t saved_bytes_max = std::uint64_t{64} << 20;
 
-// A moment, where each rank has a CPU.
+// Polls before the full wait: many where each rank has a CPU of its own, few where ranks share
+// CPUs.
 int looks_of(const node::Segment& segment) noexcept {
     constexpr int looks_alone = 2000;
     constexpr int looks_crowded = 2;
@@ -101,14 +102,15 @@ SendLayout layout_of(const local::Space& space,
 
 }  // namespace
 
-// What a member has before it meets the others.
+// What a member prepares locally before the collective part of compile().
 struct Plans::Preparation {
     PlanEntry* plan = nullptr;
     std::vector<const PatternMessage*> sent;
-    std::vector<exchange::SentMessage> messages;  // these, without the program's memory
+    // sizes and receivers of `sent`
+    std::vector<exchange::SentMessage> messages;
     exchange::SendOrder order;
     SendLayout layout;
-    Status refusal;  // why there is nothing else; the others are told
+    Status refusal;  // set: this member cannot take part, and all members get an error
 };
 
 Plans::Plans(gma::Gma& gma,
@@ -174,7 +176,7 @@ Result<PlanHandle> Plans::load(PatternHandle handle, const char* path) {
                       }));
 }
 
-//   order_of  makes the order of the messages
+//   order_of  a function that makes the send order of the messages
 template <typename OrderOf>
 Plans::Preparation Plans::prepare(const Pattern& pattern, const OrderOf& order_of) {
     Preparation made;
@@ -197,7 +199,8 @@ Plans::Preparation Plans::prepare(const Pattern& pattern, const OrderOf& order_o
     return made;
 }
 
-// The members meet whatever each has. When the last meeting has begun, all have made what they need: nobody has a plan unless all have.
+// Every member takes part in the collective call, even one that failed to prepare. The last barrier
+// begins only after all members have made their routes, so either all get a plan or none does.
 Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own) {
     const Pattern& pattern = *entry.pattern;
     Status refusal = std::move(own.refusal);
@@ -220,7 +223,7 @@ Result<PlanHandle> Plans::compile_in(const PatternEntry& entry, Preparation own)
         });
     if (!refusal.is_ok()) status = std::move(refusal);
     if (!status.is_ok()) {
-        // Others may be out of the last meeting, and have their plans.
+        // Other members may have left the last barrier with a plan: the failure notifies them.
         if (rounds != nullptr) rounds->fail(status);
         if (plan != nullptr) plans_.give_back(*plan);
         return status;
@@ -252,7 +255,7 @@ Status Plans::save(PlanHandle handle, const char* path) {
     return os::write_whole_file(path, text);
 }
 
-// Counts a plan, which the caller has locked, while it is under way.
+// Adds or removes a plan in the count of WorkUnderWay. The caller holds the plan's lock.
 void Plans::count(PlanEntry& plan) noexcept {
     const bool is_under_way = plan.rounds->is_under_way();
     if (is_under_way == std::exchange(plan.is_counted, is_under_way)) return;
@@ -289,7 +292,8 @@ Status Plans::wait(PlanHandle handle) {
     return status;
 }
 
-// Passed over is a plan that a thread waits for, which goes on with it, or frees.
+// Skips a plan that is locked for a call: the thread in that call makes the plan's progress, or
+// frees it.
 void Plans::go_on(bool is_thorough) noexcept {
     plans_.for_each([this, is_thorough](PlanEntry& plan) {
         constexpr auto moment = CallLock::Use::moment;
@@ -317,21 +321,21 @@ Status Plans::free_plan(PlanHandle handle) {
     PlanEntry& entry = use.entry();
     if (entry.rounds->is_started() && !entry.rounds->has_broken()) {
         use.let_go();
-        gma_.under_way().wake_waiters();  // they may have passed it over before they slept
+        gma_.under_way().wake_waiters();  // they may have skipped this plan before they slept
         return {Code::state, "it was started, and its end was not told yet"};
     }
     count(entry);
     Status status = release(entry);
-    if (status.code() == Code::state) return status;  // nobody was met
+    if (status.code() == Code::state) return status;  // no member was reached: the plan stays
     entry.rounds.reset();
     use.give_back(plans_);
     return status;
 }
 
-// Gives back what it has of the heap, when no other member uses that.
+// Frees the plan's blocks after a barrier, after which no other member uses them.
 Status Plans::release(PlanEntry& plan) {
     plan.rounds->settle();
-    if (plan.rounds->is_broken()) telling_.settle();  // it writes to the blocks of others
+    if (plan.rounds->is_broken()) telling_.settle();  // telling_ writes to blocks of other members
     auto status = teams_.run(plan.team, Signature(CollectiveCall::free_plan, plan.number),
                              [](team::Team& team) { return team::synchronize(team); });
     if (!status.is_ok()) return status;

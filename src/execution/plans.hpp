@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The patterns and plans of a process by handle. Threads that wait go on with all plans that were started (gma/under_way.hpp). One for each
-// epoch. Any thread, but one at a time for each pattern or plan.
+// The patterns and plans of a process, named by handles. Waiting threads make progress on all
+// started plans (gma/under_way.hpp). There is one Plans per epoch. Any thread may call it, but only
+// one at a time for each pattern or plan.
 // Tests: tests/conformance/exchange_test.cpp.
 #pragma once
 
@@ -30,15 +31,15 @@ using PlanHandle = message::SlotHandle;
 
 class Plans final : public gma::WorkUnderWay {
 public:
-    // How many patterns and plans the epochs before have made.
+    // How many pattern and plan handles earlier epochs have made.
     struct HandlesMade {
         std::uint64_t patterns = 0;
         std::uint64_t plans = 0;
     };
 
-    //   rails  that connect the nodes
+    //   rails  how many rails connect the nodes
     //   made   handles_made() of the epoch before this one
-    //   all else outlives this
+    //   all other arguments must outlive this
     Plans(gma::Gma& gma,
           data::Allocator& allocator,
           team::Teams& teams,
@@ -60,12 +61,13 @@ public:
 
     base::Status free_pattern(PatternHandle handle);
 
-    //   network  text; nullptr: none
-    // Errors: stale; argument and limit (of the network), and those of Compiler::compile, are told to all members.
+    //   network  a network as text; nullptr: none
+    // Errors: stale, which is local. On all members: argument and limit (from the network), and
+    // those of Compiler::compile.
     base::Result<PlanHandle> compile(PatternHandle handle, const char* network);
 
-    // compile() in the order of a plan that was saved. Errors: stale; argument, mismatch, limit, system (the file), and those of
-    // Compiler::compile, are told to all members.
+    // compile() with the send order of a saved plan. Errors: stale, which is local. On all members:
+    // argument, mismatch, limit, system (reading the file), and those of Compiler::compile.
     base::Result<PlanHandle> load(PatternHandle handle, const char* path);
 
     // Errors: stale, state, system.
@@ -77,12 +79,13 @@ public:
     base::Status wait(PlanHandle handle);
     base::Result<std::string> explain(PlanHandle handle);
 
-    // Errors: state (it is started), stale; after any other one it is gone.
+    // Errors: state (the plan is started), stale: the plan stays. After any other error the plan is
+    // freed.
     base::Status free_plan(PlanHandle handle);
 
     void go_on(bool is_thorough) noexcept override;
 
-    // Waits for what plans have handed to the network.
+    // Waits until every command that plans have issued has ended.
     void settle_sent() noexcept;
 
     [[nodiscard]] HandlesMade handles_made() {
@@ -103,16 +106,16 @@ private:
         message::SlotEntry slot;
         team::CallLock lock;
         team::TeamHandle team = team::no_team;
-        std::uint64_t number = 0;  // of the plans of the team, the same on all members
-        std::uint32_t member = 0;  // of so many
+        std::uint64_t number = 0;  // counts the plans of the team; the same on all members
+        std::uint32_t member = 0;  // this member's team rank, below `members`
         std::uint32_t members = 0;
         std::vector<exchange::SentMessage> sent;
-        exchange::SendOrder order;  // of these
+        exchange::SendOrder order;  // of `sent`
         std::unique_ptr<Rounds> rounds;
-        bool is_counted = false;  // as under way
+        bool is_counted = false;  // WorkUnderWay counts this plan
     };
 
-    // What a handle names, for one thread.
+    // Finds the entry of a handle and locks it for the calling thread.
     template <typename Entry>
     class Use {
     public:
@@ -121,7 +124,7 @@ private:
             team::CallLock::Use how = team::CallLock::Use::call) noexcept
             : entry_(slots.find(handle)) {
             is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
-            // It may have been freed since it was found.
+            // Another thread may have freed the entry between find() and lock().
             if (!is_mine_ || slots.is_still(*entry_, handle)) return;
             let_go();
             entry_ = nullptr;
@@ -136,7 +139,7 @@ private:
             if (std::exchange(is_mine_, false)) entry_->lock.unlock();
         }
 
-        // What was used is freed.
+        // Frees the entry, which this thread has locked.
         void give_back(message::Slots<Entry>& slots) noexcept {
             slots.hide(*entry_);
             let_go();
@@ -170,7 +173,7 @@ private:
     team::Teams& teams_;
     team::Telling telling_;
     unsigned rails_;
-    int looks_;  // before a wait becomes a full one
+    int looks_;  // polls before a wait becomes a full one
     message::Slots<PatternEntry> patterns_;
     message::Slots<PlanEntry> plans_;
 };

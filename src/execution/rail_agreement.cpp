@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One gather, and the same choice everywhere.
+// One gather, after which each member computes the same choice.
 #include "execution/rail_agreement.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace acp::execution {
 
 namespace {
 
-// A parcel as all are told of it; without bytes: there is none.
+// A parcel as every member sees it; bytes == 0: no parcel.
 struct Offer {
     std::uint64_t bytes = 0;
     std::uint32_t receiver = 0;
@@ -29,7 +29,8 @@ RailOffers offers_of(const SendLayout& layout, const RailUse& rails) {
     offers.rails = std::min(rails.engines, rails.rails);
     for (std::uint32_t i = 0; i < layout.parcels.size(); ++i) {
         const LaidParcel& parcel = layout.parcels[i];
-        if (parcel.bytes <= operations::put_signal_bytes_max) continue;  // it takes rail 0
+        // a short parcel takes rail 0
+        if (parcel.bytes <= operations::put_signal_bytes_max) continue;
         offers.parcels.push_back(i);
     }
     return offers;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The members of a plan that know their network agree on the rail of each parcel: each tells all what it would send by which rail, and all make
-// the same choice of it (exchange/rail_choice.hpp). Collective, for the thread that compiles.
+// The members of a plan that know their network agree on the rail of each parcel. All members
+// gather all parcels with the rails that each would choose, and compute the same choice
+// (exchange/rail_choice.hpp). Collective; called by the thread that compiles.
 // Tests: tests/conformance/exchange_rails_test.cpp.
 #pragma once
 
@@ -14,18 +15,19 @@
 
 namespace acp::execution {
 
-// What of a plan has a part in the agreement.
+// What one member contributes to the agreement.
 struct RailOffers {
-    std::vector<std::uint32_t> parcels;  // by index in SendLayout::parcels
-    std::uint32_t rails = 1;             // that engines of the network stand for
+    std::vector<std::uint32_t> parcels;  // indexes into SendLayout::parcels
+    std::uint32_t rails = 1;             // the rails that the network's engines stand for
 };
 
-// Nothing is offered where no network is known, or there is one rail.
+// Returns no parcels if no network is known or there is only one rail.
 [[nodiscard]] RailOffers offers_of(const SendLayout& layout, const RailUse& rails);
 
-// The rail of each parcel of the layout. False: the team is broken, and rail_of is as it was.
-//   most_parcels, most_rails  of the offers of all members
-//   rail_of                   in: by the own engines; out: by agreement
+// Chooses the rail of each parcel of the layout. False: the team is broken, and rail_of is
+// unchanged.
+//   most_parcels, most_rails  the largest offer among all members
+//   rail_of                   in: the rails of the planned engines; out: the agreed rails
 bool agree_on_rails(team::Team& team,
                     const SendLayout& layout,
                     const RailOffers& own,

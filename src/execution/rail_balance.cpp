@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Giving out, and what an end teaches.
+// Assigns parcels to rails at the start of a round, and measures a rail when its last parcel
+// completes.
 #include "execution/rail_balance.hpp"
 
 #include <algorithm>
@@ -8,10 +9,12 @@ namespace acp::execution {
 
 namespace {
 
-// An end that was seen by a look teaches something if the look before was not long before it: at most this part of the rail's time.
+// A rail's time counts as a measurement only if at most this part of it passed since the poll
+// before: the completion was then seen soon after it happened.
 constexpr std::uint64_t sharpness = 8;
 
-// A plan for a network stays unless a round is expected to take more than this many times as long by it as without it.
+// The plan's rails stay unless a round is expected to take more than this many times as long by
+// them as by the learned rates.
 constexpr double plan_loss_max = 1.1;
 
 }  // namespace
@@ -49,7 +52,7 @@ void RailBalance::begin(std::uint64_t now_ns) {
     begun_ns_ = looked_ns_ = now_ns;
 }
 
-// It is as long as some rail is unknown: one that the plan leaves out stays so.
+// True while the rate of some rail is unknown: a rail that the plan does not use stays unknown.
 bool RailBalance::is_plan_good(std::span<const unsigned> instead) const {
     for (unsigned rail = 0; rail < rails(); ++rail) {
         if (rate(rail) == 0) return true;
@@ -57,7 +60,7 @@ bool RailBalance::is_plan_good(std::span<const unsigned> instead) const {
     return expected_us(planned_) <= plan_loss_max * expected_us(instead);
 }
 
-// Of a round, where all rates are known.
+// The predicted time of a round; all rates must be known.
 double RailBalance::expected_us(std::span<const unsigned> rails) const {
     std::vector<double> took_us(parts_.size());
     for (std::size_t i = 0; i < rails.size(); ++i)

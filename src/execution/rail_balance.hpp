@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rail carries which parcel of a plan, round by round, where several rails lead to every other node. Each
-// rail's time of a round goes to a RailLearner, and the next round is given out by what that knows: a rail that has become slow gets less. A plan
-// for a network has chosen the rails, which stay as long as what was learned does not say that the parcels are better given out anew. Only
-// the sender need know, since a parcel goes to the same place by whichever rail. Reads no clock. For the thread that carries out the plan.
-// Contract: begin(), then note_sent() of each balanced parcel, then look() as often as the caller looks, until is_looking() is false or the next
-// begin(). A rail whose end was seen late, because the program computed or slept, teaches nothing; one that has not ended by the next begin() was at
-// most as fast as that says.
+// Chooses which rail carries which parcel of a plan, round by round, where several rails lead to
+// every other node. A RailLearner gets the time that each rail took for a round, and distributes
+// the next round accordingly: a rail that has become slow gets fewer bytes. Where a plan for a
+// network has chosen rails, they stay until the learned rates predict a faster distribution. Only
+// the sender needs to know, for the destination of a parcel is the same by each rail. Reads no
+// clock. Used by the thread that carries out the plan.
+// Contract: begin(), then note_sent() of each balanced parcel, then look() at every poll until
+// is_looking() is false or the next begin(). A completion that was seen late, because the program
+// computed or slept, is not measured. A rail with parcels in flight at the next begin() was at most
+// as fast as the bytes it had by the time that has passed.
 // Tests: tests/unit/execution/rail_balance_test.cpp.
 #pragma once
 
@@ -21,11 +24,12 @@ namespace acp::execution {
 
 class RailBalance {
 public:
-    // Shorter parcels go where the plan has them: their time is that of handing them over, and says nothing of the rail.
+    // Shorter parcels keep the rail of the plan: issuing them takes longer than the rail, so their
+    // time does not measure it.
     static constexpr std::uint64_t bytes_min = 8192;
 
-    //   parcel_bytes  of all parcels in the order in which they go
-    //   planned       the rail of each by the plan; empty: there is no plan for a network
+    //   parcel_bytes  of all parcels, in send order
+    //   planned       the plan's rail of each parcel; empty: the plan is not for a network
     RailBalance(unsigned rails,
                 std::vector<std::uint64_t> parcel_bytes,
                 std::vector<unsigned> planned = {});
@@ -33,28 +37,30 @@ public:
     // Whether there is anything to choose: several rails, and several parcels long enough.
     [[nodiscard]] bool is_on() const noexcept { return is_on_; }
 
-    // A round begins to be sent. Throws std::bad_alloc.
+    // Starts a round: assigns a rail to each parcel. Throws std::bad_alloc.
     void begin(std::uint64_t now_ns);
 
-    // Whether this class gives the parcel a rail.
+    // Whether this class chooses the parcel's rail.
     [[nodiscard]] bool has(std::size_t parcel) const noexcept { return parcel_bytes_[parcel] != 0; }
 
-    // The rail of such a parcel in this round.
+    // The rail of a parcel for which has() is true, in this round.
     [[nodiscard]] unsigned rail(std::size_t parcel) const noexcept { return rail_of_[parcel]; }
 
-    // Such a parcel was handed over under this handle, which is not 0. Throws std::bad_alloc.
+    // The parcel, for which has() is true, was issued under this handle, which is not 0. Throws
+    // std::bad_alloc.
     void note_sent(std::size_t parcel, std::uint64_t handle);
 
-    // Whether the end of some rail was not seen yet.
+    // Whether some rail has a parcel in flight.
     [[nodiscard]] bool is_looking() const noexcept { return rails_under_way_ != 0; }
 
-    //   has_ended(handle)  of a parcel
+    // Polls for completed parcels.
+    //   has_ended(handle)  whether the parcel with this handle has completed
     template <typename HasEnded>
     void look(std::uint64_t now_ns, const HasEnded& has_ended) {
         for (unsigned rail = 0; rail < parts_.size(); ++rail) {
             Part& part = parts_[rail];
             if (part.under_way.empty()) continue;
-            // In any order, as they go to different nodes.
+            // Parcels of a rail complete in any order, as they go to different nodes.
             while (!part.under_way.empty() && has_ended(part.under_way.back()))
                 part.under_way.pop_back();
             if (part.under_way.empty()) end(rail, now_ns);
@@ -62,7 +68,7 @@ public:
         looked_ns_ = now_ns;
     }
 
-    // What is known of a rail, in bytes per microsecond; 0: nothing.
+    // The learned rate of a rail in bytes per microsecond; 0: unknown.
     [[nodiscard]] double rate(unsigned rail) const noexcept { return learner_.rate(rail); }
 
     [[nodiscard]] unsigned rails() const noexcept { return learner_.rails(); }
@@ -71,10 +77,11 @@ public:
     [[nodiscard]] bool has_left_plan() const noexcept { return has_left_plan_; }
 
 private:
-    // Of a round, what one rail carries.
+    // What one rail carries in a round.
     struct Part {
         std::uint64_t bytes = 0;
-        std::vector<std::uint64_t> under_way;  // handles, of which the last one was not seen to end
+        // handles of parcels in flight; the last one had not completed at the last poll
+        std::vector<std::uint64_t> under_way;
     };
 
     void end(unsigned rail, std::uint64_t now_ns) noexcept;
@@ -82,7 +89,7 @@ private:
     [[nodiscard]] double expected_us(std::span<const unsigned> rails) const;
 
     exchange::RailLearner learner_;
-    std::vector<std::uint64_t> parcel_bytes_;  // 0: of a parcel that is not balanced
+    std::vector<std::uint64_t> parcel_bytes_;  // 0: the parcel is not balanced
     std::vector<unsigned> planned_;
     std::vector<unsigned> rail_of_;
     std::vector<Part> parts_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending, taking, waiting, giving up.
+// Sends, takes, waits for and gives up rounds.
 #include "execution/rounds.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::size_t count_far(const std::vector<Partner>& partners) {
         partners.begin(), partners.end(), [](const Partner& one) { return one.head == nullptr; }));
 }
 
-// Empty where nothing is known of the network.
+// Empty if the plan is not for a network.
 std::vector<unsigned> planned_rails(const PlanRoutes& routes) {
     std::vector<unsigned> rails;
     if (routes.rails.engines == 0) return rails;
@@ -48,8 +48,9 @@ std::vector<unsigned> planned_rails(const PlanRoutes& routes) {
 
 }  // namespace
 
-// That the round has ended, or never will. It is counted as under way, so that a thread that has announced a sleep looks after a fence
-// (gma/completion.cpp); partner: Rounds::publish().
+// Condition: the round has ended, or the plan is broken. WorkUnderWay counts the round, so a thread
+// that has announced a sleep polls again after a fence (gma/completion.cpp); partner:
+// Rounds::publish().
 class Rounds::RoundEnd final : public gma::Condition {
 public:
     explicit RoundEnd(Rounds& rounds) noexcept : rounds_(rounds) {}
@@ -84,7 +85,7 @@ void Rounds::run(const Body& body) noexcept {
     try {
         body();
     } catch (const std::bad_alloc&) {
-        give_up(Code::memory, {});  // without words, which would take memory
+        give_up(Code::memory, {});  // no text, which would need memory
     }
 }
 
@@ -140,7 +141,7 @@ Status Rounds::wait(int looks, bool is_checking) {
     return end_round();
 }
 
-// The plan is broken when the member that is waited for has called something in which all ranks meet.
+// Breaks the plan if the awaited member has entered a call of all ranks instead.
 void Rounds::wait_and_watch(RoundEnd& end) {
     std::uint32_t awaited = team::nobody;
     const node::AwaitedCall call = team::MeetingWatch(gma_).wait(end, [this, &awaited] {
@@ -188,20 +189,21 @@ bool Rounds::step() {
     return is_broken();
 }
 
-// Whether those that read the program's buffers on this node have done so.
+// Whether all receivers that read the program's buffers on this node have consumed this round.
 bool Rounds::are_all_consumed() const noexcept {
     return std::all_of(
         routes_.outgoing.begin(), routes_.outgoing.end(), [this](const OutgoingRoute& outgoing) {
-            // acquire: the receiver reads no more; partner: take()
+            // acquire: the receiver has stopped reading; partner: take()
             return !outgoing.is_read_in_place ||
                    outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) >= round_;
         });
 }
 
-// When all have what was sent in the round before the last one, whose room this one takes.
+// Sends this round if all receivers have consumed the round before the last one, whose outbox and
+// landing areas it uses.
 void Rounds::send_if_possible() {
     for (const OutgoingRoute& outgoing : routes_.outgoing) {
-        // acquire: as above
+        // acquire: as in are_all_consumed()
         if (outgoing.line->consumed[round_ % 2].load(std::memory_order_acquire) + 2 < round_)
             return;
     }
@@ -223,7 +225,7 @@ void Rounds::look_at_rails(std::uint64_t now_ns) {
     balance_.look(now_ns, [this](gma::Handle handle) { return gma_.has_ended(handle); });
 }
 
-// A colour in the target's address chooses the rail.
+// The rail is chosen by the colour of the target's address.
 void Rounds::send_all(std::size_t parity) {
     if (!balance_.is_on()) {
         for (const RoutedParcel& parcel : routes_.parcels)
@@ -231,7 +233,7 @@ void Rounds::send_all(std::size_t parity) {
         return;
     }
     const std::uint64_t now_ns = os::now_ns();
-    look_at_rails(now_ns);  // what has ended since, where the program computed
+    look_at_rails(now_ns);  // parcels may have completed while the program computed
     balance_.begin(now_ns);
     for (std::size_t i = 0; i < routes_.parcels.size(); ++i) {
         const RoutedParcel& parcel = routes_.parcels[i];
@@ -246,7 +248,8 @@ void Rounds::send_all(std::size_t parity) {
     }
 }
 
-// A short one goes with its word, a long one before it.
+// A short parcel travels in one operation with its word; a long one is copied first, and its word
+// is ordered after the copy.
 void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalAddress to) {
     if (parcel.bytes <= operations::put_signal_bytes_max) {
         const std::span bytes(parcel.memory[parity], parcel.bytes);
@@ -261,7 +264,8 @@ void Rounds::send_parcel(const RoutedParcel& parcel, std::size_t parity, GlobalA
              under_way_.back().handle);
 }
 
-// Of another node: writes some bytes, then the number of the round to a word, and wakes who waits there.
+// Writes `bytes` to `target` on another node, then the round's number to `word`, and wakes the
+// threads that wait there.
 void Rounds::set_word(std::uint32_t process,
                       GlobalAddress word,
                       std::span<const std::byte> bytes,
@@ -282,7 +286,8 @@ void Rounds::set_word(std::uint32_t process,
 }
 
 bool Rounds::has_come(IncomingRoute& incoming) const noexcept {
-    // acquire, both: the bytes are there; partners: publish() of the sender, and operations::put_signal_set
+    // acquire, both: makes the sender's bytes visible; partners: publish() of the sender, and
+    // operations::put_signal_set
     if (incoming.started != nullptr)
         return incoming.started->load(std::memory_order_acquire) >= round_;
     while (incoming.parcels_seen < incoming.parcels) {
@@ -316,14 +321,15 @@ void Rounds::take(IncomingRoute& incoming) {
     ring_partners();
 }
 
-// After this partners must be rung.
+// Stores the round's number. The caller must ring the partners afterwards.
 void Rounds::publish(RoundWord& word) const noexcept {
     if (is_fence_by_each_) [[unlikely]] {
         word.exchange(round_, std::memory_order_seq_cst);  // partner: Bell::announce()
         return;
     }
     word.store(round_, std::memory_order_release);
-    // The processor is held by the sleeper's barrier, the compiler by this; partner: os::expedite() of the sleeper.
+    // The sleeper's expedited barrier orders the processor, this fence the compiler; partner:
+    // os::expedite() of the sleeper.
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -338,14 +344,14 @@ void Rounds::forget_ended() {
     while (!under_way_.empty() && gma_.has_ended(under_way_.front().handle)) end_oldest();
 }
 
-// Waits for it.
+// Waits for the oldest command in flight.
 void Rounds::end_oldest() {
     const UnderWay ended = under_way_.front();
     under_way_.pop_front();
     if (ended.is_in_place) --in_place_;
     const Status status = gma_.wait_for_one(ended.handle);
     if (status.is_ok()) return;
-    look();  // how a member has ended says more than what could not be sent to it
+    look();  // a member's death is a better reason than a command that failed because of it
     give_up(status.code(), status.message());
 }
 
@@ -354,12 +360,12 @@ void Rounds::settle() noexcept {
         try {
             end_oldest();
         } catch (const std::bad_alloc&) {
-            // Without words for it: whoever settles asks for none.
+            // No memory for the text of a failure: settle() returns none.
         }
     }
 }
 
-// Whether the plan can go on.
+// Breaks the plan if a member has died or a partner has notified this one of a failure.
 void Rounds::look() {
     if (is_broken()) return;
     if (breakage_.look(routes_.processes, &routes_.head->trouble) != team::Breakage::News::none)
@@ -376,7 +382,7 @@ void Rounds::give_up(Code code, std::string_view why) noexcept {
     tell_partners();
 }
 
-// Once.
+// Called once, when the plan has become broken.
 void Rounds::tell_partners() noexcept {
     for (const Partner& partner : routes_.partners) {
         breakage_.tell({partner.process, partner.head != nullptr ? &partner.head->trouble : nullptr,
@@ -385,7 +391,7 @@ void Rounds::tell_partners() noexcept {
     ring_partners();
 }
 
-// For people: a member that the round waits for.
+// A member that the round waits for, for diagnostics; the own process if there is none.
 std::uint32_t Rounds::process_awaited() const noexcept {
     for (const IncomingRoute& incoming : routes_.incoming) {
         if (incoming.taken != round_) return incoming.process;

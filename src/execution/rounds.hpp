@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan that is carried out round by round. start() copies to the outbox what its receivers cannot read in place, tells the receivers of this
-// node by one word, and hands parcels to the network; when the outbox or a landing area is still in use for the round before the last one,
-// that is done by a later call. Receivers take what has come, and say by a word for each sender that they have it. So a member is at most two
-// rounds ahead of those it sends to, and nobody waits for others than its partners.
-//
-// That a member is dead each notices by itself. A member that gives up for another reason (its network, its memory) tells its partners, and
-// they theirs.
-// For one thread at a time. Tests: tests/conformance/exchange_test.cpp, tests/exchange.
+// A plan that is carried out round by round. start() copies messages that receivers cannot read in
+// place to the outbox, publishes the round to the receivers of this node by one word, and issues
+// the parcels to other nodes. While the outbox or a landing area is still in use for the round
+// before the last one, start() sends nothing, and a later call does. Receivers take the messages
+// that have arrived, and acknowledge them by one word for each sender. So a member is at most two
+// rounds ahead of its receivers, and waits for its partners only.
+// Each member detects the death of a member by itself. A member that gives up for another reason
+// (its network, its memory) notifies its partners, and these notify theirs.
+// One thread at a time. Tests: tests/conformance/exchange_test.cpp, tests/exchange.
 #pragma once
 
 #include <cstddef>
@@ -29,46 +30,48 @@ namespace acp::execution {
 
 class Rounds {
 public:
-    //   gma, telling  outlive this
     // Throws std::bad_alloc.
+    //   gma, telling  must outlive this
     Rounds(gma::Gma& gma, team::Telling& telling, PlanRoutes routes);
 
     Rounds(const Rounds&) = delete;
     Rounds& operator=(const Rounds&) = delete;
     ~Rounds() = default;
 
-    // Errors: state, peer, memory, or those with which a parcel has failed: then the plan is broken.
+    // Errors: state, peer, memory, or the error of a failed parcel. After any of them but state the
+    // plan is broken.
     base::Status start();
 
-    // Whether the round has ended. Errors: likewise.
+    // Whether the round has ended. Errors: those of start().
     base::Result<bool> test();
 
-    // Goes on with a round that was started, in a thread that waits for something else.
+    // Makes progress on a started round, in a thread that waits for something else.
     void go_on() noexcept;
 
-    // Whether a round was started that has not ended yet, as far as anybody has looked.
+    // Whether a round is in flight, as of the last poll.
     [[nodiscard]] bool is_under_way() const noexcept {
         return is_started_ && !is_over_ && !is_broken();
     }
 
-    // Waits for its end.
-    //   looks        before the full wait begins
-    //   is_checking  as of team::TeamTools: a member that is in a call of all ranks instead is told of
-    // Errors: likewise; mismatch.
+    // Waits for the end of the round. Errors: those of start(); mismatch.
+    //   looks        how many polls precede the full wait
+    //   is_checking  as in team::TeamTools: fails with mismatch if an awaited member is in a call
+    //                all ranks instead
     base::Status wait(int looks, bool is_checking);
 
     [[nodiscard]] bool is_started() const noexcept { return is_started_; }
 
-    // Why start() and wait() fail; it stays so.
+    // A broken plan stays broken: start() and wait() fail with the same error.
     [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
-    // The same, after a look whether a member has died.
+    // is_broken() after a check for members that have died.
     [[nodiscard]] bool has_broken() noexcept;
 
-    // The plan is of no use to the caller: breaks it, and tells its partners, who may have begun a round.
+    // The caller cannot use the plan: breaks it and notifies its partners, which may have started a
+    // round.
     void fail(const base::Status& why) noexcept;
 
-    // Waits for what was handed to the network, and takes its failures.
+    // Waits for all commands in flight and discards their failures.
     void settle() noexcept;
 
     [[nodiscard]] const PlanRoutes& routes() const noexcept { return routes_; }
@@ -78,10 +81,11 @@ public:
 private:
     class RoundEnd;
 
-    // Runs body(); where it is refused memory the plan is broken, for a part of the round may be missing.
+    // Runs body(). If it throws bad_alloc, the plan is broken, for a part of the round may be
+    // missing.
     template <typename Body>
     void run(const Body& body) noexcept;
-    // Goes on, and tells whether the round has ended, or the plan is broken.
+    // Makes progress. True: the round has ended, or the plan is broken.
     bool look_whether_over();
     bool step();
     void send_if_possible();
@@ -109,20 +113,20 @@ private:
 
     struct UnderWay {
         gma::Handle handle = gma::handle_null;
-        bool is_in_place = false;  // the round lasts until it has ended
+        bool is_in_place = false;  // the round ends only after this command
     };
 
     gma::Gma& gma_;
     PlanRoutes routes_;
-    team::TellingRoom telling_room_;  // for all partners on other nodes
+    team::TellingRoom telling_room_;  // one place for each partner on another node
     RailBalance balance_;
     std::uint64_t round_ = 0;
-    std::size_t missing_ = 0;   // members that something must come from in this round
-    std::size_t in_place_ = 0;  // commands under way that the round lasts for
+    std::size_t missing_ = 0;   // members whose messages of this round have not arrived
+    std::size_t in_place_ = 0;  // commands in flight with is_in_place
     bool is_started_ = false;
-    bool is_over_ = false;  // the round that was started
+    bool is_over_ = false;  // the started round has ended
     bool is_sent_ = false;
-    bool is_fence_by_each_;  // the kernel refuses the barrier that a sleeper would ask for
+    bool is_fence_by_each_;  // no membarrier: each publish() is itself a full fence
     std::deque<UnderWay> under_way_;
     team::Breakage breakage_;
 };

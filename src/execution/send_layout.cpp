@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Laying out, receiver by receiver.
+// Lays out the messages of one receiver after another.
 #include "execution/send_layout.hpp"
 
 #include <map>
@@ -58,8 +58,9 @@ private:
         return offset;
     }
 
-    // Each receiver has lines of its own, and so has each message that fills one (Rounds::take). Where some message is read in place, the round
-    // lasts until the receiver has it: then the short ones gain nothing by a copy.
+    // Each receiver has cache lines of its own in the outbox, and so has each message that fills a
+    // line (Rounds::take). If some message is read in place, the round lasts until the receiver has
+    // consumed it, so copying its short messages would save nothing.
     void place_near(const LaidReceiver& receiver) {
         layout_.outbox_bytes = rounded_up(layout_.outbox_bytes, sync::line_bytes);
         std::uint64_t shared_bytes = 0;
@@ -77,7 +78,8 @@ private:
         }
     }
 
-    // Adds it to the last parcel of short messages of its receiver, or begins one: the place in the landing area follows.
+    // Adds the message to the last parcel of short messages of its receiver, or begins a new one.
+    // Its place in the landing area follows the short message before it.
     void add_short(const exchange::SentPiece& piece) {
         LaidMessage& message = layout_.messages[piece.message];
         const std::uint32_t receiver = receiver_of_[piece.message];
@@ -90,7 +92,8 @@ private:
                           layout_.receivers[receiver].landing_bytes + message.bytes);
     }
 
-    // Short ones lie in the outbox as they do in the landing area; behind them come the others.
+    // Short messages have the same order and offsets in the outbox as in the landing area; the long
+    // ones follow.
     void place_far(LaidReceiver& receiver) {
         const std::uint64_t outbox = take_outbox(receiver.landing_bytes, sync::line_bytes);
         for (const std::uint32_t i : receiver.messages) {
@@ -107,7 +110,7 @@ private:
         }
     }
 
-    // A parcel of short messages goes when the first of them would.
+    // A parcel of short messages takes the place of its first message in the send order.
     void add_parcels(const exchange::SendOrder& order) {
         std::vector<std::size_t> gone(open_.size());
         for (const exchange::SentPiece& piece : order.pieces) {
@@ -131,14 +134,14 @@ private:
     }
 
     struct ShortParcel {
-        std::uint32_t message = 0;  // the first one
+        std::uint32_t message = 0;  // its first message
         std::uint64_t bytes = 0;
     };
 
     SendLayout& layout_;
     std::uint64_t parcel_bytes_max_;
-    std::vector<std::uint32_t> receiver_of_;      // index, by message
-    std::vector<std::vector<ShortParcel>> open_;  // by receiver
+    std::vector<std::uint32_t> receiver_of_;      // index of the receiver of each message
+    std::vector<std::vector<ShortParcel>> open_;  // indexed by receiver
 };
 
 }  // namespace
