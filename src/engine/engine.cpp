@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checking settings, making the parts, and the round of work.
+// Checks settings, makes the parts of a gateway, and does its rounds of work.
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ void Engine::say_what_weakens(const GatewaySettings& settings,
         !advice.empty()) {
         say(node_, advice);
     }
-    if (node_ != 0) return;  // what follows is set for the whole job, so one node speaks for all
+    if (node_ != 0) return;  // the settings below are the job's, so one node reports them
     if (!faults.is_harmless()) {
         say_of_job("faults are injected into what every node sends: " + settings.config.fault +
                    " (ACP_FAULT)");
@@ -196,8 +196,8 @@ Time Engine::deadline() const noexcept {
     return until;
 }
 
-// A node that one rail has severed is lost on all: what it has sent by the others may end what others wait for, so it is taken
-// before.
+// When one rail severs a node, the node is lost on all rails. Datagrams that it sent on the other
+// rails may hold completions, so they are received first.
 void Engine::sever_torn(Time now) {
     receive_all(now);
     for (std::size_t i = 0; i < torn_.size(); ++i) {
@@ -235,7 +235,8 @@ void Engine::note_peer(NodeId node) {
     }
 }
 
-// The router is told at once where there is one rail: nothing of the node can be on its way then.
+// With one rail the router is notified at once. With several, other sockets may still hold
+// datagrams of the node: the next work() receives them first (sever_torn).
 void Engine::note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason reason) {
     const bool is_stalled = reason == datagram::SeverReason::stalled;
     if (severed_.size() < severed_told_max) {
@@ -247,7 +248,7 @@ void Engine::note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason
     } else {
         torn_.push_back({node, reason, rail, 0});
     }
-    // Last: there may be no memory for the words.
+    // Last, because composing the message may throw bad_alloc.
     if (reason == datagram::SeverReason::mismatched) {
         say(node_, "its gateway and that of node " + std::to_string(node) + " cannot talk: here " +
                        datagram::text_of(rails_[rail]->endpoint().features()) + ", there " +

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine of a gateway: rails (each a transport and an endpoint), router and placement wired together, with one round of
-// work and its deadline. Its owner brings the node's memory, hands it commands and hears of their ends: the gateway of a
-// node (gateway/node_gateway.cpp) takes commands from rings, OwnGateway from its own process. Knows no ring and no
-// segment word. Reads the clock. One thread, but wake() from any.
+// The engine of a gateway: rails (each a transport and an endpoint), router and placement wired
+// together, with one round of work and its deadline. Its owner supplies the node's memory, submits
+// commands to it and gets their completions: the gateway of a node (gateway/node_gateway.cpp) takes
+// commands from rings, OwnGateway from its own process. Knows no ring and no word of the node
+// segment. Reads the clock. One thread, but wake() from any.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,10 @@ namespace acp::engine {
 
 class Engine final : private RailOwner {
 public:
-    // Opens sockets and makes everything else. Says aloud what weakens the job's safety.
+    // Opens the sockets and makes all parts. Reports on stderr which settings weaken the job's
+    // safety.
     //   parts, completions  must outlive the engine
-    // Errors: as Gateway::open.
+    // Errors: see Gateway::open.
     static base::Result<std::unique_ptr<Engine>> open(const GatewaySettings& settings,
                                                       const placement::LocalPlacement::Parts& parts,
                                                       router::Completions& completions);
@@ -36,20 +38,23 @@ public:
 
     base::Status set_peers(const std::vector<std::vector<Address>>& peers);
 
-    // Takes what has arrived. true when something had.
+    // Receives datagrams that have arrived. True if there was any.
     bool receive(Time now);
 
-    // Takes all that has arrived. To be called between the news of a loss and sever(): what the lost node sent before lies in the
-    // sockets by then, and may end what others wait for.
+    // Receives all datagrams that have arrived. Call it after a node was reported lost and before
+    // sever(): the node's last datagrams may be in the socket buffers and hold completions.
     void receive_all(Time now);
 
-    // Runs what came and what was submitted, and sends. true when content moved: not for acknowledgements alone.
+    // Places accesses, runs submitted commands, and sends. True if content was moved;
+    // acknowledgements alone do not count.
     bool work(Time now);
 
-    // When work() must be called again though nothing comes in; 0: at once; datagram::never.
+    // When work() must be called again even if nothing arrives; 0: at once; datagram::never: no
+    // such time.
     [[nodiscard]] Time deadline() const noexcept;
 
-    // Works until nothing is owed to anybody, at most this long; then tells all peers and closes the sockets.
+    // Works until no peer waits for a frame of this gateway, for at most `timeout_ns`; then sends
+    // CLOSE to all peers and closes the sockets.
     void leave(std::int64_t timeout_ns);
 
     [[nodiscard]] router::Router& router() noexcept { return *router_; }
@@ -58,13 +63,14 @@ public:
 
     [[nodiscard]] std::span<const std::unique_ptr<Rail>> rails() const noexcept { return rails_; }
 
-    // Where it listens, ports filled in; of several rails an address each.
+    // The addresses it listens on, ports filled in; with several rails one address per rail.
     [[nodiscard]] std::span<const Address> addresses() const noexcept { return addresses_; }
 
-    // Sleeps until something arrives, wake(), or the time is over.   timeout_ns  < 0: no limit
+    // Sleeps until a datagram arrives, wake() is called, or the time is over.
+    //   timeout_ns  < 0: no limit
     void wait(std::int64_t timeout_ns) noexcept { (void)os::wait_readable(wait_fds_, timeout_ns); }
 
-    // As transport::Transport says.
+    // See transport::Transport.
     [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
 
     [[nodiscard]] int event_fd() const noexcept { return first_->transport().event_fd(); }
@@ -80,32 +86,33 @@ public:
 
     [[nodiscard]] const NodeMap& map() const noexcept { return map_; }
 
-    // Nothing comes from this node any more: somebody else knows it is gone. Its commands end with the next work().
+    // Accepts nothing from this node from now on: the caller knows by other means that it is lost.
+    // The node's commands end with the next work().
     void sever(NodeId node, datagram::SeverReason reason = datagram::SeverReason::told) {
         for (const auto& rail : rails_) rail->endpoint().sever(node, reason);
     }
 
-    // Who is asked before a node is given up for its silence (EndpointHandler::may_be_waited_for). Nobody at first.
+    // Sets the function that may keep a node which was silent for the peer timeout
+    // (EndpointHandler::may_be_waited_for). Without one such a node is severed.
     void set_patience(std::function<bool(NodeId)> may_wait) { may_wait_ = std::move(may_wait); }
 
     struct Severed {
         NodeId node = 0;
         datagram::SeverReason reason = datagram::SeverReason::told;
-        std::uint32_t rail = 0;           // that did so first
-        std::uint32_t stalled_bytes = 0;  // Endpoint::stalled_bytes(), where that is the reason
+        std::uint32_t rail = 0;           // which severed the node first
+        std::uint32_t stalled_bytes = 0;  // Endpoint::stalled_bytes(), if the reason is `stalled`
     };
 
-    // How a node was severed here; told when the news came from others.
+    // How this gateway severed a node; reason `told` if only sever() was called for it.
     [[nodiscard]] Severed severed(NodeId node) const noexcept;
 
-    // The reason alone.
     [[nodiscard]] datagram::SeverReason reason_of(NodeId node) const noexcept {
         return severed(node).reason;
     }
 
     static constexpr std::size_t recent_peers_max = 64;
 
-    // Nodes heard of lately, at most recent_peers_max.
+    // Nodes that frames came from lately, at most recent_peers_max.
     [[nodiscard]] std::span<const NodeId> recent_peers() const noexcept { return recent_; }
 
     [[nodiscard]] std::string security_name() const;
@@ -135,18 +142,18 @@ private:
     std::unique_ptr<datagram::CipherSuite> suite_;
     crypto::SystemEntropy entropy_;
     std::vector<std::unique_ptr<Rail>> rails_;        // 1 .. router::rails_max
-    Rail* first_ = nullptr;                           // rail 0, whose event wakes the gateway
-    std::span<const std::unique_ptr<Rail>> further_;  // the other rails: mostly none
+    Rail* first_ = nullptr;                           // rail 0; its event wakes the gateway
+    std::span<const std::unique_ptr<Rail>> further_;  // the rails after rail 0: mostly none
     std::uint64_t delivered_ = 0;
     bool is_closed_by_others_ = false;  // a socket of some rail
     std::vector<Address> addresses_;
-    std::vector<int> wait_fds_;  // of that event, then of the sockets of all rails
+    std::vector<int> wait_fds_;  // event_fd(), then the sockets of all rails
 
     std::function<bool(NodeId)> may_wait_;
 
-    std::vector<Severed> severed_;  // here, first ones; only for messages
-    std::vector<Severed> torn_;     // on one of several rails, and not yet on the others
-    std::vector<NodeId> recent_;    // ring of the peers met last
+    std::vector<Severed> severed_;  // the first severed_told_max; only for messages
+    std::vector<Severed> torn_;     // severed by one of several rails, not yet by the rest
+    std::vector<NodeId> recent_;    // ring of the peers that frames came from last
     std::size_t recent_next_ = 0;
 };
 

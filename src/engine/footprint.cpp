@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes of what is made at start are those of the types; the rest is measured and held by the tests.
+// Sizes of objects that are made at start are those of their types; the other figures were
+// measured, and tests check them.
 #include "engine/footprint.hpp"
 
 #include <algorithm>
@@ -17,27 +18,28 @@ namespace {
 // Heap, pools' first pages, stacks, the libraries of cipher and key agreement, room for a burst to send and one received: measured.
 constexpr std::uint64_t process_bytes = 3200ULL * 1024;
 
-// The same in a rank that is its own gateway, beside what a rank takes anyhow.
+// The same in a rank that is its own gateway, beyond the memory of any rank.
 constexpr std::uint64_t own_process_bytes = 2752ULL * 1024;
 
 // What each rail but the first one adds to either: an endpoint with its pools, room for a burst to send and one received: measured.
 constexpr std::uint64_t further_rail_bytes = 1984ULL * 1024;
 
-// Per node of the job: where its processes begin.
+// Per node of the job: its first process index.
 constexpr std::uint64_t node_bytes = 4;
 
-// Per node and rail: its seat at the endpoint (16), its place in the router's list of lanes (8), where its addresses begin
-// (4), an address.
+// Per node and rail: its seat at the endpoint (16), its place in the router's list of flows (8),
+// the index of its first address (4), one address.
 constexpr std::uint64_t unmet_node_bytes = 28 + sizeof(datagram::Address);
 
-// Once it was met on that rail: what stays of it when it is idle (WIRE-92), and what the router knows of it.
+// After the first contact on that rail: the endpoint's record of an idle peer (WIRE-92), and the
+// router's record of it.
 constexpr std::uint64_t met_node_bytes = 128 - 16 + sizeof(router::RouterPeer);
 
-// A command under way: its record and its place in the index, and work that waits for room.
+// A command in flight: its record, its place in the index, and its entry in a backlog.
 constexpr std::uint64_t command_bytes =
     sizeof(router::Outstanding) + 16 + sizeof(router::OperationRecord);
 
-// The longest datagrams there are: a loopback's or a jumbo frame's.
+// The longest datagrams of any path: those of a loopback or of jumbo frames.
 constexpr std::uint64_t longest_datagram_bytes = 8972;
 
 std::uint64_t pool_bytes(std::uint64_t datagram_bytes) {
@@ -47,7 +49,7 @@ std::uint64_t pool_bytes(std::uint64_t datagram_bytes) {
     return buffers * stride + blocks * sizeof(datagram::SentPool::Block);
 }
 
-// The names of the parts of one gateway.
+// Names of the parts of one gateway.
 struct Names {
     std::string_view process;
     std::string_view nodes;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory a node's gateway takes beside the node segment: the arithmetic of "acpinfo --memory" for its own
-// process. What a connection costs follows from the parts it is made of; what the process takes before it has met
-// anybody was measured. Knows no machine and no running gateway. Pure; any thread.
-// Tests: tests/unit/engine/footprint_test.cpp holds connections to what they take of the heap,
-// tests/tools/acpinfo_memory_test.py whole gateways to those of real jobs.
+// How much memory a node's gateway takes beside the node segment: the arithmetic of "acpinfo
+// --memory" for its own process. The memory of a connection is computed from its parts; the memory
+// of the process before its first connection was measured. Knows no machine and no running gateway.
+// Pure; any thread.
+// Tests: tests/unit/engine/footprint_test.cpp compares connections with their use of the heap,
+// tests/tools/acpinfo_memory_test.py whole gateways with those of real jobs.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,24 @@
 
 namespace acp::engine {
 
-// Peers with a full record at a time that `in use` is stated for; one idle for a minute gives it up.
+// `in use` is stated for this many peers with a full record at a time; a peer that is idle for a
+// minute loses it.
 inline constexpr std::uint64_t hot_peers_stated = 1024;
 
-// What a peer takes on a rail while it is connected there and not idle: its record and the keys of both directions.
+// The memory of a peer on a rail while it is connected there and not idle: its record and the keys
+// of both directions.
 inline constexpr std::uint64_t hot_peer_bytes = 7168;
 
-// Commands of each rank under way that `in use` is stated for.
+// `in use` is stated for this many commands of each rank in flight.
 inline constexpr std::uint32_t stated_commands = 64;
 
-// The longest datagram that `in use` is stated for: an Ethernet frame's. Buffers are as long as the path's.
+// `in use` is stated for datagrams of this length, an Ethernet frame's. Buffers are as long as the
+// path's datagrams.
 inline constexpr std::uint64_t stated_datagram_bytes = 1472;
 
-// The parts of the memory of a node's gateway, and of its rank's own where all nodes have one rank each; none in a
-// job of one node.
-//   rails  1 .. router::rails_max; in use, all have talked to all by each of them
+// The parts of the memory of a node's gateway, or of its rank's own gateway where all nodes have
+// one rank each; none in a job of one node.
+//   rails  1 .. router::rails_max; `in use` is for the case that all nodes have talked by each
 [[nodiscard]] std::vector<node::FootprintPart> footprint_of(const node::Shape& shape,
                                                             std::uint32_t rails);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which node a process is on, from the table of first process indexes. Nodes with equally many processes cost a
-// multiplication, others a binary search. Knows no rank: process indexes are for life. Immutable; any thread.
-// Tests: tests/unit/engine/node_map_test.cpp.
+// Maps a process index to its node, by the table of first process indexes. Where all nodes have
+// equally many processes a lookup costs a multiplication, else a binary search. Knows no rank:
+// process indexes are for life. Immutable; any thread. Tests: tests/unit/engine/node_map_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace acp::engine {
 
 class NodeMap final : public router::Map {
 public:
-    //   first_process  [k] is node k's first process, the last entry the number of processes; ascending, >= 2 entries
+    //   first_process  [k] is node k's first process, the last entry the number of processes;
+    //                  ascending, >= 2 entries
     explicit NodeMap(std::vector<std::uint32_t> first_process)
         : first_process_(std::move(first_process)) {
         const std::uint32_t block = first_process_[1];
@@ -47,7 +48,7 @@ public:
 
 private:
     std::vector<std::uint32_t> first_process_;
-    std::uint64_t reciprocal_ = 0;  // 0: search
+    std::uint64_t reciprocal_ = 0;  // 0: binary search
     bool is_one_each_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where all nodes of the job listen: 20 bytes per address and 4 per node. Filled once, before the endpoint asks.
-// One thread.
+// The addresses of the gateways of all nodes: 20 bytes per address and 4 per node. Filled once,
+// before the endpoint asks for an address. One thread.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ public:
 
 private:
     std::vector<datagram::Address> addresses_;
-    std::vector<std::uint32_t> first_;  // of each node, and one past the last
+    // index of each node's first address, and the number of addresses
+    std::vector<std::uint32_t> first_;
 };
 
 }  // namespace acp::engine

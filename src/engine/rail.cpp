@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening a rail's sockets, the settings and the key of its endpoint, and the exceptions of both.
+// Opens a rail's sockets, chooses its endpoint's settings and key, and handles lack of memory in
+// both.
 #include "engine/rail.hpp"
 
 #include <algorithm>
@@ -20,13 +21,14 @@ namespace {
 using base::Code;
 using base::Status;
 
-// What every path carries in one piece: packets of 1280 bytes by IPv6 (RFC 8200), of 576 by IPv4, where links with a smaller MTU
-// are of the past. Anything longer is found by probing.
+// UDP payloads that every path carries unfragmented: packets of 1280 bytes by IPv6 (RFC 8200), of
+// 576 by IPv4, where links with a smaller MTU are of the past. Probing finds longer ones.
 constexpr std::uint32_t every_ipv6_path_bytes = 1232;
 constexpr std::uint32_t every_ipv4_path_bytes = datagram::datagram_bytes_least;
 constexpr std::uint32_t datagram_bytes_probed = 8972;
 
-// The longest datagram the interfaces behind these addresses carry, at most as long as is probed for.
+// The longest datagram that the interfaces behind these addresses carry, at most
+// datagram_bytes_probed.
 std::uint32_t carried_bytes(std::span<const Address> bind) {
     std::uint32_t least = datagram_bytes_probed;
     auto interfaces = os::list_interface_addresses();
@@ -42,7 +44,7 @@ std::uint32_t carried_bytes(std::span<const Address> bind) {
     return least;
 }
 
-// What every path carries, and what is probed for.
+// Chooses the length to start with and the longest length to probe for.
 void choose_lengths(const GatewaySettings& settings,
                     std::span<const Address> bind,
                     datagram::Settings& chosen) {
@@ -58,14 +60,16 @@ void choose_lengths(const GatewaySettings& settings,
         {chosen.datagram_bytes_max, chosen.datagram_bytes, datagram::MtuProber::base_bytes});
 }
 
-// A node that was never heard of is given the same time as one that fell silent: it may be stopped likewise.
+// A node that has never answered gets the same time as one that fell silent: it may be stopped or
+// debugged too.
 Time connect_timeout_of(const GatewaySettings& settings) noexcept {
     if (settings.connect_timeout_ns != 0) return settings.connect_timeout_ns;
     const Time silence = settings.config.peer_timeout_ns;
     return silence != 0 ? silence : datagram::never;
 }
 
-// Rails have keys of their own, so that a datagram of one is a forgery on any other. Rail 0 has the job's.
+// Each rail has a key of its own, so that a datagram replayed on another rail fails authentication.
+// Rail 0 has the job's.
 void derive_key(datagram::CipherSuite& suite, std::uint32_t rail, datagram::Settings& settings) {
     if (rail == 0) return;
     constexpr std::string_view purpose = "acp1 rail";
@@ -75,7 +79,7 @@ void derive_key(datagram::CipherSuite& suite, std::uint32_t rail, datagram::Sett
     os::wipe(job_key);
 }
 
-// The addresses of a node on a rail.
+// The addresses of a node on a rail: one of `all`, or all of them where there is one rail.
 std::span<const Address> addresses_on(std::uint32_t rail,
                                       std::uint32_t rails,
                                       std::span<const Address> all) noexcept {
@@ -123,7 +127,7 @@ Status Rail::make_endpoint(const GatewaySettings& settings, std::span<const Addr
     auto endpoint =
         datagram::Endpoint::create(chosen, shared_.suite, shared_.entropy, book_, *this);
     os::wipe(std::as_writable_bytes(std::span(chosen.job_key)));
-    if (!endpoint.is_ok()) {  // for want of memory
+    if (!endpoint.is_ok()) {  // code `memory`
         return {endpoint.failure().code(),
                 std::string(endpoint.failure().message()) + os::memory_limit_text().data()};
     }
@@ -149,7 +153,7 @@ void Rail::take(Time now, const Address& from, std::span<std::byte> datagram) {
     try {
         endpoint_->on_datagram(now, from, datagram);
     } catch (const std::bad_alloc&) {
-        // Nothing of it was noted, so it is as if the network had lost it: it will be sent again.
+        // The endpoint noted no part of the datagram, so the sender retransmits it as after a loss.
     }
 }
 
@@ -157,7 +161,7 @@ void Rail::run_timers(Time now) {
     try {
         if (endpoint_->deadline() <= now) endpoint_->on_timer(now);
     } catch (const std::bad_alloc&) {
-        // What was not done is due still.
+        // The timer stays due, so the next call does the rest.
     }
 }
 
@@ -165,7 +169,7 @@ bool Rail::send(Time now) {
     try {
         return transport_->send(*endpoint_, now);
     } catch (const std::bad_alloc&) {
-        // What was not sent is sent by the timer, as if the network had lost it.
+        // The endpoint's timer retransmits, as after a loss in the network.
         return false;
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rail: one of the networks by which the gateways of a job reach each other. It has its own sockets, its own endpoint (so
-// its own connections, keys and congestion state) and the addresses of all nodes on that network; the router, which chooses
-// the rail of each frame, is one for all. Gives frames to the router and tells its owner of what concerns the node as a
-// whole. Knows no other rail. One thread. Tests: tests/unit/gateway/rails_test.cpp.
+// A rail: one of the networks by which the gateways of a job reach each other. It has its own
+// sockets, its own endpoint (so its own connections, keys and congestion state) and the addresses
+// of all nodes on that network. The rails share one router, which chooses the rail of each frame. A
+// rail gives received frames to the router, and reports peers and severed nodes to its owner. Knows
+// no other rail. One thread. Tests: tests/unit/gateway/rails_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace acp::engine {
 
-// What a rail tells about a node, whichever rail it is.
+// What a rail reports about a node, or asks about it, for all rails.
 class RailOwner {
 public:
     RailOwner() = default;
@@ -26,31 +27,32 @@ public:
     RailOwner(const RailOwner&) = delete;
     RailOwner& operator=(const RailOwner&) = delete;
 
-    // Frames came from another node than those before.
+    // Frames came from another node than the last frames before them.
     virtual void note_peer(NodeId node) = 0;
 
     // A rail has severed the node.
     //   rail  the number of that rail
     virtual void note_severed(std::uint32_t rail, NodeId node, datagram::SeverReason reason) = 0;
 
-    // As datagram::EndpointHandler says.
+    // See datagram::EndpointHandler::may_be_waited_for.
     [[nodiscard]] virtual bool is_waited_for(NodeId node) = 0;
 };
 
 class Rail final : private datagram::EndpointHandler {
 public:
-    // What the rails of a gateway share; all must outlive them.
+    // What all rails of a gateway share; these must outlive the rails.
     struct Shared {
         router::Router& router;
         datagram::CipherSuite& suite;
         datagram::Entropy& entropy;
         RailOwner& owner;
-        std::uint64_t& delivered;  // datagrams with frames; each rail counts up
+        std::uint64_t& delivered;  // received datagrams with frames; each rail adds its own
     };
 
     // Opens the sockets and makes the endpoint.
     //   number    0 .. router::rails_max - 1
-    //   settings  of the gateway; of its addresses the rail listens on bind[number], or on all where there is one rail
+    //   settings  of the gateway; the rail listens on bind[number], or on all of `bind` if it is
+    //             only rail
     // Errors: system, limit, memory, argument.
     static base::Result<std::unique_ptr<Rail>> open(std::uint32_t number,
                                                     const GatewaySettings& settings,
@@ -60,36 +62,37 @@ public:
     Rail(const Rail&) = delete;
     Rail& operator=(const Rail&) = delete;
 
-    // Where all nodes listen: of a row the address of this rail, or all of them where there is one rail.
+    // Sets the addresses of all nodes: from each row the address of this rail, or all of them if it
+    // is the only rail.
     //   peers  a row per node
     // Errors: argument.
     base::Status set_peers(const std::vector<std::vector<Address>>& peers, std::uint32_t rails);
 
-    // Takes what has arrived. true when something had.
+    // Receives datagrams that have arrived. True if there was any.
     bool receive(Time now) {
         return transport_->receive([this, now](const Address& from, std::span<std::byte> datagram) {
             take(now, from, datagram);
         });
     }
 
-    // Takes all that has arrived.
+    // Receives all datagrams that have arrived.
     void receive_all(Time now) {
         transport_->receive_all([this, now](const Address& from, std::span<std::byte> datagram) {
             take(now, from, datagram);
         });
     }
 
-    // Does what is due at the endpoint.
+    // Runs the endpoint's timer if it is due.
     void run_timers(Time now);
 
-    // Sends what the endpoint has. true when there was content among it.
+    // Sends the datagrams that the endpoint has ready. True if there was content among them.
     bool send(Time now);
 
     [[nodiscard]] Time deadline() const noexcept {
         return std::min(endpoint_->deadline(), transport_->deadline());
     }
 
-    // Tells all peers that this gateway leaves, and closes the sockets.
+    // Sends CLOSE to all peers, and closes the sockets.
     void close(Time now);
 
     [[nodiscard]] transport::Transport& transport() noexcept { return *transport_; }
@@ -117,7 +120,7 @@ private:
     PeerBook book_;
     std::unique_ptr<transport::Transport> transport_;
     std::unique_ptr<datagram::Endpoint> endpoint_;
-    NodeId latest_ = ~0U;  // from which frames came last
+    NodeId latest_ = ~0U;  // the node whose frames came last
 };
 
 }  // namespace acp::engine
