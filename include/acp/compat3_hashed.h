@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets, multisets and maps as ACP 3.0 declared them: keys and values lie at global addresses, and calls that change a
- * container return nothing. A program that includes this header calls these functions by the names of 3.0. They do what 3.0's
- * documentation says; what it leaves open is as in <acp/hashed.h>: failures are told by acp_errno(), and change nothing. A
- * key of 0 bytes is not stored: an insert returns 0. The functions that are not here have the signatures of 3.0 by their own
- * names. */
+/* Sets, multisets and maps as ACP 3.0 declared them: keys and values lie at global addresses, and
+ * calls that change a container return nothing. A program that includes this header calls these
+ * functions by the names of 3.0. They do what 3.0's documentation says; what it leaves open is as
+ * in <acp/hashed.h>: failures are told by acp_errno(), and change nothing. A key of 0 bytes is not
+ * stored: an insert returns 0. The functions that are not here have the signatures of 3.0 by their
+ * own names. */
 #ifndef ACP_COMPAT3_HASHED_H
 #define ACP_COMPAT3_HASHED_H
 
@@ -18,11 +19,13 @@
 extern "C" {
 #endif
 
-/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: it is there now (multiset: and counted); 0: a failure. */
+/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: it is there now (multiset: and
+ * counted); 0: a failure. */
 ACP_API int acp3_insert_set(acp_set_t set, acp_element_t key);
 ACP_API int acp3_insert_multiset(acp_multiset_t set, acp_element_t key);
 
-/* Inserts copies of a key, pair.first, and its value, pair.second. 1; 0: the key was there, its value stays; or a failure. */
+/* Inserts copies of a key, pair.first, and its value, pair.second. 1; 0: the key was there, its
+ * value stays; or a failure. */
 ACP_API int acp3_insert_map(acp_map_t map, acp_pair_t pair);
 
 /* Find the entry of a key; elem is ACP_GA_NULL where there is none, and after a failure. */
@@ -30,7 +33,8 @@ ACP_API acp_set_it_t acp3_find_set(acp_set_t set, acp_element_t key);
 ACP_API acp_multiset_it_t acp3_find_multiset(acp_multiset_t set, acp_element_t key);
 ACP_API acp_map_it_t acp3_find_map(acp_map_t map, acp_element_t key);
 
-/* Erase a key (multiset: take one from its count, erase it at 0; erase it whatever its count), if it is there. */
+/* Erase a key (multiset: take one from its count, erase it at 0; erase it whatever its count), if
+ * it is there. */
 ACP_API void acp3_remove_set(acp_set_t set, acp_element_t key);
 ACP_API void acp3_remove_multiset(acp_multiset_t set, acp_element_t key);
 ACP_API void acp3_remove_all_multiset(acp_multiset_t set, acp_element_t key);
@@ -39,15 +43,16 @@ ACP_API void acp3_remove_map(acp_map_t map, acp_element_t key);
 /* The count of a key; 0 where it is not there, and after a failure. */
 ACP_API uint64_t acp3_retrieve_multiset(acp_multiset_t set, acp_element_t key);
 
-/* Copies the value of the key pair.first to pair.second.ga, at most pair.second.size bytes. Returns how many bytes were
- * copied; 0: there is no such key, or a failure. */
+/* Copies the value of the key pair.first to pair.second.ga, at most pair.second.size bytes. Returns
+ * how many bytes were copied; 0: there is no such key, or a failure. */
 ACP_API size_t acp3_retrieve_map(acp_map_t map, acp_pair_t pair);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* The functions whose arguments are those of 3.0 but not their results: 3.0's have none, or tell of no failure. */
+/* The functions whose arguments are those of 3.0 but not their results: 3.0's have none, or tell of
+ * no failure. */
 #define ACP_COMPAT3_CALL(name, kind)                              \
     static inline void acp3_##name##_##kind(acp_##kind##_t one) { \
         (void)acp_##name##_##kind(one);                           \

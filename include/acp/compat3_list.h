@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists as ACP 3.0 declared them: what is put in lies at a global address. A program that includes this header calls these functions by
- * the names of 3.0. They do what 3.0's documentation says; what it leaves open is as in <acp/list.h>: failures are told by
- * acp_errno(), and change nothing. */
+/* Lists as ACP 3.0 declared them: what is put in lies at a global address. A program that includes
+ * this header calls these functions by the names of 3.0. They do what 3.0's documentation says;
+ * what it leaves open is as in <acp/list.h>: failures are told by acp_errno(), and change
+ * nothing. */
 #ifndef ACP_COMPAT3_LIST_H
 #define ACP_COMPAT3_LIST_H
 
@@ -29,7 +30,8 @@ ACP_API int acp3_distance_list_it(acp_list_it_t first, acp_list_it_t last);
 }
 #endif
 
-/* As the functions without the 3, but that a failure is told by acp_errno() alone: the size is 0 then, and the list is empty. */
+/* As the functions without the 3, but that a failure is told by acp_errno() alone: the size is 0
+ * then, and the list is empty. */
 static inline size_t acp3_size_list(acp_list_t list) {
     const size_t elements = acp_size_list(list);
     return elements == SIZE_MAX ? 0 : elements;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors and deques as ACP 3.0 declared them: what is added lies at a global address, and functions that change a container return
- * nothing. A program that includes this header calls them by the names of 3.0. They do what 3.0's documentation says; what it leaves
- * open is as in <acp/vector.h> and <acp/deque.h>: failures are told by acp_errno(), and change nothing. Where 3.0 ignored ranges
- * of two containers and ranges that end before they begin, so do these. */
+/* Vectors and deques as ACP 3.0 declared them: what is added lies at a global address, and
+ * functions that change a container return nothing. A program that includes this header calls them
+ * by the names of 3.0. They do what 3.0's documentation says; what it leaves open is as in
+ * <acp/vector.h> and <acp/deque.h>: failures are told by acp_errno(), and change nothing. Where 3.0
+ * ignored ranges of two containers and ranges that end before they begin, so do these. */
 #ifndef ACP_COMPAT3_SEQUENCE_H
 #define ACP_COMPAT3_SEQUENCE_H
 
@@ -20,8 +21,9 @@ ACP_API void acp3_push_back_deque(acp_deque_t deque, const acp_ga_t ga, size_t s
 ACP_API void acp3_push_front_deque(acp_deque_t deque, const acp_ga_t ga, size_t size);
 ACP_API acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, const acp_ga_t ga, size_t size);
 
-/* As the functions without the 3, but that ranges of two containers and those that end before they begin are ignored. An empty one makes
- * assign_range empty the container; the others do nothing, and erase_range and acp3_insert_range_deque return `end` then. */
+/* As the functions without the 3, but that ranges of two containers and those that end before they
+ * begin are ignored. An empty one makes assign_range empty the container; the others do nothing,
+ * and erase_range and acp3_insert_range_deque return `end` then. */
 ACP_API void acp3_assign_range_vector(acp_vector_t vector,
                                       acp_vector_it_t start,
                                       acp_vector_it_t end);
@@ -41,7 +43,8 @@ ACP_API acp_deque_it_t acp3_erase_deque(acp_deque_it_t it, size_t size);
 }
 #endif
 
-/* As the functions without the 3, but that a failure is told by acp_errno() alone: sizes are 0 then, and a container is empty. */
+/* As the functions without the 3, but that a failure is told by acp_errno() alone: sizes are 0
+ * then, and a container is empty. */
 static inline size_t acp3_size_vector(acp_vector_t vector) {
     const size_t bytes = acp_size_vector(vector);
     return bytes == SIZE_MAX ? 0 : bytes;

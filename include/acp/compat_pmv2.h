@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PM messages under the names of PMv2 (SCore), for programs and habits of that library: each function here is one of acp/pm.h, and returns 0 or an
- * errno, as PMv2's do. Header only; not part of acp.h. Nodes of PMv2 are ranks here. A context is opened with acp_open_pm and closed with
- * acp_close_pm, as acp_pm_t is a pmContext*. Names and arguments are those of the published manual pages of pmGetSendBuffer, pmReceive, pmMLock,
- * pmWrite, pmRead and pmBeforeSelect; what those pages name without a page of its own (pmSend, pmReleaseReceiveBuffer), or PMX has (pmxTruncateBuffer,
- * pmxIsSendDone, pmxIsWriteDone, pmxIsReadDone, pmxAfterSelect), has the arguments that follow from them. */
+/* PM messages under the names of PMv2 (SCore), for programs and habits of that library: each
+ * function here is one of acp/pm.h, and returns 0 or an errno, as PMv2's do. Header only; not part
+ * of acp.h. Nodes of PMv2 are ranks here. A context is opened with acp_open_pm and closed with
+ * acp_close_pm, as acp_pm_t is a pmContext*. Names and arguments are those of the published manual
+ * pages of pmGetSendBuffer, pmReceive, pmMLock, pmWrite, pmRead and pmBeforeSelect; what those
+ * pages name without a page of its own (pmSend, pmReleaseReceiveBuffer), or PMX has
+ * (pmxTruncateBuffer, pmxIsSendDone, pmxIsWriteDone, pmxIsReadDone, pmxAfterSelect), has the
+ * arguments that follow from them. */
 #ifndef ACP_COMPAT_PMV2_H
 #define ACP_COMPAT_PMV2_H
 
@@ -28,8 +31,9 @@ typedef acp_ga_t pmAddrHandle;
 
 enum { PM_NODE_ANY = -1 };
 
-/* The errno for the calling thread's last failure: EINVAL, EBADF (no such context, or the destination has closed its), EBUSY (a message is composed,
- * or held, or none is), EPIPE (a rank is dead, or its node lost), ENOMEM, ENOSYS, else EIO. */
+/* The errno for the calling thread's last failure: EINVAL, EBADF (no such context, or the
+ * destination has closed its), EBUSY (a message is composed, or held, or none is), EPIPE (a rank is
+ * dead, or its node lost), ENOMEM, ENOSYS, else EIO. */
 static inline int acp_pmv2_errno(void) {
     switch (acp_errno()) {
         case ACP_ERR_ARGUMENT:
@@ -113,7 +117,8 @@ static inline int pmRead(
     return acp_read_pm(pmc, local, remote, len) != ACP_HANDLE_NULL ? 0 : acp_pmv2_errno();
 }
 
-/* Whether all writes, reads and other copies of this process are done.   EBUSY: not yet. What failed is told by acp_wait(ACP_HANDLE_ALL, 0). */
+/* Whether all writes, reads and other copies of this process are done. EBUSY: not yet. What failed
+ * is told by acp_wait(ACP_HANDLE_ALL, 0). */
 static inline int pmIsWriteDone(pmContext* pmc) {
     (void)pmc;
     return acp_inquire(ACP_HANDLE_ALL) == 0 ? 0 : EBUSY;
@@ -123,8 +128,9 @@ static inline int pmIsReadDone(pmContext* pmc) {
     return pmIsWriteDone(pmc);
 }
 
-/* Before a sleep in select(2) or poll(2) on *descriptor; then all messages are to be received.   descriptor  gets what is to be waited for
- * EBUSY: do not sleep, there is something to do first. PMv2's has no second argument. */
+/* Before a sleep in select(2) or poll(2) on *descriptor; then all messages are to be received.
+ * descriptor gets what is to be waited for EBUSY: do not sleep, there is something to do first.
+ * PMv2's has no second argument. */
 static inline int pmBeforeSelect(pmContext* pmc, int* descriptor) {
     const int may_sleep = acp_before_select_pm(pmc, descriptor);
     return may_sleep < 0 ? acp_pmv2_errno() : may_sleep == 1 ? 0 : EBUSY;

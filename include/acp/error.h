@@ -33,17 +33,18 @@ enum {
         17 /* a message or list element was longer than the buffer for it; the rest is lost */
 };
 
-/* What a call returns that was asked for something that is not there: no failure. An int64_t or int of such a call has
- * three kinds of results: 0 and more, ACP_NONE, and -1 for a failure. */
+/* What a call returns that was asked for something that is not there: no failure. An int64_t or int
+ * of such a call has three kinds of results: 0 and more, ACP_NONE, and -1 for a failure. */
 enum { ACP_NONE = -2 };
 
-/* The code of this thread's last failed call, ACP_OK when none failed yet or since acp_clear_errno. A successful call
- * does not change it. Does not block. Any state. */
+/* The code of this thread's last failed call, ACP_OK when none failed yet or since acp_clear_errno.
+ * A successful call does not change it. Does not block. Any state. */
 ACP_API int acp_errno(void);
 
-/* Forgets this thread's last failure: acp_errno() is ACP_OK and acp_error_message() "". Only the acp_fetch_... atomics
- * need it: every value may be their result, so a program that runs with ACP_ON_ERROR=return calls this before them and
- * acp_errno() after them. Every other call tells a failure by its result. Does not block. Any state. */
+/* Forgets this thread's last failure: acp_errno() is ACP_OK and acp_error_message() "". Only the
+ * acp_fetch_... atomics need it: every value may be their result, so a program that runs with
+ * ACP_ON_ERROR=return calls this before them and acp_errno() after them. Every other call tells a
+ * failure by its result. Does not block. Any state. */
 ACP_API void acp_clear_errno(void);
 
 /* The text of this thread's last failure: what failed, the value seen, rank and host, what to do.

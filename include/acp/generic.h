@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generic names of the functions on containers: acp_insert(map, ...) is acp_insert_map(...). The first argument is the name
- * of a type without acp_ and _t, not a variable. A macro makes a name and nothing else: whether there is a function of that
- * name, and what it does, the header of the container says. */
+/* Generic names of the functions on containers: acp_insert(map, ...) is acp_insert_map(...). The
+ * first argument is the name of a type without acp_ and _t, not a variable. A macro makes a name
+ * and nothing else: whether there is a function of that name, and what it does, the header of the
+ * container says. */
 #ifndef ACP_GENERIC_H
 #define ACP_GENERIC_H
 
-/* Of ACP 3.0, for containers: vector, deque, list, set, multiset, map, multimap and ws, as far as acp_X_type exists. What
- * works on the entries that the caller stores is asked of local_set, local_multiset, local_map and local_multimap. */
+/* Of ACP 3.0, for containers: vector, deque, list, set, multiset, map, multimap and ws, as far as
+ * acp_X_type exists. What works on the entries that the caller stores is asked of local_set,
+ * local_multiset, local_map and local_multimap. */
 #define acp_assign(type, ...) acp_assign_##type(__VA_ARGS__)
 #define acp_assign_range(type, ...) acp_assign_range_##type(__VA_ARGS__)
 #define acp_at(type, ...) acp_at_##type(__VA_ARGS__)
@@ -42,7 +44,8 @@
 #define acp_swap(type, ...) acp_swap_##type(__VA_ARGS__)
 #define acp_unique(type, ...) acp_unique_##type(__VA_ARGS__)
 
-/* Of ACP 3.0, for iterators: vector_it, deque_it, list_it, set_it, multiset_it, map_it and multimap_it. */
+/* Of ACP 3.0, for iterators: vector_it, deque_it, list_it, set_it, multiset_it, map_it and
+ * multimap_it. */
 #define acp_advance(type, ...) acp_advance_##type(__VA_ARGS__)
 #define acp_decrement(type, ...) acp_decrement_##type(__VA_ARGS__)
 #define acp_dereference(type, ...) acp_dereference_##type(__VA_ARGS__)
@@ -60,7 +63,8 @@
 #define acp_splice_range(type, ...) acp_splice_range_##type(__VA_ARGS__)
 #define acp_write(type, ...) acp_write_##type(__VA_ARGS__)
 
-/* For functions that ACP 3.0 does not have. acp_read, above, is also for list, vector, deque and multimap_it. */
+/* For functions that ACP 3.0 does not have. acp_read, above, is also for list, vector, deque and
+ * multimap_it. */
 #define acp_add(type, ...) acp_add_##type(__VA_ARGS__)
 #define acp_append(type, ...) acp_append_##type(__VA_ARGS__)
 #define acp_compare_exchange(type, ...) acp_compare_exchange_##type(__VA_ARGS__)

@@ -19,7 +19,8 @@ typedef uint64_t acp_ga_t;
 /* Names one registration. */
 typedef uint64_t acp_atkey_t;
 
-/* Enumerators for tools that read declarations alone, and macros of the right type (see ACP_HANDLE_NULL in access.h). */
+/* Enumerators for tools that read declarations alone, and macros of the right type (see
+ * ACP_HANDLE_NULL in access.h). */
 enum { ACP_GA_NULL = 0, ACP_ATKEY_NULL = 0 };
 
 #define ACP_GA_NULL UINT64_C(0)
@@ -31,31 +32,36 @@ enum { ACP_GA_NULL = 0, ACP_ATKEY_NULL = 0 };
  * Returns ACP_GA_NULL with ACP_ERR_ARGUMENT for other ranks. Does not block. */
 ACP_API acp_ga_t acp_query_starter_ga(int rank);
 
-/* The size of every rank's starter memory in bytes; (size_t)-1 with ACP_ERR_STATE. Does not block. */
+/* The size of every rank's starter memory in bytes; (size_t)-1 with ACP_ERR_STATE. Does not
+ * block. */
 ACP_API size_t acp_starter_size(void);
 
 /* Gives global addresses to memory of the caller.
  *   address  readable and writable memory of any kind (heap, static, stack, shared); it stays the
  *            caller's and must stay mapped and accessible until acp_unregister_memory
  *   size     1 .. the room the address layout has (acpinfo), in bytes
- *   color    0 .. acp_colors()-1: kept in addresses made from this key; chooses the network that their bytes take between nodes
- * Overlapping and repeated registrations are legal; each has its own key. At least 4096 may be live.
- * Returns a key, or ACP_ATKEY_NULL with ACP_ERR_ARGUMENT (zero size, colour, not mapped read-write),
- * or ACP_ERR_LIMIT (no room in the address layout). Does not block. */
+ *   color    0 .. acp_colors()-1: kept in addresses made from this key; chooses the network that
+ *            their bytes take between nodes
+ * Overlapping and repeated registrations are legal; each has its own key. At least 4096 may be
+ * live. Returns a key, or ACP_ATKEY_NULL with ACP_ERR_ARGUMENT (zero size, colour, not mapped
+ * read-write), or ACP_ERR_LIMIT (no room in the address layout). Does not block. */
 ACP_API acp_atkey_t acp_register_memory(void* address, size_t size, int color);
 
-/* Registers memory of every rank and tells every rank the addresses of all. Every rank calls it, as acp_sync, by one thread.
- *   address, size, color  the caller's part, as for acp_register_memory, of any size; or size 0, and no memory of this rank
- *                         is registered (address and color mean nothing)
- *   addresses             room for acp_procs() addresses, the caller's; [r] becomes the address of byte 0 of rank r's part,
- *                         ACP_GA_NULL where its size is 0
- *   key                   becomes the key of the caller's part, for acp_unregister_memory, which each rank calls for itself;
- *                         ACP_ATKEY_NULL where size is 0
- * When it returns 0 every rank may use all addresses, and what any rank stored before its call is visible to all, as after
- * acp_sync. It completes no handle and touches no starter memory. Returns 0 on every rank or -1 on every rank; then nothing is
- * registered, and nothing is written to addresses and key. The rank that failed has its own reason (as acp_register_memory;
- * ACP_ERR_ARGUMENT: addresses or key is NULL), the others have its code and a message that names it. ACP_ERR_PEER: a rank is
- * gone; ACP_ERR_STATE: the ranks do not make the same collective calls. Blocks until all ranks have called it. */
+/* Registers memory of every rank and tells every rank the addresses of all. Every rank calls it, as
+ * acp_sync, by one thread.
+ *   address, size, color  the caller's part, as for acp_register_memory, of any size; or size 0,
+ *                         and no memory of this rank is registered (address and color mean nothing)
+ *   addresses             room for acp_procs() addresses, the caller's; [r] becomes the address of
+ *                         byte 0 of rank r's part, ACP_GA_NULL where its size is 0
+ *   key                   becomes the key of the caller's part, for acp_unregister_memory, which
+ *                         each rank calls for itself; ACP_ATKEY_NULL where size is 0
+ * When it returns 0 every rank may use all addresses, and what any rank stored before its call is
+ * visible to all, as after acp_sync. It completes no handle and touches no starter memory. Returns
+ * 0 on every rank or -1 on every rank; then nothing is registered, and nothing is written to
+ * addresses and key. The rank that failed has its own reason (as acp_register_memory;
+ * ACP_ERR_ARGUMENT: addresses or key is NULL), the others have its code and a message that names
+ * it. ACP_ERR_PEER: a rank is gone; ACP_ERR_STATE: the ranks do not make the same collective calls.
+ * Blocks until all ranks have called it. */
 ACP_API int acp_register_all(
     void* address, size_t size, int color, acp_ga_t* addresses, acp_atkey_t* key);
 
@@ -72,19 +78,20 @@ ACP_API int acp_unregister_memory(acp_atkey_t key);
 ACP_API acp_ga_t acp_query_ga(acp_atkey_t key, const void* address);
 
 /* Where the caller can load and store the byte ga names: its own memory, or shared memory (such as
- * starter memory) of a rank on the same node. Returns NULL with ACP_ERR_ADDRESS or ACP_ERR_STALE when
- * ga names nothing, NULL with ACP_ERR_UNSUPPORTED when it names memory not mapped here. Does not
- * block. */
+ * starter memory) of a rank on the same node. Returns NULL with ACP_ERR_ADDRESS or ACP_ERR_STALE
+ * when ga names nothing, NULL with ACP_ERR_UNSUPPORTED when it names memory not mapped here. Does
+ * not block. */
 ACP_API void* acp_query_address(acp_ga_t ga);
 
-/* The rank that owns ga, or -1 with ACP_ERR_ADDRESS for ACP_GA_NULL and ranks outside the job. Does not
- * look whether the memory is registered. Does not block. */
+/* The rank that owns ga, or -1 with ACP_ERR_ADDRESS for ACP_GA_NULL and ranks outside the job. Does
+ * not look whether the memory is registered. Does not block. */
 ACP_API int acp_query_rank(acp_ga_t ga);
 
 /* The colour of ga, or -1 as acp_query_rank. Starter memory has colour 0. Does not block. */
 ACP_API int acp_query_color(acp_ga_t ga);
 
-/* The number of colours, at least that of the networks between nodes and >= 1, or -1 with ACP_ERR_STATE. Does not block. */
+/* The number of colours, at least that of the networks between nodes and >= 1, or -1 with
+ * ACP_ERR_STATE. Does not block. */
 ACP_API int acp_colors(void);
 
 #ifdef __cplusplus

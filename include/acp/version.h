@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The version of these headers, for the preprocessor. acp_version() gives that of the library at run time, which may be a later
- * one of the same major version. The build takes its own version from here. */
+/* The version of these headers, for the preprocessor. acp_version() gives that of the library at
+ * run time, which may be a later one of the same major version. The build takes its own version
+ * from here. */
 #ifndef ACP_VERSION_H
 #define ACP_VERSION_H
 
