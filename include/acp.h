@@ -4,10 +4,10 @@
  * processes of a parallel program. This umbrella includes every concern; each header compiles alone
  * as C11 and as C++20. Conventions that hold for every call:
  *
- *   results   a failure is told by the result alone: -1 of an int or a size, the null of an
- *             address, key or pointer; then acp_errno() is set. acp_errors(7) has the table; codes
- *             are in <acp/error.h>.
- *   threads   every call may be made by any thread unless its comment says otherwise; none is
+ *   results   the result alone says whether a call failed: an int or size is -1, an address, key or
+ *             pointer is null; then acp_errno() is set. acp_errors(7) has the table; codes are in
+ *             <acp/error.h>.
+ *   threads   any thread may make every call unless its comment says otherwise; no call is
  *             async-signal-safe (but see acp(7) on faults of the program's own accesses).
  *   state     before acp_init and after acp_finalize every call but acp_init, acp_version,
  *             acp_initialized, acp_strerror, acp_errno, acp_clear_errno, acp_error_message and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ACP 3.0 declared otherwise: containers, whose keys, values and elements were named by global
- * addresses, the failures of segmented buffers, and messages longer than their buffers. acp.h
- * includes this header where ACP_COMPAT3 is defined, as `acpcc -compat3` does; then a source of 3.0
- * compiles unchanged. All other functions of acp.h are there too; and one program may have sources
- * of both kinds. */
+/* The functions that ACP 3.0 declared in another way: containers with keys, values and elements at
+ * global addresses, the failures of segmented buffers, and messages longer than their buffers.
+ * acp.h includes this header when ACP_COMPAT3 is defined, as `acpcc -compat3` does; then a source
+ * of 3.0 compiles unchanged. All other functions of acp.h stay available, and one program may have
+ * sources of both kinds. */
 #ifndef ACP_COMPAT3_H
 #define ACP_COMPAT3_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Channels as ACP 3.0 documented them: acp_wait_ch returns the length of the buffer where the
- * message was longer, which <acp/channel.h> calls a failure; and acp_waitall_ch takes pointers to
- * what it does not write. A program that includes this header calls them by the names of 3.0. All
- * else is as in <acp/channel.h>. */
+/* Channels as ACP 3.0 documented them: acp_wait_ch returns the length of the buffer when the
+ * message was longer, which is a failure in <acp/channel.h>; and acp_waitall_ch takes a pointer to
+ * non-const requests. A program that includes this header calls both by the names of 3.0.
+ * Everything else is as in <acp/channel.h>. */
 #ifndef ACP_COMPAT3_CHANNEL_H
 #define ACP_COMPAT3_CHANNEL_H
 

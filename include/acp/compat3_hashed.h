@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets, multisets and maps as ACP 3.0 declared them: keys and values lie at global addresses, and
  * calls that change a container return nothing. A program that includes this header calls these
- * functions by the names of 3.0. They do what 3.0's documentation says; what it leaves open is as
- * in <acp/hashed.h>: failures are told by acp_errno(), and change nothing. A key of 0 bytes is not
- * stored: an insert returns 0. The functions that are not here have the signatures of 3.0 by their
- * own names. */
+ * functions by the names of 3.0. They behave as 3.0's documentation says, and as <acp/hashed.h>
+ * says where that is silent: a failure sets acp_errno() and changes nothing. A key of 0 bytes is
+ * not stored: an insert returns 0. The other functions of these containers already have the
+ * signatures of 3.0. */
 #ifndef ACP_COMPAT3_HASHED_H
 #define ACP_COMPAT3_HASHED_H
 
@@ -19,28 +19,28 @@
 extern "C" {
 #endif
 
-/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: it is there now (multiset: and
- * counted); 0: a failure. */
+/* Insert a copy of the key.size bytes at key.ga, on any rank. 1: the container has the key now
+ * (multiset: counted once more); 0: a failure. */
 ACP_API int acp3_insert_set(acp_set_t set, acp_element_t key);
 ACP_API int acp3_insert_multiset(acp_multiset_t set, acp_element_t key);
 
-/* Inserts copies of a key, pair.first, and its value, pair.second. 1; 0: the key was there, its
- * value stays; or a failure. */
+/* Inserts copies of a key, pair.first, and its value, pair.second. 1: inserted; 0: the key was
+ * there and its value stays, or a failure. */
 ACP_API int acp3_insert_map(acp_map_t map, acp_pair_t pair);
 
-/* Find the entry of a key; elem is ACP_GA_NULL where there is none, and after a failure. */
+/* Find the entry of a key; elem is ACP_GA_NULL when there is none, and after a failure. */
 ACP_API acp_set_it_t acp3_find_set(acp_set_t set, acp_element_t key);
 ACP_API acp_multiset_it_t acp3_find_multiset(acp_multiset_t set, acp_element_t key);
 ACP_API acp_map_it_t acp3_find_map(acp_map_t map, acp_element_t key);
 
-/* Erase a key (multiset: take one from its count, erase it at 0; erase it whatever its count), if
- * it is there. */
+/* Erase a key if it is there. acp3_remove_multiset takes one from its count and erases the key at
+ * 0; acp3_remove_all_multiset erases it with any count. */
 ACP_API void acp3_remove_set(acp_set_t set, acp_element_t key);
 ACP_API void acp3_remove_multiset(acp_multiset_t set, acp_element_t key);
 ACP_API void acp3_remove_all_multiset(acp_multiset_t set, acp_element_t key);
 ACP_API void acp3_remove_map(acp_map_t map, acp_element_t key);
 
-/* The count of a key; 0 where it is not there, and after a failure. */
+/* The count of a key; 0 for an absent key, and after a failure. */
 ACP_API uint64_t acp3_retrieve_multiset(acp_multiset_t set, acp_element_t key);
 
 /* Copies the value of the key pair.first to pair.second.ga, at most pair.second.size bytes. Returns
@@ -51,8 +51,8 @@ ACP_API size_t acp3_retrieve_map(acp_map_t map, acp_pair_t pair);
 }
 #endif
 
-/* The functions whose arguments are those of 3.0 but not their results: 3.0's have none, or tell of
- * no failure. */
+/* The functions with the arguments of 3.0 but other results: those of 3.0 return nothing, or show
+ * no failure in their result. */
 #define ACP_COMPAT3_CALL(name, kind)                              \
     static inline void acp3_##name##_##kind(acp_##kind##_t one) { \
         (void)acp_##name##_##kind(one);                           \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists as ACP 3.0 declared them: what is put in lies at a global address. A program that includes
- * this header calls these functions by the names of 3.0. They do what 3.0's documentation says;
- * what it leaves open is as in <acp/list.h>: failures are told by acp_errno(), and change
- * nothing. */
+/* Lists as ACP 3.0 declared them: the bytes to insert lie at a global address. A program that
+ * includes this header calls these functions by the names of 3.0. They behave as 3.0's
+ * documentation says, and as <acp/list.h> says where that is silent: a failure sets acp_errno() and
+ * changes nothing. */
 #ifndef ACP_COMPAT3_LIST_H
 #define ACP_COMPAT3_LIST_H
 
@@ -20,18 +20,18 @@ ACP_API acp_list_it_t acp3_insert_list(acp_list_it_t it, const acp_element_t ele
 /* Removes every element that has the bytes of elem. */
 ACP_API void acp3_remove_list(acp_list_t list, const acp_element_t elem);
 
-/* n places on; n <= 0: none. */
+/* The place n places further on; for n <= 0 the same place. */
 ACP_API acp_list_it_t acp3_advance_list_it(acp_list_it_t it, int n);
 
-/* As acp_distance_list_it, but 0 where the iterators are of different lists. */
+/* acp_distance_list_it, except that it returns 0 when the iterators are of different lists. */
 ACP_API int acp3_distance_list_it(acp_list_it_t first, acp_list_it_t last);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* As the functions without the 3, but that a failure is told by acp_errno() alone: the size is 0
- * then, and the list is empty. */
+/* The functions without the 3, except that only acp_errno() shows a failure: acp3_size_list returns
+ * 0 then, and acp3_empty_list 1. */
 static inline size_t acp3_size_list(acp_list_t list) {
     const size_t elements = acp_size_list(list);
     return elements == SIZE_MAX ? 0 : elements;

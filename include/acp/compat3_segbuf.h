@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segmented buffers as ACP 3.0 documented them: acp_create_src_segbuf takes a pointer to what it
- * does not write, these calls return 1 after a failure, where those of <acp/segbuf.h> return -1,
- * and the queries tell places in the buffer, where those count. A program that includes this header
- * calls them by the names of 3.0. All else is as in <acp/segbuf.h>. */
+/* Segmented buffers as ACP 3.0 documented them: acp_create_src_segbuf takes a pointer to non-const
+ * memory; the calls of type int return 1 after a failure, where those of <acp/segbuf.h> return -1;
+ * and the queries return places in the buffer, where those of <acp/segbuf.h> return counts. A
+ * program that includes this header calls them by the names of 3.0. Everything else is as in
+ * <acp/segbuf.h>. */
 #ifndef ACP_COMPAT3_SEGBUF_H
 #define ACP_COMPAT3_SEGBUF_H
 
@@ -19,8 +20,8 @@ ACP_API int acp3_ack_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_disconnect_segbuf(acp_segbuf_t segbuf);
 ACP_API int acp3_free_segbuf(acp_segbuf_t segbuf);
 
-/* What those without the 3 return, modulo segnum: where the segment lies in the buffer; -1 after a
- * failure. */
+/* The results of the functions without the 3, modulo segnum: the place of the segment in the
+ * buffer; -1 after a failure. */
 ACP_API int64_t acp3_query_segbuf_head(acp_segbuf_t segbuf);
 ACP_API int64_t acp3_query_segbuf_tail(acp_segbuf_t segbuf);
 ACP_API int64_t acp3_query_segbuf_sent(acp_segbuf_t segbuf);

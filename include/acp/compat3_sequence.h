@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors and deques as ACP 3.0 declared them: what is added lies at a global address, and
+/* Vectors and deques as ACP 3.0 declared them: the bytes to add lie at a global address, and
  * functions that change a container return nothing. A program that includes this header calls them
- * by the names of 3.0. They do what 3.0's documentation says; what it leaves open is as in
- * <acp/vector.h> and <acp/deque.h>: failures are told by acp_errno(), and change nothing. Where 3.0
- * ignored ranges of two containers and ranges that end before they begin, so do these. */
+ * by the names of 3.0. They behave as 3.0's documentation says, and as <acp/vector.h> and
+ * <acp/deque.h> say where that is silent: a failure sets acp_errno() and changes nothing. They
+ * ignore ranges of two containers and ranges that end before they begin where 3.0 ignored them. */
 #ifndef ACP_COMPAT3_SEQUENCE_H
 #define ACP_COMPAT3_SEQUENCE_H
 
@@ -21,9 +21,9 @@ ACP_API void acp3_push_back_deque(acp_deque_t deque, const acp_ga_t ga, size_t s
 ACP_API void acp3_push_front_deque(acp_deque_t deque, const acp_ga_t ga, size_t size);
 ACP_API acp_deque_it_t acp3_insert_deque(acp_deque_it_t it, const acp_ga_t ga, size_t size);
 
-/* As the functions without the 3, but that ranges of two containers and those that end before they
- * begin are ignored. An empty one makes assign_range empty the container; the others do nothing,
- * and erase_range and acp3_insert_range_deque return `end` then. */
+/* The functions without the 3, except that they ignore ranges of two containers and ranges that end
+ * before they begin. With an empty range assign_range empties the container; the other functions do
+ * nothing, and erase_range and acp3_insert_range_deque return `end`. */
 ACP_API void acp3_assign_range_vector(acp_vector_t vector,
                                       acp_vector_it_t start,
                                       acp_vector_it_t end);
@@ -43,8 +43,8 @@ ACP_API acp_deque_it_t acp3_erase_deque(acp_deque_it_t it, size_t size);
 }
 #endif
 
-/* As the functions without the 3, but that a failure is told by acp_errno() alone: sizes are 0
- * then, and a container is empty. */
+/* The functions without the 3, except that only acp_errno() shows a failure: sizes and capacities
+ * are 0 then, and acp3_empty_... returns 1. */
 static inline size_t acp3_size_vector(acp_vector_t vector) {
     const size_t bytes = acp_size_vector(vector);
     return bytes == SIZE_MAX ? 0 : bytes;

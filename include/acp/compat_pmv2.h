@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PM messages under the names of PMv2 (SCore), for programs and habits of that library: each
- * function here is one of acp/pm.h, and returns 0 or an errno, as PMv2's do. Header only; not part
- * of acp.h. Nodes of PMv2 are ranks here. A context is opened with acp_open_pm and closed with
+/* PM messages under the names of PMv2 (SCore), for programs written for that library: each function
+ * here calls one of acp/pm.h, and returns 0 or an errno, as PMv2's do. Header only; not part of
+ * acp.h. Nodes of PMv2 are ranks here. A context is opened with acp_open_pm and closed with
  * acp_close_pm, as acp_pm_t is a pmContext*. Names and arguments are those of the published manual
- * pages of pmGetSendBuffer, pmReceive, pmMLock, pmWrite, pmRead and pmBeforeSelect; what those
- * pages name without a page of its own (pmSend, pmReleaseReceiveBuffer), or PMX has
- * (pmxTruncateBuffer, pmxIsSendDone, pmxIsWriteDone, pmxIsReadDone, pmxAfterSelect), has the
+ * pages of pmGetSendBuffer, pmReceive, pmMLock, pmWrite, pmRead and pmBeforeSelect; functions that
+ * those pages mention without a page of their own (pmSend, pmReleaseReceiveBuffer), or that PMX has
+ * (pmxTruncateBuffer, pmxIsSendDone, pmxIsWriteDone, pmxIsReadDone, pmxAfterSelect), have the
  * arguments that follow from them. */
 #ifndef ACP_COMPAT_PMV2_H
 #define ACP_COMPAT_PMV2_H
@@ -26,7 +26,8 @@ extern "C" {
 typedef struct acp_pm_context pmContext;
 typedef char* caddr_t; /* as the system's, where it has one */
 
-/* Of locked memory; those of its bytes follow each other. It may be told to other ranks. */
+/* The global address of the first byte of locked memory; the addresses of the next bytes follow. It
+ * may be sent to other ranks. */
 typedef acp_ga_t pmAddrHandle;
 
 enum { PM_NODE_ANY = -1 };
@@ -78,7 +79,7 @@ static inline int pmIsSendDone(pmContext* pmc) {
     return is_sent < 0 ? acp_pmv2_errno() : is_sent == 1 ? 0 : EBUSY;
 }
 
-/* ENOBUFS: there is no message now. The message is not to be changed. */
+/* ENOBUFS: no message has arrived. The program must not change the message. */
 static inline int pmReceive(pmContext* pmc, caddr_t* bufp, size_t* lenp) {
     const void* data = NULL;
     const int has_come = acp_receive_pm(pmc, bufp != NULL ? &data : NULL, lenp, NULL);
@@ -92,7 +93,8 @@ static inline int pmReleaseReceiveBuffer(pmContext* pmc) {
     return acp_release_pm(pmc) == 0 ? 0 : acp_pmv2_errno();
 }
 
-/* Any rank may use what is locked, whichever is named.   rmt_node  PM_NODE_ANY, or a rank */
+/* Any rank may use the locked memory, also when rmt_node names one.
+ *   rmt_node  PM_NODE_ANY, or a rank */
 static inline int pmMLock(
     pmContext* pmc, int rmt_node, caddr_t addr, size_t len, pmAddrHandle* handle) {
     if (rmt_node < PM_NODE_ANY || rmt_node >= acp_procs()) return EINVAL;
@@ -117,8 +119,8 @@ static inline int pmRead(
     return acp_read_pm(pmc, local, remote, len) != ACP_HANDLE_NULL ? 0 : acp_pmv2_errno();
 }
 
-/* Whether all writes, reads and other copies of this process are done. EBUSY: not yet. What failed
- * is told by acp_wait(ACP_HANDLE_ALL, 0). */
+/* 0 when all writes, reads and other copies of this process are complete; EBUSY: not yet.
+ * acp_wait(ACP_HANDLE_ALL, 0) returns failures. */
 static inline int pmIsWriteDone(pmContext* pmc) {
     (void)pmc;
     return acp_inquire(ACP_HANDLE_ALL) == 0 ? 0 : EBUSY;
@@ -128,9 +130,9 @@ static inline int pmIsReadDone(pmContext* pmc) {
     return pmIsWriteDone(pmc);
 }
 
-/* Before a sleep in select(2) or poll(2) on *descriptor; then all messages are to be received.
- * descriptor gets what is to be waited for EBUSY: do not sleep, there is something to do first.
- * PMv2's has no second argument. */
+/* Call it before a sleep in select(2) or poll(2) on *descriptor; receive all messages after the
+ * sleep. EBUSY: do not sleep; receive or send first. PMv2's function has no second argument.
+ *   descriptor  becomes the descriptor to wait for */
 static inline int pmBeforeSelect(pmContext* pmc, int* descriptor) {
     const int may_sleep = acp_before_select_pm(pmc, descriptor);
     return may_sleep < 0 ? acp_pmv2_errno() : may_sleep == 1 ? 0 : EBUSY;

@@ -3,8 +3,8 @@
 #ifndef ACP_EXPORT_H
 #define ACP_EXPORT_H
 
-/* Where the compiler can, a program calls a function of the library through the pointer that the
- * loader has set, not by a jump to one. */
+/* With the attribute noplt a program calls a function of the library through the pointer that the
+ * loader has set, without the jump through the PLT. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define ACP_CALLED_BY_POINTER __attribute__((noplt))

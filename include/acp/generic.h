@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generic names of the functions on containers: acp_insert(map, ...) is acp_insert_map(...). The
- * first argument is the name of a type without acp_ and _t, not a variable. A macro makes a name
- * and nothing else: whether there is a function of that name, and what it does, the header of the
- * container says. */
+ * first argument is the name of a type without acp_ and _t, not a variable. A macro only forms a
+ * name; the header of the container declares and describes the functions that exist. */
 #ifndef ACP_GENERIC_H
 #define ACP_GENERIC_H
 
-/* Of ACP 3.0, for containers: vector, deque, list, set, multiset, map, multimap and ws, as far as
- * acp_X_type exists. What works on the entries that the caller stores is asked of local_set,
- * local_multiset, local_map and local_multimap. */
+/* The generic names of ACP 3.0 for containers: vector, deque, list, set, multiset, map, multimap
+ * and ws, as far as acp_X_type exists. The types local_set, local_multiset, local_map and
+ * local_multimap name the functions on the entries that the calling rank stores. */
 #define acp_assign(type, ...) acp_assign_##type(__VA_ARGS__)
 #define acp_assign_range(type, ...) acp_assign_range_##type(__VA_ARGS__)
 #define acp_at(type, ...) acp_at_##type(__VA_ARGS__)
@@ -44,8 +43,8 @@
 #define acp_swap(type, ...) acp_swap_##type(__VA_ARGS__)
 #define acp_unique(type, ...) acp_unique_##type(__VA_ARGS__)
 
-/* Of ACP 3.0, for iterators: vector_it, deque_it, list_it, set_it, multiset_it, map_it and
- * multimap_it. */
+/* The generic names of ACP 3.0 for iterators: vector_it, deque_it, list_it, set_it, multiset_it,
+ * map_it and multimap_it. */
 #define acp_advance(type, ...) acp_advance_##type(__VA_ARGS__)
 #define acp_decrement(type, ...) acp_decrement_##type(__VA_ARGS__)
 #define acp_dereference(type, ...) acp_dereference_##type(__VA_ARGS__)
@@ -54,7 +53,7 @@
 #define acp_increment(type, ...) acp_increment_##type(__VA_ARGS__)
 #define acp_size_value(type, ...) acp_size_value_##type(__VA_ARGS__)
 
-/* For functions that ACP 3.0 has, without a macro. */
+/* For functions for which ACP 3.0 has no macro. */
 #define acp_move(type, ...) acp_move_##type(__VA_ARGS__)
 #define acp_read(type, ...) acp_read_##type(__VA_ARGS__)
 #define acp_remove_all(type, ...) acp_remove_all_##type(__VA_ARGS__)
@@ -79,7 +78,7 @@
 #define acp_take_back(type, ...) acp_take_back_##type(__VA_ARGS__)
 #define acp_take_front(type, ...) acp_take_front_##type(__VA_ARGS__)
 
-/* On many keys, and without waiting. */
+/* For calls on many keys, and for calls that do not wait. */
 #define acp_add_many(type, ...) acp_add_many_##type(__VA_ARGS__)
 #define acp_assign_many(type, ...) acp_assign_many_##type(__VA_ARGS__)
 #define acp_fetch_add_many(type, ...) acp_fetch_add_many_##type(__VA_ARGS__)
@@ -92,7 +91,7 @@
 #define acp_start_remove(type, ...) acp_start_remove_##type(__VA_ARGS__)
 #define acp_start_retrieve(type, ...) acp_start_retrieve_##type(__VA_ARGS__)
 
-/* acp_create_map_with and its like. */
+/* For acp_create_map_with and the corresponding functions of the other containers. */
 #define acp_create_with(type, ...) acp_create_##type##_with(__VA_ARGS__)
 
 #endif

@@ -12,26 +12,26 @@ extern "C" {
 /* Joins the job this process was started in (by acprun, else a job of one rank).
  *   argc, argv  the program's arguments, or NULL. ACP's own "--acp-NAME VALUE" pairs are removed in
  *               place.
- * Returns 0 once every rank of the job has joined, or -1. May be called again after it failed.
- * Errors: ACP_ERR_STATE (already joined), ACP_ERR_CONFIG (a variable or argument that does not
- * parse), ACP_ERR_MISMATCH (ranks built differently), ACP_ERR_MEMORY, ACP_ERR_SYSTEM, ACP_ERR_PEER
- * (a rank died before it joined). Collective; blocks. Call from one thread. Source: ACP base layer
- * 1. */
+ * Returns 0 once every rank of the job has joined, or -1. A process may call it again after a
+ * failure. Errors: ACP_ERR_STATE (already joined), ACP_ERR_CONFIG (a variable or argument that does
+ * not parse), ACP_ERR_MISMATCH (ranks built differently), ACP_ERR_MEMORY, ACP_ERR_SYSTEM,
+ * ACP_ERR_PEER (a rank died before it joined). Collective; blocks. Call from one thread. Source:
+ * ACP base layer 1. */
 ACP_API int acp_init(int* argc, char*** argv);
 
 /* Completes every outstanding command of the caller, waits for all ranks, and leaves the job.
- * Returns 0, or -1 with ACP_ERR_PEER when a rank is gone (the caller has left all the same).
- * Handles, keys and global addresses are dead afterwards. A later acp_init begins a new epoch.
- * Collective; blocks. Call from one thread while no other thread is in an ACP call. */
+ * Returns 0, or -1 with ACP_ERR_PEER when a rank is dead or lost (the caller has left all the
+ * same). Handles, keys and global addresses are invalid afterwards. A later acp_init begins a new
+ * epoch. Collective; blocks. Call from one thread while no other thread is in an ACP call. */
 ACP_API int acp_finalize(void);
 
 /* Leaves and joins again as another rank.
  *   rank  0 .. acp_procs()-1; the ranks given by all callers must be a permutation.
- * On success all handles, keys and registrations of the old epoch are dead and every starter memory
- * is zero. Drop them, and addresses, lists, vectors and deques: an old one may name something of
- * the new epoch. Returns 0, or -1 with ACP_ERR_ARGUMENT on every rank (nothing changed) when a rank
- * is out of range or given twice, ACP_ERR_PEER when a rank is gone. Collective; blocks; one
- * thread. */
+ * On success all handles, keys and registrations of the old epoch are invalid and every starter
+ * memory is zero. The program must not use them, nor addresses, lists, vectors and deques of the
+ * old epoch: an old name may name an object of the new epoch. Returns 0, or -1 with
+ * ACP_ERR_ARGUMENT on every rank (nothing changed) when a rank is out of range or given twice,
+ * ACP_ERR_PEER when a rank is dead or lost. Collective; blocks; one thread. */
 ACP_API int acp_reset(int rank);
 
 /* Prints text and this thread's last ACP error to stderr and ends the job: this process by SIGABRT,
@@ -39,9 +39,9 @@ ACP_API int acp_reset(int rank);
 ACP_API void acp_abort(const char* text);
 
 /* Barrier over all ranks: release and acquire for plain accesses to shared memory. Completes no
- * handle. Returns 0, or -1 with ACP_ERR_PEER when a rank is gone, ACP_ERR_STATE when a collective
- * call is under way in the process, or the ranks have made different ones. Collective; blocks; one
- * thread of the process at a time. */
+ * handle. Returns 0, or -1 with ACP_ERR_PEER when a rank is dead or lost, ACP_ERR_STATE when
+ * another thread of the process is in a collective call, or the ranks have made different
+ * collective calls. Collective; blocks; one thread of the process at a time. */
 ACP_API int acp_sync(void);
 
 /* The caller's rank, 0 .. acp_procs()-1, or -1 with ACP_ERR_STATE. Does not block. */
