@@ -51,8 +51,8 @@ std::atomic<std::uint32_t>& word_at(char* rings, std::uint32_t offset) noexcept 
 }  // namespace
 
 struct MaskedFutex::Rings {
-    io_sqring_offsets submissions;
-    io_cqring_offsets ends;
+    io_sqring_offsets submissions = {};
+    io_cqring_offsets ends = {};
     // What is waited for. A wait that ended by its time or by a handler goes on in the kernel, so that the next one for the same
     // need not begin it anew.
     const std::atomic<std::uint32_t>* word = nullptr;
