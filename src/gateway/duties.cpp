@@ -94,8 +94,8 @@ void Duties::look_for_the_dead() {
 // Ends the commands that need a dead process, and reports its death to the other nodes. The death
 // of a process that left in order is reported only when a meeting waits for it
 // (are_finished_awaited()). A process that left a broken job is reported at once, because other
-// ranks may wait for its messages; the processes that left in order are then reported first, because
-// one of them may be why the job broke.
+// ranks may wait for its messages; the processes that left in order are then reported first,
+// because one of them may be why the job broke.
 void Duties::look_at(std::uint32_t slot) {
     if (slot >= is_gone_.size() || is_gone_[slot] || !node::is_dead(segment_, slot)) return;
     is_gone_[slot] = true;

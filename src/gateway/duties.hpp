@@ -88,8 +88,8 @@ private:
     std::uint32_t deaths_seen_ = 0;
     bool is_unreachable_told_ = false;
     std::vector<bool> is_gone_;  // by slot: on_gone_ was called
-    // slots of processes that left in order and ended, and whose death is not reported; capacity for
-    // all
+    // slots of processes that left in order and ended, and whose death is not reported; capacity
+    // for all
     std::vector<std::uint32_t> finished_;
     // the numbers that the processes bring to the last meeting taken, by slot
     std::vector<std::uint32_t> wanted_;

@@ -54,7 +54,8 @@ public:
     // Errors: argument (number of rows, an empty row).
     virtual base::Status set_peers(std::vector<std::vector<Address>> peers) = 0;
 
-    // An eventfd that wakes this gateway; processes of the node inherit it under the number it has here.
+    // An eventfd that wakes this gateway; processes of the node inherit it under the number it has
+    // here.
     [[nodiscard]] virtual int event_fd() const noexcept = 0;
 
     // One round: receives datagrams, runs the commands in them, takes commands from the ranks'

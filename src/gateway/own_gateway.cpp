@@ -132,8 +132,8 @@ public:
         bool has_moved = look_for_meeting();
         has_moved = core_->receive(now) || has_moved;
         const bool has_lost = look_for_losses(now) || look_at_socket();
-        // A waiting thread calls poll() again and again, and most calls find nothing. Such a call must be short, since the
-        // datagram that the thread waits for comes in the middle of one.
+        // A waiting thread calls poll() again and again, and most calls find nothing. Such a call
+        // must be short, since the datagram that the thread waits for comes in the middle of one.
         const bool is_due = now >= deadline_.load(std::memory_order_relaxed) || stats_->is_asked();
         if (!has_moved && !has_lost && !has_moved_ && !is_due) {
             note_idle_poll();
@@ -392,8 +392,8 @@ private:
             (void)meeting_.owner->ask_to_watch(*node);
     }
 
-    // Starts the meeting for which a thread of this process waits. A node lost earlier fails
-    // it now; without a meeting such a loss is no failure, since all nodes leave when the epoch ends.
+    // Starts the meeting for which a thread of this process waits. A node lost earlier fails it
+    // now; without a meeting such a loss is no failure, since all nodes leave when the epoch ends.
     bool look_for_meeting() {
         if (meeting_.owner == nullptr) return false;
         const auto brought = meeting_.owner->take();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a hash table needs from the heap that it lies in: blocks of shared memory. The caller's thread has its own object of it; other
-// threads, also of other processes, allocate and free blocks of the same heap meanwhile.
+// The interface of a hash table to its heap: blocks of shared memory. Each thread has its own
+// object; other threads, also of other processes, allocate and free blocks of the same heap
+// concurrently.
 // Tests: tests/unit/table.
 #pragma once
 
@@ -20,42 +21,47 @@ public:
     Blocks(const Blocks&) = delete;
     Blocks& operator=(const Blocks&) = delete;
 
-    // Allocates a block and stores made::of(it) in `place`: a process that is killed in between leaves no block that nobody knows.
-    // The block's first two words are other ones than they were. 0: there is no room.
+    // Allocates a block and stores made::of(it) in `place`, so that recovery finds the block of a
+    // process that is killed before it links it. The block's first two words differ from what they
+    // were before. 0: there is no room.
     virtual BlockNumber allocate(Atomic<std::uint64_t>& place,
                                  std::uint64_t bytes,
                                  std::uint64_t alignment) = 0;
 
     virtual void free(BlockNumber block) = 0;
 
-    // Comes before a block is signed (table/freeing.hpp): whoever gives it out again wipes that out.
+    // Called before a block is signed (table/freeing.hpp): the thread that allocates the block
+    // again then wipes the signature out.
     virtual void note_signed(BlockNumber /*block*/) {}
 
-    // Lends a container to the process that makes it, until it is used. false: there is no room for the loan.
+    // Records that a container belongs to its maker's process until its first use (heap/loans.hpp).
+    // false: there is no room for the loan.
     [[nodiscard]] virtual bool lend(BlockNumber /*container*/, std::uint64_t /*maker*/) {
         return false;
     }
 
-    // Ends that loan. false: the maker is gone, and somebody destroys the container.
+    // Ends that loan. false: the maker is dead, and another thread destroys the container.
     [[nodiscard]] virtual bool end_by_use(BlockNumber /*container*/, std::uint32_t /*maker*/) {
         return true;
     }
 
-    // Whether a block is lent to a process: then it is freed as such (heap/loans.hpp).
+    // Whether a loan of the block is recorded; then recovery of the loan frees it (heap/loans.hpp).
     [[nodiscard]] virtual bool is_lent(BlockNumber /*block*/) { return false; }
 
-    // Whether a block is allocated and kept: by no call that is under way, or whose process was killed in it.
+    // Whether a block is allocated and kept: not the unfinished allocation of a running call or of
+    // a process killed in it.
     [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 
     // Makes a block, or its first `bytes`, zero. Fast for much memory that was never touched.
     virtual void clear(BlockNumber block, std::uint64_t bytes) = 0;
 
-    // Where offset 0 of the heap lies here.
+    // The address of the heap's offset 0 in this process.
     [[nodiscard]] char* base() const noexcept { return base_; }
 
     using OrderAll = bool (*)() noexcept;
 
-    // Executes a barrier in all threads of all processes that use the heap. nullptr: each who names a block executes one.
+    // Executes a barrier in all threads of all processes that use the heap. nullptr: each thread
+    // executes one itself when it names a block in a hazard word.
     [[nodiscard]] OrderAll order_all() const noexcept { return order_all_; }
 
 protected:

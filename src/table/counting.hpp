@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries whose value is a count of 1 or more: an entry that is counted down to nothing is erased, by one call, whatever others add
-// meanwhile. A count that was ended is never changed again: whoever finds it helps to unlink the entry, and sees none of the key.
-// Tests: tests/unit/table/counting_test.cpp, kill_test.cpp.
+// Entries whose value is a count of 1 or more. When a count drops to zero exactly one call erases
+// the entry, also while other calls add to it. A count that has ended never changes again: a call
+// that finds one helps to unlink the entry, and takes the key for absent. Tests:
+// tests/unit/table/counting_test.cpp, kill_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -16,17 +17,17 @@
 
 namespace acp::table {
 
-// Stands in place of a count that was ended.
+// The value of a count that has ended.
 inline constexpr std::uint64_t ended_count = ~std::uint64_t{0};
 
-// Whether a value, read as one of a table of counts, is that.
+// Whether the value of an entry, read in a table of counts, is an ended count.
 [[nodiscard]] inline bool is_ended_count(const char* value, std::uint32_t bytes) noexcept {
     return bytes == sizeof ended_count && std::memcmp(value, &ended_count, bytes) == 0;
 }
 
 struct CountEffect {
     Effect effect = Effect::done;
-    std::uint64_t count = 0;  // afterwards
+    std::uint64_t count = 0;  // after the call
     BlockNumber record = 0;
 };
 
@@ -53,15 +54,16 @@ public:
         }
     }
 
-    // Takes from a count, and erases the entry where nothing is left. done, absent, no_room, no_number
+    // Subtracts from a count; if the result would be less than 1 the count ends and the entry is
+    // erased. done, absent, no_room, no_number
     CountEffect subtract(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
         return change(head, key, [number](std::uint64_t count) {
             return count > number ? count - number : ended_count;
         });
     }
 
-    // Unlinks the entry of a record whose count was ended, if it is there, for a participant that was killed at that. false: there was no
-    // memory to move its bucket.
+    // Unlinks the entry of a record whose count a killed participant had ended, if it is still
+    // linked. false: there was no memory to migrate its bucket.
     [[nodiscard]] bool unlink_ended(Head<Atomic>& head, std::uint64_t hash, BlockNumber record) {
         return unlink_ended_where(head, hash,
                                   [record](BlockNumber found) { return found == record; });
@@ -75,7 +77,8 @@ private:
         std::uint64_t after = 0;
     };
 
-    // Changes a count, unless it was ended, or the next one is none. An entry whose count is ended is unlinked.
+    // Changes a count by next(count), unless it has ended or next() returns no_count. Unlinks the
+    // entry if its count has ended.
     template <typename Next>
     CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
         for (;;) {
@@ -92,7 +95,7 @@ private:
             if (changed.after == no_count) return {Effect::out_of_range, changed.before, 0};
             if (!was_ended && changed.after != ended_count)
                 return {Effect::done, changed.after, record};
-            // Where there is no memory to move its bucket, another call does so.
+            // If there is no memory to migrate its bucket, a later call unlinks it.
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
                 return ground_.record(found).has_key(key.data, key.bytes);
             });
@@ -101,8 +104,9 @@ private:
         }
     }
 
-    // Changes the number of a record, unless that is an ended count, or the next one is none. Says before it ends a count that it takes the
-    // record out of use, which the caller does then, as where another one has ended it.
+    // Changes the number of a record, unless it is an ended count or next() returns no_count.
+    // Before it ends a count it publishes in `unlinking` that it retires the record; the caller
+    // then does so, also if another call has ended the count.
     template <typename Next>
     Changed change_number(BlockNumber record, const Next& next) {
         auto& number = ground_.record(record).number();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Destroys a table: its entries, further buckets and arrays, then its head; or a directory of tables. A participant that is killed at it leaves words by which
-// somebody else goes on: the head says who destroys it, and every block is freed when the word that led to it leads elsewhere
-// (table/freeing.hpp). Nobody else uses the table. Included by table/table.hpp.
+// Destroys a table (entries, chained buckets, arrays, then the head) or a directory of tables. No
+// other thread may use it from then on. If the participant is killed here, another one resumes from
+// its words: the head's mark names the destroyer, and each block is freed when the word that linked
+// it has been changed (table/freeing.hpp). Included by table/table.hpp.
 // Tests: tests/unit/table/kill_destroy_test.cpp.
 #pragma once
 
@@ -15,15 +16,17 @@ public:
     //   ground  outlives this
     explicit Destruction(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // Destroys what has this mark. false: it is not there, or somebody else destroys it.
+    // Destroys the table or directory that has this mark. false: it is not there, or another
+    // participant destroys it.
     //   what     unlinking::of_table() or of_directory()
-    //   begun()  is called once nobody else can
+    //   begun()  is called once no other participant can destroy it
     template <typename Begun>
     bool run(std::uint64_t what, std::uint64_t mark, const Begun& begun) {
         const BlockNumber block = unlinking::block_in(what);
         auto& shown = ground_.shown();
         shown.unlinking.store(what, std::memory_order_release);
-        // acq_rel: what others did in it; partner: who finds this participant dead
+        // acq_rel: sees what other threads wrote in it; partner: the participant that recovers this
+        // one
         if (!ground_.head(block).mark.compare_exchange_strong(
                 mark, Head<Atomic>::mark_of_destroyed(block, ground_.own()),
                 std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -35,7 +38,7 @@ public:
         return true;
     }
 
-    // Goes on where a dead participant was killed.
+    // Resumes the destruction that a dead participant had begun.
     void finish(std::uint32_t dead) {
         auto& shown = ground_.participants()[dead];
         const std::uint64_t what = shown.unlinking.load(std::memory_order_acquire);
@@ -51,14 +54,15 @@ public:
     }
 
 private:
-    //   destroyer  whose `unlinking` leads to it
+    //   destroyer  the participant whose `unlinking` names the block
     void free_whole(std::uint64_t what, Participant<Atomic>& destroyer) {
         const BlockNumber block = unlinking::block_in(what);
         if ((what & unlinking::is_directory) != 0) {
             auto& directory = ground_.directory(block);
             for (auto* more : {&directory.more_too, &directory.more}) {
                 const std::uint64_t word = more->load(std::memory_order_acquire);
-                // Where somebody was killed when the block was signed, no other goes with it any more; a link has no bits.
+                // If a participant was killed after it signed this block, no linked block is left;
+                // a link has no bits set below.
                 if ((word & link::bits) == 0 && word != 0)
                     free_linked(*more, link::next_in(word), 0);
             }
@@ -66,7 +70,8 @@ private:
             free_arrays(ground_.head(block));
         }
         ground_.shown().chain.store(0, std::memory_order_relaxed);
-        // The first word, which nobody needs any more; the second one says who destroys it.
+        // Signs the first word, which is not needed after this; the second one is the mark, which
+        // names the destroyer.
         unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), block,
                         Spare::first_word,
                         [&] { destroyer.unlinking.store(0, std::memory_order_release); });
@@ -74,12 +79,14 @@ private:
 
     void free_arrays(Head<Atomic>& head) {
         const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
-        // The array that is moved from comes after the other: its buckets say which have been moved.
+        // The array that growth moves from is freed after the other: its buckets say which have
+        // been migrated.
         for (std::uint32_t level = Head<Atomic>::levels_max; level-- > 0;) {
             auto& word = head.arrays[level];
             const BlockNumber array = link::next_in(word.load(std::memory_order_acquire));
             if (array == 0) continue;
-            const bool is_freed = level != 0 && level < root.from;  // when the next was full
+            // freed when the next array was full
+            const bool is_freed = level != 0 && level < root.from;
             if (!is_freed) free_chains(head, root, level);
             if (level != 0 && !is_freed) {
                 free_linked(word, array, 0);
@@ -89,12 +96,13 @@ private:
         }
     }
 
-    // Frees the further buckets of an array, and its entries. A bucket that is being moved has them still, whatever of it is in the
-    // next array.
+    // Frees the chained buckets of an array, and its entries. A bucket that is being migrated still
+    // owns its entries, even if copies of the slots are in the next array.
     void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
         auto& array = Growth<Atomic>(ground_).array_of(head, level);
         for (std::uint64_t i = 0; i < array.buckets; ++i) {
-            // An array before root.from has no entries; array root.from, which is_moved() reads, is freed after the next one.
+            // An array before root.from has no entries; array root.from, which is_moved() reads, is
+            // freed after the next one.
             const bool has_entries =
                 level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
             free_chain(array.bucket(i), has_entries);
@@ -109,7 +117,8 @@ private:
         return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
     }
 
-    // Takes one further bucket after the other out, from the first on; the bits of the first one's link stay, which is_moved() reads.
+    // Unlinks and frees the chained buckets, first to last. The bits of the first bucket's link
+    // stay, because is_moved() reads them.
     void free_chain(Bucket<Atomic>& first, bool has_entries) {
         if (has_entries) free_entries(first);
         for (;;) {
@@ -134,7 +143,7 @@ private:
         }
     }
 
-    // Frees a block that a link leads to, which is another word from then on.
+    // Frees the block that `word` links; `word` then holds `instead`.
     void free_linked(Atomic<std::uint64_t>& word, BlockNumber block, std::uint64_t instead) {
         ground_.shown().chain.store(chain::of_link(ground_.place_of(word)),
                                     std::memory_order_relaxed);
@@ -156,7 +165,7 @@ bool HashTable<Atomic>::destroy_directory(BlockNumber block) {
     const auto run = [&](std::uint64_t mark) {
         return Destruction<Atomic>(ground_).run(unlinking::of_directory(block), mark, [] {});
     };
-    // The first use may end meanwhile.
+    // Tries both marks, because another thread may end the first use between the two tries.
     return is_directory(block) && (run(DirectoryStart<Atomic>::mark_in_first_use) ||
                                    run(DirectoryStart<Atomic>::mark_of_directories));
 }
@@ -166,8 +175,8 @@ template <typename Begun>
 bool HashTable<Atomic>::destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun) {
     if (offset_of(block) % line_bytes != 0) return false;
     auto& head = ground_.head(block);
-    const std::uint64_t mark =
-        head.mark.load(std::memory_order_acquire) ^ unused::of(maker);  // after a first use
+    // the mark after a first use
+    const std::uint64_t mark = head.mark.load(std::memory_order_acquire) ^ unused::of(maker);
     Destruction<Atomic> destruction(ground_);
     if (mark == DirectoryStart<Atomic>::mark_in_first_use)
         return destruction.run(unlinking::of_directory(block), mark ^ unused::of(maker), begun);

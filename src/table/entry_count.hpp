@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many entries a table has. Who inserts or erases one counts it afterwards, and may be killed in between. Whoever recovers it then makes the
-// correction of the counters unknown (table/recovery.hpp), and the next who asks walks over the entries and counts them. What it finds is
-// stored if nobody has changed the table meanwhile: then the counters are right again, and nobody walks any more.
+// How many entries a table has. A writer updates a counter after its change of an entry is visible.
+// If it is killed in between, recovery marks the correction of the counters unknown
+// (table/recovery.hpp), and the next entries() walks over the table and counts. Its result is
+// stored if the table did not change during the walk: then the counters are valid again.
 //
-// Nobody has changed it if, in this order, the counters were read, the entries were counted, no other participant named an array, and the
-// counters were the same: whoever changes a table names its array from before the change until it has counted.
-// Any thread; nobody waits. Tests: tests/unit/table/entry_count_test.cpp, kill_test.cpp, kill_changes_test.cpp.
+// The table did not change if, in this order, the counters were read, the entries were counted, no
+// other participant named an array, and the counters were the same: a writer names its array from
+// before its change until it has updated the counter. Any thread; no call waits. Tests:
+// tests/unit/table/entry_count_test.cpp, kill_test.cpp, kill_changes_test.cpp.
 #pragma once
 
 #include <array>
@@ -24,10 +26,10 @@ public:
     //   ground  outlives this
     explicit EntryCount(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // While nobody changes the table, and all who were killed in it are recovered.
+    // Exact while no thread changes the table and all participants killed in it are recovered.
     [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
         auto& head = ground_.head(table);
-        // acquire: partner is Recovery, after which the dead one names nothing
+        // acquire: partner is Recovery; the dead participant's words are clear after it
         std::uint64_t correction = head.correction.load(std::memory_order_acquire);
         if ((correction & correction::unknown) == 0) [[likely]]
             return Growth<Atomic>::entries_in(head);
@@ -36,7 +38,8 @@ public:
         if (!is_any_changing() && counters_of(head) == before) {
             std::uint64_t sum = 0;
             for (const std::uint64_t counter : before) sum += counter;
-            // Another one may have stored the same, or somebody else was killed: then the next one counts.
+            // Fails if another call has stored the same, or another participant was killed: then
+            // the next call counts again.
             (void)head.correction.compare_exchange_strong(
                 correction, correction::made_known(correction, walked, sum),
                 std::memory_order_relaxed, std::memory_order_relaxed);
@@ -47,7 +50,8 @@ public:
 private:
     using Counters = std::array<std::uint64_t, Head<Atomic>::counters>;
 
-    // acquire: what is read afterwards is not older; partner: Participant's names are stored after it was counted
+    // acquire: later reads are not older than this one; partner: a writer clears its hazard words
+    // after it has counted
     [[nodiscard]] static Counters counters_of(const Head<Atomic>& head) noexcept {
         Counters counters{};
         for (std::size_t i = 0; i < counters.size(); ++i)
@@ -55,14 +59,15 @@ private:
         return counters;
     }
 
-    // Whether another participant names an array; or nobody knows, for the kernel refuses the barrier.
+    // Whether another participant names an array. Also true if the kernel refuses the barrier,
+    // because then this is unknown.
     [[nodiscard]] bool is_any_changing() const noexcept {
         const auto order_all = ground_.blocks().order_all();
         if (order_all != nullptr && !order_all()) return true;  // partner: Ground::name
         for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
             if (i == ground_.own()) continue;
             const auto& named = ground_.participants()[i].hazard[Participant<Atomic>::from_array];
-            // seq_cst: as Reclaimer::named_blocks
+            // seq_cst: see Reclaimer::named_blocks
             if (named.load(std::memory_order_seq_cst) != 0) return true;
         }
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only finds, in the tables of one heap: a thread's way to them that costs less to make than that of a thread that changes them
-// (table/table.hpp, which has the contract). One thread at a time.
+// Lookups alone, in the tables of one heap: cheaper to construct than a HashTable, which also
+// changes tables and has the contract (table/table.hpp). One thread at a time.
 // Tests: tests/unit/table.
 #pragma once
 
@@ -21,8 +21,8 @@ public:
 
     explicit Finder(const ReadGround<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // Whether a table of this identity begins there and was used before (HashTable::is_table). Of a block that holds something else the
-    // answer is as good as a guess of 64 bits.
+    // Whether a table of this identity begins there and has been used (HashTable::is_table). Wrong
+    // only for a block that holds something else and by chance has the table's mark of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
     [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const noexcept {
         return offset_of(table) % line_bytes == 0 &&
@@ -30,8 +30,9 @@ public:
                    Head<Atomic>::mark_of(table, id);
     }
 
-    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the key, while it stays; false: there
-    // is none. A value of 8 bytes may change meanwhile: visit gets a copy of it.
+    // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the
+    // key, which stays allocated during the call. false: there is no entry. visit gets a copy of a
+    // value of 8 bytes, because writers change it in place.
     template <typename Visit>
     [[gnu::always_inline]] bool find(BlockNumber table,
                                      const EntryKey& key,
@@ -39,12 +40,13 @@ public:
         return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
     }
 
-    // What a find that is not repeated has seen.
+    // The result of a lookup that is not repeated.
     enum class Seen : std::uint8_t { absent, there, late };
 
-    // As find(), once, of a table that begins at `head`, from where the key belongs by a root that was read. late: it belongs elsewhere now,
-    // or the entry was replaced, and a find would begin anew. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record stays; the
-    // value of a record of a number may change meanwhile.
+    // Tries the lookup once, in a table that begins at `head`, from the bucket that a root read
+    // earlier gives. late: the bucket was migrated or the entry replaced, and find() would start
+    // again. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record is named and so stays
+    // allocated; the value of a record of 8 bytes may change during the call.
     template <typename Visit>
     [[nodiscard, gnu::always_inline]] Seen find_once(const Head<Atomic>& head,
                                                      const Spot<Atomic>& spot,
@@ -62,7 +64,8 @@ public:
         return seen;
     }
 
-    // As find(), with the entry that a walk or a call has told, if it still is there.
+    // Finds the entry of this record, which a walk or an earlier call returned, if it is still
+    // linked; otherwise like find().
     //   hash  of its key
     template <typename Visit>
     bool find_record(BlockNumber table,
@@ -72,7 +75,7 @@ public:
         return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
     }
 
-    // Has the processor fetch the bucket of a key of this hash, which others may move afterwards.   known  of this table
+    // Prefetches the bucket of a hash; a writer may migrate it afterwards.   known  of this table
     [[nodiscard, gnu::always_inline]] Spot<Atomic> prefetch_bucket(
         KnownRoot<Atomic>& known, BlockNumber table, std::uint64_t hash) const noexcept {
         const Spot<Atomic> spot = known.spot_for_find(ground_, ground_.head(table), hash);
@@ -80,12 +83,14 @@ public:
         return spot;
     }
 
-    // Has it fetch the records there that may be the key's: for a change.   spot  what prefetch_bucket() said
+    // Prefetches the records in that bucket whose fragment matches, before a change.   spot
+    // returned by prefetch_bucket()
     void prefetch_record(const Spot<Atomic>& spot, std::uint64_t hash) const noexcept {
         Search<Atomic>(ground_).prefetch_records(*spot.first, slot::fragment_of(hash));
     }
 
-    // A find in three steps: prefetch_bucket(), follow(), find_on(). What it tells was so at one moment of them.
+    // A lookup in three steps: prefetch_bucket(), follow(), find_on(). Its linearization point lies
+    // between the first and the last.
     [[nodiscard, gnu::always_inline]] Trail follow(BlockNumber table,
                                                    const Spot<Atomic>& spot,
                                                    std::uint64_t hash) const {

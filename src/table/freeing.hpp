@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unlinks a block and frees it, so that a participant that is killed in between leaves nothing: it says before which block that is, and
-// signs it, in a word of the block that nobody needs any more. Who recovers the participant frees the block if none of the participant's
-// words leads to it, it is allocated, and it still bears the signature. Whoever allocates a block wipes that out before it keeps the
-// block (NodeHeap::wipe), so a block that was freed and has become somebody else's is left alone.
-// Any thread. Tests: the kill tests of tests/unit/table, list and sequence.
+// Unlinks a block and frees it, so that a participant killed in between leaks nothing. Before, it
+// publishes the block's number in its word `freeing`, and signs the block in a word that is not
+// needed any longer. Recovery frees the block if no other word of the dead participant leads to it,
+// the block is allocated, and it still bears the signature. Allocation wipes the signature before
+// the block is kept (NodeHeap::wipe), so recovery leaves a block alone that was freed and allocated
+// again. Any thread. Tests: the kill tests of tests/unit/table, list and sequence.
 #pragma once
 
 #include <atomic>
@@ -13,10 +14,12 @@
 
 namespace acp::table {
 
-// The word of a block that is signed: one that recovery does not read while the block is linked.
+// The word of a block that gets the signature: one that recovery does not read while the block is
+// linked.
 enum class Spare : std::uint64_t { first_word, second_word };
 
-inline constexpr std::uint64_t signed_bytes = 16;  // of a block: those words
+// bytes of a block that a signature may overwrite: those two words
+inline constexpr std::uint64_t signed_bytes = 16;
 
 namespace freeing {
 [[nodiscard]] constexpr std::uint64_t of(BlockNumber block, Spare spare) noexcept {
@@ -27,7 +30,8 @@ namespace freeing {
     return word >> 1;
 }
 
-// Its lowest bits are those of a node that is in no list (list::mark::claimed), for who still reads its mark.
+// The lowest bits are those of a node in no list (list::mark::claimed), for threads that still read
+// its mark.
 [[nodiscard]] constexpr std::uint64_t signature(std::uint64_t word,
                                                 std::uint32_t participant) noexcept {
     constexpr std::uint64_t freed_mark = 0xf4ee1b10c6d00ed7;
@@ -43,8 +47,8 @@ template <template <class> class Atomic>
     return first[word & 1];
 }
 
-//   shown     the caller's word for this
-//   unlink()  makes the last of the participant's words that leads to the block lead elsewhere
+//   shown     the caller's word `freeing`
+//   unlink()  changes the last of the participant's words that leads to the block
 template <template <class> class Atomic, typename Unlink>
 void unlink_and_free(Blocks<Atomic>& blocks,
                      Atomic<std::uint64_t>& shown,
@@ -62,8 +66,8 @@ void unlink_and_free(Blocks<Atomic>& blocks,
     blocks.free(block);
 }
 
-// Whether a participant was killed while it recovered another one, which nobody has taken over yet: the words of that one may lead to
-// what it was about to free.
+// Whether a dead participant had begun to recover another one, and no survivor has taken that over
+// yet: that one's words may lead to the block that the dead participant was about to free.
 template <typename Participants>
 [[nodiscard]] bool is_recovering(const Participants& participants, std::uint32_t dead) noexcept {
     for (std::uint32_t i = 0; i < participants.count; ++i) {
@@ -72,9 +76,11 @@ template <typename Participants>
     return false;
 }
 
-// Does for a dead participant what it did not, again if somebody was killed doing it. false: those that it was recovering come first.
+// Completes an unlink_and_free() of a dead participant; may be repeated if the recovering process
+// is killed too. false: the participants that the dead one was recovering come first.
 //   shown            the dead participant's word
-//   is_known(block)  whether another of its words leads to the block, so that it is freed as what that one names
+//   is_known(block)  whether another of its words leads to the block, so that recovery of that word
+//                    frees it
 template <template <class> class Atomic, typename Participants, typename IsKnown>
 [[nodiscard]] bool finish_freeing(Blocks<Atomic>& blocks,
                                   const Participants& participants,
@@ -86,7 +92,8 @@ template <template <class> class Atomic, typename Participants, typename IsKnown
     if (block == 0) return true;
     if (!is_known(block) && !blocks.is_lent(block)) {
         if (is_recovering(participants, dead)) return false;
-        // In this order: who allocated the block since has it pending while the signature may still be there.
+        // In this order: while the signature may still be there, a thread that has allocated the
+        // block since has it pending, not kept.
         if (blocks.is_kept(block) && spare_word(blocks, word).load(std::memory_order_acquire) ==
                                          freeing::signature(word, dead)) {
             blocks.free(block);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a heap's tables as one thread sees it, and the words by which it shows others what it reads and what it is about to
-// change. Below all operations: those are classes that have a Ground, and other operations made from it, and no state beside it. So
-// they are made where they are called, and an operation costs nothing where it is not.
+// A thread's view of the memory of a heap's tables, and the words in which it publishes the blocks
+// that it reads and is about to change. The lowest layer of the operations: these are classes that
+// hold a Ground, and other operations built on it, and no other state. So they are constructed
+// where they are called, at no cost.
 // Tests: tests/unit/table.
 #pragma once
 
@@ -14,16 +15,17 @@
 
 namespace acp::table {
 
-// The memory, and the words in which a thread names what it reads: all that a find needs. Cheap to copy.
+// The memory, and the hazard words of one thread: all that a lookup needs. Cheap to copy.
 template <template <class> class Atomic>
 class ReadGround {
 public:
     using Word = Atomic<std::uint64_t>;
     using Shown = Participant<Atomic>;
 
-    //   base   where offset 0 of the heap lies here
-    //   shown  this thread's own
-    //   is_fence_paid_by_others  whoever frees blocks executes a barrier in all threads (Blocks::order_all)
+    //   base   address of the heap's offset 0 in this process
+    //   shown  this thread's own participant
+    //   is_fence_paid_by_others  the thread that frees blocks executes a barrier in all threads
+    //                            (Blocks::order_all)
     ReadGround(char* base, Shown& shown, bool is_fence_paid_by_others) noexcept
         : base_(base), shown_(shown), is_fence_paid_by_others_(is_fence_paid_by_others) {}
 
@@ -61,11 +63,12 @@ public:
         return *reinterpret_cast<Word*>(base_ + place);
     }
 
-    // Names a block that this thread is about to read. The caller looks afterwards whether it is still in use.
+    // Names a block that this thread is about to read. The caller checks afterwards whether the
+    // block is still in use.
     [[gnu::always_inline]] void name(typename Shown::Hazard which,
                                      BlockNumber block) const noexcept {
         if (is_fence_paid_by_others_) [[likely]] {
-            // release: what was read of the block named before
+            // release: reads of the block named before are done
             shown_.hazard[which].store(block, std::memory_order_release);
             std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: Reclaimer::scan
         } else {
@@ -74,7 +77,7 @@ public:
     }
 
     void forget(typename Shown::Hazard which) const noexcept {
-        // release: what was read, before others may free it
+        // release: this thread's reads of the block are done before another thread may free it
         shown_.hazard[which].store(0, std::memory_order_release);
     }
 
@@ -91,8 +94,8 @@ public:
     using Shown = Participant<Atomic>;
 
     //   blocks        of this thread; outlives this
-    //   participants  of the heap; `own` is this thread's alone
-    //   retire_batch  after so many more blocks out of use this thread looks at what others name
+    //   participants  of the heap; only this thread uses number `own`
+    //   retire_batch  blocks that this thread retires between two scans of the hazard words
     Ground(Blocks<Atomic>& blocks,
            Participants<Atomic> participants,
            std::uint32_t own,
@@ -117,7 +120,7 @@ public:
 
     [[nodiscard]] std::uint32_t retire_batch() const noexcept { return retire_batch_; }
 
-    // As table/freeing.hpp.
+    // See table/freeing.hpp.
     template <typename Unlink>
     void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
         table::unlink_and_free(blocks_, this->shown().freeing, own_, block, Spare::second_word,
@@ -131,7 +134,7 @@ private:
     std::uint32_t retire_batch_;
 };
 
-// What a call that changes a table shows until it ends.
+// Publishes for the length of a call which table it changes; clears the hazard words at its end.
 template <template <class> class Atomic>
 class Changing {
 public:
@@ -140,7 +143,7 @@ public:
         show();
     }
 
-    // Once more, where this thread may have recovered others meanwhile.
+    // Publishes it again, where this thread may have recovered another participant in between.
     void show() const noexcept {
         ground_.shown().table.store(table_, std::memory_order_relaxed);
         ground_.shown().table_id.store(ground_.head(table_).id, std::memory_order_relaxed);

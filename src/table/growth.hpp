@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doubles the buckets of a table while it is in use. A bucket is moved by the first who wants to change it, and a few more by each
-// insertion; finds never move any. To move a bucket its slots and links are frozen, so that their content is fixed and everybody who
-// helps writes the same words, each once, into buckets that nobody uses yet: a stopped helper keeps nobody waiting, and comes too late
-// for everything. What is done is found by looking, so a killed helper leaves nothing undone for good.
+// Doubles the buckets of a table while it is in use. A bucket is migrated by the first writer that
+// needs it; each insertion helps with a few more; lookups never migrate. A migration freezes the
+// bucket's slots and links, so their content is fixed. All helpers then write the same words, each
+// once, into buckets that no operation uses yet: a stopped helper delays no other thread, and its
+// late writes fail. Progress is read from the buckets themselves, so a killed helper leaves no
+// bucket unmigrated for good.
 // Tests: tests/unit/table/concurrency_test.cpp, kill_test.cpp.
 #pragma once
 
@@ -17,11 +19,12 @@
 
 namespace acp::table {
 
-// Where entries of one key are at one moment.
+// The bucket chain of a hash, and the root for which it holds.
 template <template <class> class Atomic>
 struct Spot {
     std::uint64_t root = 0;
-    Bucket<Atomic>* first = nullptr;  // of the chain; nullptr: there was no memory to move it
+    // of the chain; nullptr: there was no memory to migrate the bucket
+    Bucket<Atomic>* first = nullptr;
 };
 
 template <template <class> class Atomic>
@@ -35,7 +38,7 @@ public:
     //   ground  outlives this
     explicit Growth(const Ground<Atomic>& ground) noexcept : ground_(ground), reclaimer_(ground) {}
 
-    // Where a find looks. Nothing keeps these buckets from being moved and freed: see is_current().
+    // The bucket for a lookup. It may be migrated and freed at any time: see is_current().
     [[nodiscard, gnu::always_inline]] static Spot<Atomic> spot_for_find(
         const ReadGround<Atomic>& ground, const Head<Atomic>& head, std::uint64_t hash) noexcept {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
@@ -55,7 +58,8 @@ public:
         return &ground.array(number_of_array(head, level)).bucket(head.index_of(hash, level));
     }
 
-    // The same, apart from what finds do as a rule. It takes a copy, so that the caller's stays in registers.
+    // Does what bucket_in() does, out of line, since lookups rarely need it. Takes a copy of the
+    // ground, so that the caller's stays in registers.
     [[nodiscard, gnu::noinline]] static Bucket<Atomic>* bucket_in_next(
         ReadGround<Atomic> ground,
         const Head<Atomic>& head,
@@ -64,14 +68,15 @@ public:
         return bucket_in(ground, head, hash, level);
     }
 
-    // Whether what was read in the buckets until now was theirs.
+    // Whether the buckets read until now were the hash's chain throughout.
     [[nodiscard, gnu::always_inline]] static bool is_current(const Head<Atomic>& head,
                                                              const Spot<Atomic>& spot) noexcept {
         return (spot.first->link.load(std::memory_order_seq_cst) & link::moved) == 0 &&
                head.root.load(std::memory_order_seq_cst) == spot.root;
     }
 
-    // Where changes are made: moves the bucket first if need be. The arrays are named: their buckets stay until forget_arrays().
+    // The bucket for a change; migrates it first if need be. Names the arrays in hazard words:
+    // their buckets stay allocated until forget_arrays().
     [[nodiscard, gnu::always_inline]] Spot<Atomic> spot_for_change(Head<Atomic>& head,
                                                                    std::uint64_t hash) {
         for (;;) {
@@ -90,7 +95,7 @@ public:
         ground_.forget(Shown::to_array);
     }
 
-    // After an insertion: moves a few buckets of a table that grows.
+    // Called after an insertion: migrates a few buckets of a growing table.
     void help(Head<Atomic>& head) {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
@@ -111,7 +116,7 @@ public:
         forget_arrays();
     }
 
-    // Begins to grow if there are entries enough.
+    // Begins to grow if the table has enough entries.
     void begin_if_due(Head<Atomic>& head) {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
@@ -122,7 +127,7 @@ public:
         const std::uint64_t limit = entries_per_bucket * head.buckets(root.from);
         if (entries <= limit) return;
         std::uint64_t nobody = 0;
-        // relaxed: a hint. Whoever holds it may be stopped; then others do it a little later
+        // relaxed: a hint. If its holder is stopped, other threads grow the table a little later
         if (!head.grower.compare_exchange_strong(
                 nobody, ground_.own() + 1, std::memory_order_relaxed, std::memory_order_relaxed) &&
             entries < limit + limit / 4) {
@@ -137,7 +142,7 @@ public:
         head.grower.store(0, std::memory_order_relaxed);
     }
 
-    // How many entries there are as they were counted, while nobody changes them.
+    // How many entries were counted; exact only while no thread changes the table.
     [[nodiscard]] static std::uint64_t entries_in(const Head<Atomic>& head) noexcept {
         std::uint64_t sum = head.correction.load(std::memory_order_relaxed);
         for (const auto& counter : head.counted)
@@ -154,14 +159,16 @@ public:
         return (first.link.load(std::memory_order_acquire) & link::moved) != 0;
     }
 
-    // Allocates a bucket, whose slots the caller fills before link_bucket(). nullptr: there is no room.
+    // Allocates a bucket, whose slots the caller fills before link_bucket(). nullptr: there is no
+    // room.
     [[nodiscard]] Bucket<Atomic>* make_bucket() {
         const BlockNumber block = ground_.blocks().allocate(
             ground_.shown().block_made, sizeof(Bucket<Atomic>), heap::granule_bytes);
         return block != 0 ? &ground_.bucket(block) : nullptr;
     }
 
-    // Links the bucket made last behind another, if that one's link still is `expected`; else frees it.
+    // Links the bucket made last behind another one, if that one's link is still `expected`; else
+    // frees it.
     bool link_bucket(Bucket<Atomic>& behind, std::uint64_t expected) {
         const BlockNumber block =
             made::block_in(ground_.shown().block_made.load(std::memory_order_relaxed));
@@ -176,7 +183,7 @@ private:
         return link::next_in(head.arrays[level].load(std::memory_order_acquire));
     }
 
-    // Where changes are made in a table that grows, whose arrays are named.
+    // The bucket for a change in a growing table, whose arrays are named.
     [[nodiscard, gnu::noinline]] Spot<Atomic> spot_in_growth(Head<Atomic>& head,
                                                              std::uint64_t word,
                                                              std::uint64_t hash) {
@@ -191,7 +198,7 @@ private:
         if (root.is_growing()) ground_.name(Shown::to_array, number_of_array(head, root.to));
     }
 
-    // The block made last, filled.
+    // Links the filled block that was made last.
     bool link_block(Atomic<std::uint64_t>& word, std::uint64_t expected, std::uint64_t value) {
         auto& shown = ground_.shown();
         const std::uint64_t block = shown.block_made.load(std::memory_order_relaxed);
@@ -208,7 +215,7 @@ private:
         return is_linked;
     }
 
-    // Whether the array of a level is there.
+    // Makes the array of a level unless it is there. True if it is there now.
     bool make_array(Head<Atomic>& head, std::uint32_t level) {
         if (number_of_array(head, level) != 0) return true;
         const std::uint64_t buckets = head.buckets(level);
@@ -224,7 +231,8 @@ private:
         return true;
     }
 
-    // Moves a bucket of the old array, or waits for nobody who does. false: there is no memory for its buckets.
+    // Migrates a bucket of the old array, without waiting for another thread that does so too.
+    // false: there is no memory for its new buckets.
     bool move(Head<Atomic>& head, const Root& root, std::uint64_t index) {
         auto& first = array_of(head, root.from).bucket(index);
         prefetch_targets(head, root, index);
@@ -243,7 +251,7 @@ private:
         }
         std::uint64_t word = first.link.load(std::memory_order_acquire);
         while ((word & link::moved) == 0 &&
-               // seq_cst: what is in the new array, before anybody looks for it there
+               // seq_cst: the entries are in the new array before any thread looks for them there
                !first.link.compare_exchange_weak(word, word | link::moved,
                                                  std::memory_order_seq_cst,
                                                  std::memory_order_acquire)) {
@@ -251,7 +259,7 @@ private:
         return true;
     }
 
-    // Has the processor fetch the buckets to which the entries of one go.
+    // Prefetches the buckets that get the entries of this one.
     void prefetch_targets(const Head<Atomic>& head,
                           const Root& root,
                           std::uint64_t index) const noexcept {
@@ -260,7 +268,7 @@ private:
         __builtin_prefetch(&to.bucket(index + head.buckets(root.from)), 1);
     }
 
-    // Afterwards nothing changes in the chain. An insertion that was not decided is not one.
+    // After it nothing changes in the chain. An undecided insertion is dropped.
     void freeze(Bucket<Atomic>& first) const noexcept {
         for (Bucket<Atomic>* bucket = &first;;) {
             const std::uint64_t word =
@@ -291,7 +299,8 @@ private:
         }
     }
 
-    // In which of the two buckets of the next array an entry of a bucket will be: 0, of the same index, or 1.
+    // Which of the two target buckets in the next array gets an entry: 0, the one of the same
+    // index, or 1.
     class Halves {
     public:
         Halves(const Head<Atomic>& head, const Root& root, std::uint64_t index) noexcept
@@ -304,14 +313,15 @@ private:
             are_in_slots_ = true;
         }
 
-        // Whether the slots alone tell it. Then everybody who moves the bucket finds the same, however late.
+        // Whether the slots' fragments decide it. Then all helpers, however late, compute the same.
         [[nodiscard]] bool are_in_slots() const noexcept { return are_in_slots_; }
 
         [[nodiscard]] std::uint64_t of(const Ground<Atomic>& ground,
                                        std::uint64_t word) const noexcept {
             if (are_in_slots_) [[likely]]
                 return slot::fragment_in(word) >> bit_ & 1;
-            // a record that is replaced or erased by now was moved before
+            // The record may have been replaced or erased and reused; its bucket was migrated
+            // before that, so the result is not used
             const std::uint64_t first =
                 ground.record(slot::record_in(word)).claim.load(std::memory_order_relaxed);
             return head_.index_of(claim::hash_in(first), to_) == index_ ? 0 : 1;
@@ -325,11 +335,11 @@ private:
         bool are_in_slots_ = false;
     };
 
-    // Fills the new chain of one half, as everybody does who moves the bucket: words that are not zero stay as they are.
+    // Fills the new chain of one half. All helpers do so: words that are not zero stay as they are.
     class Filler {
     public:
-        //   may_leave  slots of the first bucket for which there is no entry stay as they are: whoever comes late has the same entries, and
-        //              so writes none of these slots
+        //   may_leave  the unused slots of the first bucket need not be filled: a late helper has
+        //              the same entries, and so writes none of these slots
         Filler(Growth& growth, Bucket<Atomic>& first, bool may_leave) noexcept
             : growth_(growth), last_(&first), may_leave_(may_leave) {}
 
@@ -386,7 +396,7 @@ private:
                 word = last_->link.load(std::memory_order_acquire);
             }
             const BlockNumber next = link::next_in(word);
-            is_well_ = next != 0;  // 0: it was moved, and its records are others' by now
+            is_well_ = next != 0;  // 0: it was migrated, and its records may be reused
             if (is_well_) last_ = &growth_.ground_.bucket(next);
         }
 
@@ -399,7 +409,8 @@ private:
         bool is_well_ = true;
     };
 
-    // All buckets were given out. Moves those whose mover is stopped or dead, some at a time; where none is left the growth is over.
+    // All buckets were given out. Migrates some whose helper is stopped or dead; when none is left
+    // the growth ends.
     void look_for_the_end(Head<Atomic>& head, std::uint64_t word) {
         constexpr std::uint32_t looks = 256;
         constexpr std::uint32_t moves = 8;

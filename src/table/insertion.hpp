@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inserts an entry, or replaces its value. An insertion puts its record into a free slot as a tentative one, ends or yields to other
-// insertions of the key, and only then makes it an entry; so one of several wins, and none waits.
-// Source: M. Herlihy, N. Shavit, M. Tzafrir, Hopscotch hashing, DISC 2008, for the tentative step. Tests: tests/unit/table.
+// Inserts an entry, or replaces its value. An insertion first puts its record into a free slot as a
+// tentative one, then cancels the other tentative insertions of the key or is cancelled, and only
+// then makes its record an entry; so one of several wins, and none waits.
+// Source: M. Herlihy, N. Shavit, M. Tzafrir, Hopscotch hashing, DISC 2008, for the tentative step.
+// Tests: tests/unit/table.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +25,18 @@ struct EntryValue {
     std::uint32_t bytes = 0;
 };
 
-// What a call did.
+// The result of a call.
 enum class Effect : std::uint8_t {
     done,          // inserted, replaced, erased, changed
-    present,       // there was an entry of this key, and it stays as it is
+    present,       // the key has an entry, which is unchanged
     absent,        // there is no entry of this key
     no_room,       // there is no memory
     no_number,     // the value has not 8 bytes
     out_of_range,  // the count would be less than 1, or ended_count or more, and stays as it is
-    no_table,      // told of an operation: no table of this identity is there
+    no_table,      // result of an operation on another rank: no table of this identity is there
 };
 
-// What becomes of an entry of the same key.
+// How an existing entry of the same key is treated.
 enum class PutMode : std::uint8_t {
     insert,   // it stays
     assign,   // it gets the value
@@ -47,8 +49,8 @@ struct PutRequest {
     EntryValue value;
     PutMode mode = PutMode::insert;
     EntryValue expected = {};  // PutMode::replace
-    // 0, or a block that holds key and value as a record does, and belongs to the caller. It becomes the entry's record, or is freed; but
-    // see PutEffect::is_prepared_left.
+    // 0, or a block of the caller that holds key and value as a record does. The call takes it as
+    // the entry's record or frees it, unless it returns PutEffect::is_prepared_left.
     BlockNumber prepared = 0;
 };
 
@@ -56,8 +58,8 @@ struct PutRequest {
 struct PutEffect {
     Effect effect = Effect::done;
     BlockNumber record = 0;
-    bool is_prepared_left = false;  // no_room: the prepared block belongs to the caller as before
-    bool was_there = false;         // done: there was an entry of the key, whose value was replaced
+    bool is_prepared_left = false;  // no_room: the caller still owns the prepared block
+    bool was_there = false;         // done: it has replaced the value of an existing entry
 };
 
 template <template <class> class Atomic>
@@ -67,20 +69,22 @@ public:
     explicit Insertion(const Ground<Atomic>& ground) noexcept
         : ground_(ground), reclaimer_(ground), growth_(ground) {}
 
-    // done, no_room; insert: present; replace: present (it has another value), absent, no_number (a value of 8 bytes is replaced by one
-    // of 8 bytes only)
+    // Returns done, no_room; insert: present; replace: present (it has another value), absent,
+    // no_number (a value of 8 bytes can only be replaced by one of 8 bytes).
     PutEffect put(Head<Atomic>& head, const PutRequest& request) {
         CountedAtOnce tally{*this, head};
         return put(head, request, tally);
     }
 
-    // The same.
-    //   tally  note_insertion(): it has inserted an entry, which is to be counted now or later; count(): all are to be counted
+    // The same with a tally.
+    //   tally  note_insertion(): this call inserted an entry, to be counted now or later; count():
+    //          all insertions are to be counted now
     template <typename Tally>
     PutEffect put(Head<Atomic>& head, const PutRequest& request, Tally& tally) {
         Making making{head, request};
         if (request.prepared != 0) take_prepared(making);
-        // One object, made where the caller wants it: what is copied just after it was stored in parts makes the processor wait.
+        // Constructed in the caller's object: copying it just after its parts were stored would
+        // stall the processor.
         PutEffect effect;
         for (bool is_decided = false; !is_decided; ++making.attempts) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, request.key.hash);
@@ -101,13 +105,13 @@ public:
         return effect;
     }
 
-    // Which insertion after so many looks next whether there is something to do; 1: the first.
+    // The number of insertions from this count until the next one that calls look(), at least 1.
     [[nodiscard]] static constexpr std::uint64_t until_look(std::uint64_t insertions) noexcept {
         constexpr std::uint64_t look_every = 64;
         return (~insertions + 1) % look_every + 1;
     }
 
-    // Begins to grow where it is due, and goes on with freeing a long array.
+    // Begins to grow if that is due, and frees another part of a long retired array.
     void look(Head<Atomic>& head) {
         growth_.begin_if_due(head);
         if (reclaimer_.has_begun()) (void)reclaimer_.scan();
@@ -130,16 +134,16 @@ private:
         Head<Atomic>& head;
     };
 
-    // A call under way.
+    // The state of one call.
     struct Making {
         Head<Atomic>& head;
         const PutRequest& request;
         BlockNumber made = 0;    // the record to be linked
-        bool was_shown = false;  // others may have seen it
+        bool was_shown = false;  // other threads may have read it
         std::uint32_t attempts = 0;
     };
 
-    // There is no entry of the key, or there may be several. false: look again.
+    // The key has no entry, or may have several. false: search again.
     template <typename Tally>
     [[nodiscard]] bool insert_at(Making& making,
                                  const Spot<Atomic>& spot,
@@ -163,7 +167,7 @@ private:
         return tell(effect, Effect::done, making.made);
     }
 
-    // There is an entry of the key, or one must be there. false: look again.
+    // The key has an entry, or must have one. false: search again.
     [[nodiscard]] bool put_to_existing(Making& making, const Entry& entry, PutEffect& effect) {
         const PutRequest& request = making.request;
         if (entry.slot == nullptr) {
@@ -189,14 +193,15 @@ private:
         return tell(effect, Effect::done, making.made);
     }
 
-    // Says what a call did.
+    // Sets the result of a call.
     static bool tell(PutEffect& effect, Effect what, BlockNumber record) noexcept {
         effect.effect = what;
         effect.record = record;
         return true;
     }
 
-    // What is decided without another record: of a value of 8 bytes, and where it is not the one expected. Nothing: it takes one.
+    // Decides a put that needs no new record: a value of 8 bytes, or a replace that finds another
+    // value. std::nullopt: the put needs a record.
     [[nodiscard]] std::optional<Effect> change_in_place(const PutRequest& request,
                                                         BlockNumber number) const noexcept {
         auto& record = ground_.record(number);
@@ -261,8 +266,8 @@ private:
         return true;
     }
 
-    // Ends a call that links nothing. A record that others may have seen is freed as those that were linked; a prepared one that nobody
-    // has seen is left to a caller who may try again.
+    // Ends a call that links nothing. A record that other threads may have read is retired; a
+    // prepared one that none has read is left to a caller that may try again.
     void end(const Making& making, Effect result, PutEffect& effect) {
         (void)tell(effect, result, 0);
         if (making.made == 0) return;
@@ -281,13 +286,13 @@ private:
         }
     }
 
-    // A slot to be filled, or the last bucket of a chain that has none.
+    // A slot to be filled, or the last bucket of a full chain.
     struct Vacancy {
         Atomic<std::uint64_t>* slot = nullptr;
         std::uint64_t word = 0;
         Bucket<Atomic>* last = nullptr;
-        Atomic<std::uint64_t>* undecided =
-            nullptr;  // holds somebody's insertion that is not decided
+        // a slot with a tentative insertion
+        Atomic<std::uint64_t>* undecided = nullptr;
         std::uint64_t undecided_word = 0;
         bool is_late = false;
     };
@@ -320,7 +325,8 @@ private:
         }
     }
 
-    // Adds a bucket to a chain that is full, or empties the slot of an insertion that is long undecided. false: there is no memory.
+    // Adds a bucket to a full chain, or empties the slot of an insertion that stays tentative for
+    // long. false: there is no memory.
     bool make_room(const Making& making, const Vacancy& vacancy) {
         constexpr std::uint32_t patience = 4;
         if (vacancy.undecided != nullptr && making.attempts > patience) {
@@ -340,7 +346,7 @@ private:
         return true;
     }
 
-    // Puts the record beside others of its key: nobody else's insertion matters.
+    // Puts the record beside others of its key, whatever other insertions do.
     bool has_added(Making& making, const Vacancy& vacancy) {
         std::uint64_t expected = vacancy.word;
         return vacancy.slot->compare_exchange_strong(
@@ -348,8 +354,9 @@ private:
             std::memory_order_relaxed);
     }
 
-    // Puts the record into the slot for all to see, then looks whether another insertion of the key was there or is under way, and
-    // only then makes it an entry. Of two that are under way at least one sees the other, and ends it.
+    // Publishes the record in the slot as tentative, then searches the chain for another insertion
+    // of the key, and makes it an entry only if there is none. If two insertions are concurrent, at
+    // least one of them sees the other, and cancels it.
     bool has_inserted(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
         const std::uint64_t entry = slot::of(making.request.key.hash, making.made);
         std::uint64_t expected = vacancy.word;
@@ -373,12 +380,13 @@ private:
         return false;
     }
 
-    // Ends the other insertions of the key that are under way. false: there is an entry of the key, or the bucket is being moved.
+    // Cancels the other tentative insertions of the key. false: the key has an entry, or the bucket
+    // is being migrated.
     [[nodiscard]] bool end_others(const EntryKey& key,
                                   const Spot<Atomic>& spot,
                                   const Atomic<std::uint64_t>& own) const {
         for (Bucket<Atomic>* bucket = spot.first;;) {
-            // seq_cst: after the own one was shown
+            // seq_cst: after the own record was published
             for (std::uint32_t like =
                      bucket->slots_like(slot::fragment_of(key.hash), std::memory_order_seq_cst);
                  like != 0; like &= like - 1) {
@@ -391,7 +399,7 @@ private:
         }
     }
 
-    // The same in one slot.
+    // Does so for one slot.
     [[nodiscard]] bool has_ended_other(const EntryKey& key, Atomic<std::uint64_t>& slot) const {
         const std::uint64_t fragment = slot::fragment_of(key.hash);
         std::uint64_t word = slot.load(std::memory_order_seq_cst);
@@ -417,7 +425,7 @@ private:
         ground_.shown().record_made.store(0, std::memory_order_release);
     }
 
-    // Two that end each other's insertions again and again wait for different times.
+    // Two insertions that cancel each other repeatedly back off for different times.
     void give_way(std::uint32_t attempts) const noexcept {
         const std::uint32_t turns = (ground_.own() + 1) << std::min<std::uint32_t>(attempts, 8);
         for (std::uint32_t i = 0; i < turns; ++i)

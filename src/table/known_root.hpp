@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The array of buckets that has all entries of a table while a root is the table's, so that the next find there need not work out again
-// where the array lies. A root never comes twice, so this is out of date at worst, and then learned anew. One table; one thread.
+// Caches the bucket array of a table under one root, so that the next lookup there need not compute
+// the array's address. A root value never recurs, so the cache is at worst out of date, and then
+// filled anew. One table; one thread.
 // Tests: tests/unit/table, tests/conformance/hashed_view_test.cpp.
 #pragma once
 
@@ -17,8 +18,8 @@ namespace acp::table {
 template <template <class> class Atomic = std::atomic>
 class KnownRoot {
 public:
-    // Where a find looks, as Growth::spot_for_find() says.
-    //   ground, head  of the same table each time
+    // The bucket for a lookup: the result of Growth::spot_for_find().
+    //   ground, head  of the same table at each call
     [[nodiscard, gnu::always_inline]] Spot<Atomic> spot_for_find(const ReadGround<Atomic>& ground,
                                                                  const Head<Atomic>& head,
                                                                  std::uint64_t hash) noexcept {
@@ -32,8 +33,8 @@ public:
     void forget() noexcept { root_ = none; }
 
 private:
-    // Nothing is known of a table that grows, or whose buckets are another number than a power of two. The ground is a copy, so that the
-    // caller's stays in registers.
+    // Caches nothing while the table grows, or if its number of buckets is no power of two. The
+    // ground is a copy, so that the caller's stays in registers.
     [[nodiscard, gnu::noinline]] Spot<Atomic> spot_anew(ReadGround<Atomic> ground,
                                                         const Head<Atomic>& head,
                                                         std::uint64_t hash) noexcept {
@@ -47,17 +48,19 @@ private:
         return spot;
     }
 
-    // As Head::index_of().
+    // Computes Head::index_of() from the cached masks.
     [[nodiscard]] std::uint64_t index_of(std::uint64_t hash) const noexcept {
         return (hash & slots_mask_) | (hash >> split_last_bits & splits_mask_);
     }
 
-    static constexpr std::uint64_t none = ~std::uint64_t{0};  // no table has so many levels
+    // no root is this: a table never has 256 levels
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
 
     std::uint64_t root_ = none;
     Bucket<Atomic>* buckets_ = nullptr;
-    std::uint64_t slots_mask_ = 0;   // how many there were at first, a power of two, less 1
-    std::uint64_t splits_mask_ = 0;  // of the level
+    std::uint64_t slots_mask_ = 0;  // number of first buckets, a power of two, less 1
+    // Head::splits_mask() of the cached level
+    std::uint64_t splits_mask_ = 0;
 };
 
 }  // namespace acp::table

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a hash table lies in the blocks of one heap: its head, arrays of buckets, further buckets of long chains, and a record for each
-// entry. Knows no operation.
+// How a hash table lies in the blocks of one heap: its head, arrays of buckets, further buckets of
+// long chains, and a record for each entry. Knows no operation.
 // Tests: tests/unit/table/table_test.cpp.
 #pragma once
 
@@ -21,7 +21,8 @@ namespace acp::table {
 
 inline constexpr std::uint32_t line_bytes = 64;
 
-// memcpy, without a call for 16 to 32 bytes: the first ones and the last, which may be some of the first.
+// memcpy, without a call for 16 to 32 bytes: copies the first 16 and the last 16, which may
+// overlap.
 [[gnu::always_inline]] inline void copy_bytes(void* to,
                                               const void* from,
                                               std::size_t bytes) noexcept {
@@ -39,7 +40,7 @@ inline constexpr std::uint32_t line_bytes = 64;
     }
 }
 
-// One line of the cache: the link to the next bucket of the chain, and the slots.
+// One cache line: the link to the next bucket of the chain, and the slots.
 template <template <class> class Atomic>
 struct Bucket {
     static constexpr std::uint32_t slots_max = 7;
@@ -47,7 +48,8 @@ struct Bucket {
     Atomic<std::uint64_t> link;
     std::array<Atomic<std::uint64_t>, slots_max> slots;
 
-    // The slots that hold these bits of a hash, a bit each. An entry never moves to another slot of its bucket.
+    // The slots with this fragment of a hash, as a mask of one bit each. An entry never moves to
+    // another slot of its bucket.
     [[nodiscard, gnu::always_inline]] std::uint32_t slots_like(
         std::uint64_t fragment, std::memory_order order) const noexcept {
         if constexpr (may_compare_four) {
@@ -75,7 +77,8 @@ struct Bucket {
 private:
     using Four [[gnu::vector_size(16)]] = std::uint32_t;
 
-    // Not with the atomics of a test, and not where ThreadSanitizer takes such a load for a race.
+    // Disabled with the atomics of a test, and under ThreadSanitizer, which reports such a load as
+    // a race.
 #if defined(__SANITIZE_THREAD__)
     static constexpr bool may_compare_four = false;
 #else
@@ -83,8 +86,9 @@ private:
         std::is_same_v<Atomic<std::uint64_t>, std::atomic<std::uint64_t>>;
 #endif
 
-    // slots_where() of one half of each word, four at once: half as many instructions. Of a word that others change meanwhile the half is of
-    // before or of afterwards, for it is aligned; whoever uses a slot reads its word again. What is read later is not read before.
+    // slots_where() on one half of each word, four words at once: half as many instructions. Loads
+    // are aligned, so a half is from before or after a concurrent write, never torn; a caller that
+    // uses a slot loads its whole word again. Acquire: later loads are not earlier.
     //   half  0: the lower one, 1: the upper one
     template <int half, typename Is>
     [[nodiscard, gnu::always_inline]] std::uint32_t halves_where(const Is& is) const noexcept {
@@ -95,15 +99,18 @@ private:
             is(__builtin_shufflevector(words[0], words[1], half, half + 2, half + 4, half + 6));
         const auto last =
             is(__builtin_shufflevector(words[2], words[3], half, half + 2, half + 4, half + 6));
-        // A comparison gives ones, of which each slot keeps its bit. The first word is the link.
+        // A comparison yields all ones, of which each slot keeps its own bit. The first word is the
+        // link.
         const Four bits = (reinterpret_cast<Four>(first) & Four{0, 1, 2, 4}) |
                           (reinterpret_cast<Four>(last) & Four{8, 16, 32, 64});
-        // Together before they leave the vector: a find has integer registers to save (see differing_ends).
+        // Combined before it leaves the vector: a lookup is short of integer registers (see
+        // differing_ends).
         const Four pairs = bits | __builtin_shufflevector(bits, bits, 2, 3, 0, 1);
         return (pairs | __builtin_shufflevector(pairs, pairs, 1, 0, 3, 2))[0];
     }
 
-    // All slots are looked at whichever is the one, since a processor that guesses where a loop ends guesses wrong for most keys.
+    // Tests all slots without an early exit, since a branch predictor guesses the end of such a
+    // loop wrong for most keys.
     template <typename Is>
     [[nodiscard, gnu::always_inline]] std::uint32_t slots_where(std::memory_order order,
                                                                 const Is& is) const noexcept {
@@ -116,11 +123,12 @@ private:
     }
 };
 
-// An entry: the value, so that it is aligned to 8 bytes, then the key. It does not change as long as it is in use, but for a value
-// of 8 bytes, which is changed in place.
+// An entry: the value, so that it is aligned to 8 bytes, then the key. Immutable while the record
+// is linked, except a value of 8 bytes, which is changed in place.
 template <template <class> class Atomic>
 struct EntryRecord {
-    Atomic<std::uint64_t> claim;  // and the hash
+    // hash, or claimer and list link of a retired record: see claim::
+    Atomic<std::uint64_t> claim;
     std::uint32_t key_bytes;
     std::uint32_t value_bytes;
 
@@ -150,7 +158,8 @@ struct EntryRecord {
 
     [[nodiscard]] bool is_number() const noexcept { return value_bytes == sizeof(std::uint64_t); }
 
-    // Copies the value, as much as there is room for: one of 8 bytes, which others may change, as a whole.
+    // Copies the value, at most `room` bytes. Loads a value of 8 bytes, which writers may change,
+    // as a whole.
     [[gnu::always_inline]] void copy_value(void* to, std::size_t room) const noexcept {
         const char* const from = reinterpret_cast<const char*>(this) + head_bytes;
         if (!is_number()) [[likely]]
@@ -175,8 +184,9 @@ private:
         return std::memcmp(key, other, bytes) == 0;
     }
 
-    // The bits in which the first words differ, or the last ones, which may be some of the first. In vectors where they are long: a processor
-    // looks no further ahead than its integer registers reach, and the next find's bucket is to be fetched while this record is.
+    // The bits in which the first words differ, or the last ones, which may overlap. Long words are
+    // vectors: a processor looks ahead no further than its integer registers reach, and is to fetch
+    // the next lookup's bucket while it fetches this record.
     template <typename Word>
     [[nodiscard, gnu::always_inline]] static Word differing_ends(const char* key,
                                                                  const char* other,
@@ -192,13 +202,15 @@ private:
     }
 };
 
-// The buckets of one level, behind this line.
+// The buckets of one level; they follow this cache line.
 template <template <class> class Atomic>
 struct BucketArray {
     Atomic<std::uint64_t> claim;
-    Atomic<std::uint64_t> given_out;  // buckets of the front that were given to somebody to move
-    Atomic<std::uint64_t> moved;      // buckets of the front that were found moved
-    Atomic<std::uint64_t> freed;      // buckets of the front whose chains were freed
+    Atomic<std::uint64_t> given_out;  // buckets handed out to helpers, from the front
+    // buckets from the front that were seen migrated
+    Atomic<std::uint64_t> moved;
+    // buckets from the front whose chains were freed
+    Atomic<std::uint64_t> freed;
     std::uint64_t buckets;
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t buckets) noexcept {
@@ -211,57 +223,64 @@ struct BucketArray {
     }
 };
 
-// What a table begins with; the table is named by this block. The array of level 0 follows, and is freed with it.
+// The start of a table; its block's number names the table. The array of level 0 follows in the
+// same block, and is freed with it.
 template <template <class> class Atomic>
 struct Head {
     static constexpr std::uint32_t levels_max = 40;
     static constexpr std::uint32_t counters = 8;
 
     struct alignas(line_bytes) Counter {
-        Atomic<std::uint64_t> entries;  // as counter:: says; only the sum of all tells something
+        Atomic<std::uint64_t> entries;  // see counter::; only the sum of all is meaningful
     };
 
     alignas(line_bytes) Atomic<std::uint64_t> root;
-    // mark_of() its block and its identity: a table begins here, and it was not destroyed. Before its first use: table/first_use.hpp.
+    // mark_of() its block and its identity: a table begins here, and it was not destroyed. An
+    // unused one has another mark: table/first_use.hpp.
     Atomic<std::uint64_t> mark;
     std::uint64_t slots;       // buckets of the first array
     std::uint64_t slots_mask;  // slots - 1 where that is a power of two, else 0
     std::uint64_t may_grow;    // 0 or 1
-    std::uint64_t has_many;    // 0 or 1: of one key
-    // Who makes the next array, plus 1: a hint that spares others to make it too.
+    std::uint64_t has_many;    // 0 or 1: a key may have several entries
+    // The participant that makes the next array, plus 1: a hint that saves other threads the same
+    // work.
     Atomic<std::uint64_t> grower;
-    std::uint64_t id;  // the identity it is made with; that in the mark may be a later one
+    // the identity at its creation; the mark may have a later one
+    std::uint64_t id;
     alignas(line_bytes)
         std::array<Atomic<std::uint64_t>, levels_max> arrays;  // link::to(array); 0: not there yet
     std::array<Counter, counters> counted;
-    alignas(line_bytes) Atomic<std::uint64_t> correction;  // of their sum: table/entry_count.hpp
+    // added to the sum of the counters: table/entry_count.hpp
+    alignas(line_bytes) Atomic<std::uint64_t> correction;
 
     [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t slots) noexcept {
         return sizeof(Head) + BucketArray<Atomic>::bytes(slots);
     }
 
-    // The most buckets of an array: so the bits that split last, of which index_of() knows nothing, never split.
+    // The most buckets of an array: below it the bits that split last, which index_of() ignores,
+    // never split.
     static constexpr std::uint64_t buckets_max = std::uint64_t{1} << (hash_bits - split_last_bits);
 
     [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
         return slots << level;
     }
 
-    // Tells a table from other bytes, and from a table of another identity that was made there later.
+    // Distinguishes a table from other bytes, and from a table of another identity that was made
+    // there later.
     [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber table,
                                                          std::uint64_t id) noexcept {
         constexpr std::uint64_t table_mark = 0x7ab1e5ac9e0f1c3d;
         return table_mark ^ table ^ id;
     }
 
-    // Whether a mark is that of a table made with this identity, whoever owns it now.
+    // Whether a mark is that of a table made with this identity, whatever its owner is now.
     [[nodiscard]] static constexpr bool is_mark_of(std::uint64_t mark,
                                                    BlockNumber table,
                                                    std::uint64_t id) noexcept {
         return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;
     }
 
-    // The same of a table that a participant destroys.
+    // The mark of a table that a participant destroys.
     [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
         BlockNumber table, std::uint32_t participant) noexcept {
         constexpr std::uint64_t destroyed_mark = 0xde57c0a3961f4b28;
@@ -270,7 +289,8 @@ struct Head {
 
     [[nodiscard]] bool has_many_of_a_key() const noexcept { return has_many != 0; }
 
-    // Both return what the participant's counter was. release: the change that is counted; partner: EntryCount
+    // Both return the participant's counter from before. release: the change that is counted;
+    // partner: EntryCount
     std::uint64_t count_insertions(std::uint32_t participant, std::uint64_t number) noexcept {
         return counter_of(participant)
             .fetch_add(counter::insertion * number, std::memory_order_release);
@@ -280,13 +300,15 @@ struct Head {
         return counter_of(participant).fetch_add(counter::erasure, std::memory_order_release);
     }
 
-    // The counter of a participant, which is a cache of the heap. Neither the threads of a process nor the first threads of all of them have the
-    // same, as long as there are enough.
+    // The counter of a participant, which is a thread cache of the heap. The threads of one process
+    // have different counters, and so have the first threads of all processes, as long as there are
+    // enough.
     [[nodiscard]] Atomic<std::uint64_t>& counter_of(std::uint32_t participant) noexcept {
         return counted[(participant + participant / heap::caches_per_process) % counters].entries;
     }
 
-    // The bits of an index in the array of a level that growth has added. Only where `slots` is a power of two.
+    // The bits of a bucket index in the array of a level that growth has added. Only if `slots` is
+    // a power of two.
     [[nodiscard]] std::uint64_t splits_mask(std::uint32_t level) const noexcept {
         return (slots << level) - slots;
     }
@@ -298,41 +320,50 @@ struct Head {
     }
 };
 
-// What a directory of tables begins with; the rest is its user's. As a table's head it has its mark in the second word.
+// The start of a directory of tables; the rest of the block belongs to its user. Its mark is in the
+// second word, as in a table's head.
 template <template <class> class Atomic>
 struct DirectoryStart {
     Atomic<std::uint64_t> more;  // link::to() a block of this heap that is freed with it
     Atomic<std::uint64_t> mark;
-    Atomic<std::uint64_t> more_too;  // as `more`
+    Atomic<std::uint64_t> more_too;  // a second such link
 
     static constexpr std::uint64_t mark_of_directories = 0xac9d17ec7042e5b3;
-    // From the first use on until all tables that it leads to are in use too.
+    // From its first use on until all tables that it leads to are in use as well.
     static constexpr std::uint64_t mark_in_first_use = mark_of_directories ^ std::uint64_t{1} << 62;
 };
 
 static_assert(offsetof(DirectoryStart<std::atomic>, mark) == offsetof(Head<std::atomic>, mark));
 
-// What each thread that uses the tables of a heap shows to others, in shared memory; zero at first.
+// The words that each thread using the tables of a heap publishes in shared memory; zero at first.
+// Only the thread writes them, and after its death the one that recovers it.
 template <template <class> class Atomic>
 struct Participant {
-    // What it reads or changes: whoever takes that out of use does not free it meanwhile.
+    // Hazard words: blocks that the thread reads or changes. A reclaimer does not free a block that
+    // they name.
     enum Hazard : std::uint32_t { record, from_array, to_array, hazards };
 
     alignas(line_bytes) std::array<Atomic<std::uint64_t>, hazards> hazard;  // block numbers
-    Atomic<std::uint64_t> table;        // whose entries it changes: number of the table's head
-    Atomic<std::uint64_t> table_id;     // and its identity, when the change began
-    Atomic<std::uint64_t> record_made;  // a record that is no entry yet
+    // the table that it changes: number of the table's head
+    Atomic<std::uint64_t> table;
+    // the identity of that table when the change began
+    Atomic<std::uint64_t> table_id;
+    Atomic<std::uint64_t> record_made;  // a record that is not linked yet
     Atomic<std::uint64_t> block_made;   // a bucket, an array or a head that is not linked yet
-    Atomic<std::uint64_t> block_place;  // offset of the word by which it is to be linked
-    Atomic<std::uint64_t> unlinking;    // what it takes out of use
-    Atomic<std::uint64_t> retired;      // the last of the blocks out of use that it has not freed
+    // offset of the word that is to link it
+    Atomic<std::uint64_t> block_place;
+    // the block that it retires or destroys: see unlinking::
+    Atomic<std::uint64_t> unlinking;
+    // the last block that it has retired and not freed
+    Atomic<std::uint64_t> retired;
     Atomic<std::uint64_t> retired_count;
-    Atomic<std::uint64_t> retired_bytes;  // since it last looked at what others name
-    Atomic<std::uint64_t>
-        adopting;  // whose retired blocks it takes over: number of that participant, plus 1
-    Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1
+    Atomic<std::uint64_t> retired_bytes;  // retired since its last scan
+    // the participant whose retired blocks it takes over, plus 1
+    Atomic<std::uint64_t> adopting;
+    Atomic<std::uint64_t> recoverer;  // the participant that recovers it, plus 1
     Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
-    Atomic<std::uint64_t> chain;      // the word by which that is linked, of what others do not use
+    // the word that links that block, if it is a chain that no other thread uses: see chain::
+    Atomic<std::uint64_t> chain;
 
     // Whether it has made a block that may not be linked yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
@@ -342,7 +373,7 @@ struct Participant {
         return is_in(record_made) || is_in(block_made);
     }
 
-    // Whether it shows nothing and holds nothing.
+    // Whether it publishes nothing and holds nothing.
     [[nodiscard]] bool is_unused() const noexcept {
         std::uint64_t any = 0;
         for (const auto& word : hazard) any |= word.load(std::memory_order_acquire);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where an entry of a table is by the bits of its hash, and an order of all entries that growth does not change. The hash divided by the number
-// of buckets of the first array leaves the index there; the quotient's bits split buckets when the table grows. Its lowest bits say, in a
-// container of several tables, which table it is, and are alike in all of this one: hence they split last.
+// The bucket of an entry, by the bits of its hash, and an order of all entries that growth does not
+// change. The hash divided by the number of buckets of the first array leaves as remainder the
+// index in that array; the quotient's bits split buckets when the table grows. In a container of
+// several tables the quotient's lowest bits select the table, and are equal for all its entries:
+// hence they split last.
 //
-// The position of a hash has the index in the first array on top, and below it, in reverse, the bits that split: the one that splits first counts
-// most. So the entries of one bucket, of whatever level, are neighbours, and a bucket that is split is two halves of what it was. The position of
-// a hash is the hash again when it is turned back.
-// Source: the cursor of Redis's SCAN, for tables of a power of two. Tests: tests/unit/table/walk_test.cpp.
+// The position of a hash has the index in the first array on top, and below it, reversed, the
+// splitting bits: the one that splits first is the most significant. So the entries of one bucket,
+// of any level, are consecutive, and splitting a bucket divides its range into two halves. The
+// mapping is invertible: a position gives the hash.
+// Source: the cursor of Redis's SCAN, for tables of a power of two. Tests:
+// tests/unit/table/walk_test.cpp.
 #pragma once
 
 #include <bit>
@@ -26,10 +30,10 @@ namespace acp::table {
     return __builtin_bswap64(word);
 }
 
-// Bits that split buckets after all others: as many as name one of 4096 tables.
+// Number of bits that split buckets after all others: enough to name one of 4096 tables.
 inline constexpr std::uint32_t split_last_bits = 12;
 
-// Of a table whose first array has `slots` buckets, 1 .. 2^32.
+// For a table whose first array has `slots` buckets, 1 .. 2^32.
 class Positions {
 public:
     explicit constexpr Positions(std::uint64_t slots) noexcept
@@ -42,8 +46,8 @@ public:
         return on_top(hash - quotient(hash) * slots_) | reversed_bits(splits_of(hash)) >> top_bits_;
     }
 
-    // The bits of a hash by which growth splits buckets, the one that splits first being the lowest. With the index in the first array they are
-    // the position.
+    // The bits of a hash by which growth splits buckets; the lowest splits first. With the index in
+    // the first array they determine the position.
     [[nodiscard]] constexpr std::uint64_t splits_of(std::uint64_t hash) const noexcept {
         const std::uint64_t quotient = this->quotient(hash);
         return quotient >> split_last_bits | (quotient & split_last)
@@ -61,7 +65,8 @@ public:
         return reversed_bits(position << top_bits_);
     }
 
-    // Whether the position with these bits comes before the one with those, of one index in the first array: nothing is reversed.
+    // Whether the position with the first splitting bits precedes the one with the second, at one
+    // index in the first array; without reversing either.
     [[nodiscard]] static constexpr bool is_before(std::uint64_t splits,
                                                   std::uint64_t others) noexcept {
         const std::uint64_t differing = splits ^ others;
@@ -77,14 +82,14 @@ public:
         return top_of(position) + slots_ * quotient;
     }
 
-    // The bucket of the array of a level that has what is at a position.
+    // The bucket of a position in the array of a level.
     [[nodiscard]] constexpr std::uint64_t bucket_at(std::uint64_t position,
                                                     std::uint32_t level) const noexcept {
         const std::uint64_t splits = splits_at(position) & ((std::uint64_t{1} << level) - 1);
         return top_of(position) + slots_ * splits;
     }
 
-    // Where what is in that bucket ends: the first position of the next bucket. 0: there is none.
+    // The end of that bucket's range: the first position of the next bucket. 0: it is the last one.
     [[nodiscard]] constexpr std::uint64_t end_of_bucket(std::uint64_t position,
                                                         std::uint32_t level) const noexcept {
         const std::uint32_t below = 64 - top_bits_ - level;
@@ -93,7 +98,7 @@ public:
         return is_beyond(end) ? 0 : end;
     }
 
-    // Whether no entry can be at a position, nor behind it.
+    // Whether this position and all later ones are beyond the last bucket.
     [[nodiscard]] constexpr bool is_beyond(std::uint64_t position) const noexcept {
         return top_of(position) >= slots_;
     }
@@ -105,7 +110,7 @@ private:
         return is_power_ ? hash >> top_bits_ : hash / slots_;
     }
 
-    // The most that a quotient has.
+    // The most bits that a quotient has.
     [[nodiscard]] constexpr std::uint32_t quotient_bits() const noexcept {
         return hash_bits - (is_power_ ? top_bits_ : top_bits_ - 1);
     }
@@ -120,7 +125,7 @@ private:
 
     std::uint64_t slots_;
     std::uint32_t top_bits_;
-    bool is_power_;  // then nothing is divided
+    bool is_power_;  // then no division is needed
 };
 
 }  // namespace acp::table

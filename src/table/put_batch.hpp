@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts on several keys of one table by one thread, one after the other. The entries that they insert are counted together, which spares a
-// locked instruction for each key. Each put takes effect when it is made, as one alone does; only the number of entries of the table is
-// right again when this ends, or is corrected by whoever recovers a process that was killed before (table/entry_count.hpp): until it is
-// counted the table's array stays named.
+// Puts on several keys of one table by one thread, one after the other. Their insertions are
+// counted together, which saves a locked instruction per key. Each put takes effect when it is
+// made, as a single one does; only the table's number of entries is wrong until this ends. Until it
+// has counted, the table's array stays named in a hazard word, so that recovery of a killed process
+// marks the count unknown (table/entry_count.hpp).
 // Tests: tests/unit/table/put_batch_test.cpp, kill_changes_test.cpp.
 #pragma once
 
@@ -15,7 +16,8 @@
 
 namespace acp::table {
 
-// Counts insertions together: up to the one that looks whether the table is to grow, as a single one does.
+// Counts insertions together, up to the one that checks whether the table is to grow; the checks
+// come as often as for single insertions.
 template <template <class> class Atomic>
 class CountedTogether {
 public:
@@ -28,13 +30,13 @@ public:
         const bool is_growing =
             Root::unpacked(head_.root.load(std::memory_order_acquire)).is_growing();
         ++uncounted_;
-        // before help(), which names no array in the end
+        // before help(), which clears the names of the arrays at its end
         if (uncounted_ == count_at_ || is_growing) count();
         if (is_growing) [[unlikely]]
             growth_.help(head_);
     }
 
-    // Until then an array stays named (EntryCount).
+    // Adds the insertions to the counter. An array stays named until then (EntryCount).
     void count() {
         if (uncounted_ == 0) return;
         const std::uint64_t before = head_.count_insertions(ground_.own(), uncounted_);
@@ -49,8 +51,8 @@ private:
     Head<Atomic>& head_;
     Insertion<Atomic>& insertion_;
     Growth<Atomic> growth_;
-    std::uint64_t uncounted_ = 0;  // insertions
-    std::uint64_t count_at_ = 1;   // which of them looks
+    std::uint64_t uncounted_ = 0;  // insertions that are not in the counter yet
+    std::uint64_t count_at_ = 1;   // the next check is due at this number
 };
 
 template <template <class> class Atomic>
@@ -68,7 +70,8 @@ public:
     PutBatch(const PutBatch&) = delete;
     PutBatch& operator=(const PutBatch&) = delete;
 
-    // As Insertion::put. After no_room all is counted, and the caller may recover others and use the same ground for it.
+    // Does what Insertion::put does. After no_room all insertions are counted, and the caller may
+    // recover other participants with the same ground.
     PutEffect put(const PutRequest& request) {
         changing_.show();
         PutEffect effect = insertion_.put(head_, request, counting_);

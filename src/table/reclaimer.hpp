@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frees records and arrays that were retired (taken out of use), once no participant names them in a hazard word (hazard pointers).
-// Until then they are in the list of the participant that retired them. It is linked through the blocks' own first words, so it has
-// no limit and takes no memory; survivors take over the list of a dead participant. No thread waits for a stopped one: only the
+// Frees records and arrays that were retired (taken out of use), once no participant names them in
+// a hazard word (hazard pointers). Until then they are in the list of the participant that retired
+// them. It is linked through the blocks' own first words, so it has no limit and takes no memory;
+// survivors take over the list of a dead participant. No thread waits for a stopped one: only the
 // blocks that the stopped one names stay allocated.
-// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/table/kill_test.cpp, concurrency_test.cpp.
+// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/table/kill_test.cpp,
+// concurrency_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +22,14 @@ template <template <class> class Atomic>
 class Reclaimer {
 public:
     static constexpr std::uint32_t usual_batch = 512;
-    // The most bytes that wait to be freed without a scan; blocks that the last scan found named do not count.
+    // The most retired bytes before a scan; blocks that the last scan found named do not count.
     static constexpr std::uint64_t bytes_most = 256 << 10;
 
     //   ground  outlives this
     explicit Reclaimer(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // Retires a block that is no longer linked, unless another thread has done so. The caller names the block in a hazard word, or has
-    // made it, so it is not freed meanwhile.
+    // Retires a block that is no longer linked, unless another thread has retired it. The caller
+    // names the block in a hazard word, or has made it, so that it stays allocated during the call.
     void retire(BlockNumber block) {
         const std::uint64_t bytes = bytes_of(block);
         if (!claim_and_list(block)) return;
@@ -40,8 +42,8 @@ public:
         }
     }
 
-    // Replaces the word in the slot of an entry, and retires the entry's record, which the caller names in a hazard word. false: the slot
-    // did not hold `word` any more.
+    // Replaces the word in the slot of an entry, and retires the entry's record, which the caller
+    // names in a hazard word. false: the slot no longer held `word`.
     //   is_ended  0, or unlinking::is_ended
     bool unlink(Atomic<std::uint64_t>& slot,
                 std::uint64_t word,
@@ -57,8 +59,9 @@ public:
         return is_done;
     }
 
-    // Frees all retired blocks of this participant that nobody names; of a long array only the chains of some buckets at a time. false:
-    // the kernel refused the barrier, or there was no memory for the list of named blocks. Then a later scan does it.
+    // Frees all retired blocks of this participant that no hazard word names; of a long array only
+    // the chains of some buckets per call. false: the kernel refused the barrier, or there was no
+    // memory for the list of named blocks. Then a later scan frees them.
     bool scan() noexcept {
         const auto order_all = ground_.blocks().order_all();
         if (order_all != nullptr && !order_all()) return false;  // partner: Ground::name
@@ -70,13 +73,14 @@ public:
         return true;
     }
 
-    // Whether a scan has freed a long array in part. An insertion then calls scan() again, since a thread that only inserts retires no
-    // records, and so would never come to scan().
+    // Whether a scan has freed a long array in part. An insertion then calls scan() again, since a
+    // thread that only inserts retires no records, and would never call scan() otherwise.
     [[nodiscard]] bool has_begun() const noexcept {
         return ground_.shown().retired_bytes.load(std::memory_order_relaxed) > bytes_most;
     }
 
-    // Takes over the list of a dead participant. Called again if the process that did so was killed at it.
+    // Takes over the list of a dead participant. Called again if the process that did so was killed
+    // at it.
     void adopt(std::uint32_t dead) {
         auto& own = ground_.shown();
         auto& from = ground_.participants()[dead];
@@ -101,8 +105,8 @@ public:
         from.retired_count.store(0, std::memory_order_relaxed);
     }
 
-    // Finishes what a dead participant had begun by unlink_and_free(). Called before the participant's other words are dealt with, which
-    // tell whether the block is still linked. false: as table/freeing.hpp.
+    // Completes an unlink_and_free() of a dead participant. Called before the participant's other
+    // words are cleared, which say whether the block is still linked. false: see table/freeing.hpp.
     [[nodiscard]] bool finish_freeing(std::uint32_t dead) {
         auto& from = ground_.participants()[dead];
         const std::uint64_t linked_by = from.chain.load(std::memory_order_relaxed);
@@ -120,8 +124,8 @@ public:
         return table::finish_freeing(ground_.blocks(), ground_.participants(), dead, is_known);
     }
 
-    // Finishes retire() of a block for a dead participant: a block that the participant had claimed goes into its own list, one that
-    // nobody has claimed into the caller's.
+    // Completes retire() of a block for a dead participant: a block that the participant had
+    // claimed joins the participant's list, an unclaimed one the caller's.
     void finish_retiring(std::uint32_t dead, BlockNumber block) {
         auto& from = ground_.participants()[dead];
         auto& first = first_word(block);
@@ -143,7 +147,7 @@ private:
         Participant<Atomic>& own;
         BlockNumber last = 0;  // the last block that stays
 
-        // Takes the block after `last` out of the list, which then goes on with `next`.
+        // Removes the block after `last` from the list; `next` follows then.
         void take_out(BlockNumber next) noexcept {
             if (last == 0) {
                 own.retired.store(next, std::memory_order_release);
@@ -196,7 +200,8 @@ private:
         return false;
     }
 
-    // Repairs the lists of a participant that was killed in adopt(): its list and the adopted one may be joined already.
+    // Repairs the lists of a participant that was killed in adopt(): its list and the adopted one
+    // may be joined already.
     void finish_adoption(std::uint32_t dead) noexcept {
         auto& half = ground_.participants()[dead];
         const std::uint64_t adopted = half.adopting.load(std::memory_order_acquire);
@@ -212,8 +217,9 @@ private:
         half.adopting.store(0, std::memory_order_release);
     }
 
-    // The blocks that participants name in hazard words, have made and not linked yet, or take out of use: what a dead one had said of a block
-    // is finished on that block; sorted. Throws std::bad_alloc.
+    // The blocks that participants name in hazard words, have made and not linked yet, or retire,
+    // sorted. A block in a dead participant's `unlinking` counts, because recovery still uses it.
+    // Throws std::bad_alloc.
     [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
         std::vector<BlockNumber> named;
         const auto note = [&named](BlockNumber block) {
@@ -221,10 +227,12 @@ private:
         };
         for (std::uint32_t i = 0; i < ground_.participants().count; ++i) {
             const auto& other = ground_.participants()[i];
-            // seq_cst: these loads come after the store that made a block unreachable; partner: Ground::name
+            // seq_cst: these loads come after the store that made a block unreachable; partner:
+            // Ground::name
             for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));
             note(made::block_in(other.record_made.load(std::memory_order_seq_cst)));
-            // After the hazards, which named the block when this was stored, and may name another one since.
+            // After the hazards, which named the block when this was stored, and may name another
+            // one since.
             note(unlinking::block_in(other.unlinking.load(std::memory_order_seq_cst)));
         }
         std::sort(named.begin(), named.end());
@@ -258,7 +266,7 @@ private:
     // Frees the chains of the next 4096 buckets of a retired array. True when none is left.
     bool free_chains(BucketArray<Atomic>& array) {
         constexpr std::uint64_t at_a_time = 4096;
-        // has_begun() tells by its bytes that an array of more buckets is freed in part.
+        // has_begun() recognizes by its bytes that an array of more buckets was freed in part.
         static_assert(BucketArray<Atomic>::bytes(at_a_time) > bytes_most);
         std::uint64_t index = array.freed.load(std::memory_order_relaxed);
         const std::uint64_t end = std::min(array.buckets, index + at_a_time);

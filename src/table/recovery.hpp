@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finishes what a dead participant was doing: its words say which record, bucket or array it had made or was taking out of use, and
-// whether that is linked is found by looking. Each step may be done again by another survivor. Included by table/table.hpp.
+// Completes the operation of a dead participant. Its words name the record, bucket or array that it
+// had made or was retiring; a search finds whether that block is linked. Another survivor may
+// repeat each step. Included by table/table.hpp.
 // Tests: tests/unit/table/kill_test.cpp.
 #pragma once
 
@@ -20,9 +21,10 @@ public:
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
-    // false: there was no memory to look at a bucket that must be moved first, or those that the dead one was recovering come first.
+    // false: there was no memory to migrate a bucket that must be searched, or the participants
+    // that the dead one was recovering come first.
     bool run() {
-        // for who recovers this thread, should it be killed in here
+        // used by the recovery of this thread if it is killed here
         ground_.shown().table.store(shown_.table.load(std::memory_order_relaxed),
                                     std::memory_order_relaxed);
         ground_.shown().table_id.store(shown_.table_id.load(std::memory_order_relaxed),
@@ -44,7 +46,7 @@ private:
         const std::uint64_t word = shown_.record_made.load(std::memory_order_acquire);
         const BlockNumber record = made::block_in(word);
         if (record == 0) return true;
-        if ((word & made::filled) == 0) {  // nobody has seen it
+        if ((word & made::filled) == 0) {  // not linked: no other thread has read it
             ground_.unlink_and_free(
                 record, [&] { shown_.record_made.store(0, std::memory_order_release); });
             return true;
@@ -82,8 +84,9 @@ private:
         return true;
     }
 
-    // A change of a table names its array until it has counted what it did (EntryCount). Before anything else: the dead one's hazards say so
-    // until the end.
+    // Marks the table's count unknown if the dead participant was changing the table: a writer
+    // names its array until it has counted its change (EntryCount). Runs first; the dead
+    // participant's hazard words stay until the end, so that a repeated recovery does it again.
     void make_count_unknown() noexcept {
         if (shown_.hazard[Participant<Atomic>::from_array].load(std::memory_order_acquire) == 0 ||
             is_destroyed()) {
@@ -120,7 +123,8 @@ private:
         return ground_.head(shown_.table.load(std::memory_order_relaxed));
     }
 
-    // A table that was destroyed before the death was noticed has taken its blocks with it; another one may be there by now.
+    // Whether the table was destroyed before the death was noticed. Its blocks are freed then, and
+    // another table may be in its place.
     [[nodiscard]] bool is_destroyed() const noexcept {
         const BlockNumber table = shown_.table.load(std::memory_order_relaxed);
         const std::uint64_t id = shown_.table_id.load(std::memory_order_relaxed);
@@ -136,7 +140,7 @@ private:
         return is(root.from) || is(root.to) ? Linked::yes : Linked::no;
     }
 
-    // Whether a record is an entry. An insertion of it that is not decided is ended.
+    // Whether a record is an entry. Cancels a tentative insertion of it.
     [[nodiscard]] Linked is_linked(BlockNumber record) {
         const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
         if (claim::claimer_in(first) != 0) return Linked::no;
@@ -157,7 +161,8 @@ private:
         return linked;
     }
 
-    // Whether a slot names the record: as an entry (linked), or in a bucket that is being moved (is_late).
+    // Whether a slot names the record: as an entry (linked), or in a bucket that is being moved
+    // (is_late).
     void look_at(Atomic<std::uint64_t>& slot,
                  BlockNumber record,
                  Linked& linked,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks for a key in its chain: for finds, which take nothing and keep nothing in its place, and for changes.
+// Searches for a key in its bucket chain: for lookups, which store nothing but a hazard word, and
+// for changes.
 // Tests: tests/unit/table/table_test.cpp, concurrency_test.cpp.
 #pragma once
 
@@ -24,17 +25,20 @@ class Search {
 public:
     using Shown = Participant<Atomic>;
 
-    // For whom it looks: a change has named the arrays and seen to it that the key's bucket is not moved; a find has not.
+    // The caller's kind: a change has named the arrays, and its bucket is migrated already; a find
+    // has done neither.
     enum class Access : std::uint8_t { find, change };
 
-    // A slot that was found to name the key's record, which is named.
+    // A slot that names the key's record; the record is named in a hazard word.
     struct Entry {
         Atomic<std::uint64_t>* slot = nullptr;
         std::uint64_t word = 0;
-        bool is_late = false;  // what was read is not the key's place any more: look again
+        // the bucket was migrated or the slot changed during the search: search again
+        bool is_late = false;
     };
 
-    // Where a find is in a chain: the first bucket that has slots of the bits of the hash, and those.
+    // The state of a lookup in a chain: the first bucket with slots that match the hash's fragment,
+    // and these slots.
     struct Trail {
         Bucket<Atomic>* bucket = nullptr;  // nullptr: there is none, and no entry of the key
         std::uint32_t like = 0;
@@ -52,8 +56,8 @@ public:
         }
     }
 
-    // A find in two steps, so that many take turns while the processor fetches memory: follow(), which has the records fetched that may
-    // be the key's, and find_on().
+    // A lookup in two steps, so that many can overlap while the processor fetches memory: follow(),
+    // which prefetches the records that may be the key's, and find_on().
     [[nodiscard, gnu::always_inline]] Trail follow(const Head<Atomic>& head,
                                                    const Spot<Atomic>& spot,
                                                    std::uint64_t hash) const {
@@ -62,7 +66,7 @@ public:
         while (trail.like == 0) {
             const BlockNumber next =
                 link::next_in(trail.bucket->link.load(std::memory_order_acquire));
-            // What is not current now never is again: find_on() begins anew.
+            // A spot that is not current never becomes current again: find_on() starts anew.
             if (!Growth<Atomic>::is_current(head, spot)) [[unlikely]]
                 return {spot.first, 0};
             if (next == 0) return {};
@@ -73,7 +77,7 @@ public:
         return trail;
     }
 
-    //   spot, trail  as follow() had and told
+    //   spot, trail  the argument and the result of follow()
     [[nodiscard, gnu::always_inline]] Entry find_on(const Head<Atomic>& head,
                                                     const Spot<Atomic>& spot,
                                                     const Trail& trail,
@@ -111,8 +115,9 @@ public:
         }
     }
 
-    // Looks through a chain for a record of which is_it(number) is true; that of the entry is named. A find does not keep its buckets
-    // from being moved and freed, and therefore looks at each step whether they are current.
+    // Searches a chain for a record with is_it(number), and names the record found in a hazard
+    // word. The buckets of a find may be migrated and freed at any time, so it checks at each step
+    // whether they are current.
     template <typename IsIt>
     [[nodiscard, gnu::always_inline]] Entry look_for(const Head<Atomic>& head,
                                                      const Spot<Atomic>& spot,
@@ -123,14 +128,14 @@ public:
         return look_for(head, spot, whole, fragment, access, is_it);
     }
 
-    // Has the processor fetch the records that may be those of a key. It is not looked at whether the bucket is in use: what is not
-    // there is not fetched.
+    // Prefetches the records whose fragment matches a key's. Does not check whether the bucket is
+    // in use: a prefetch of unmapped memory has no effect.
     void prefetch_records(const Bucket<Atomic>& bucket, std::uint64_t fragment) const noexcept {
         prefetch(bucket, bucket.slots_like(fragment, std::memory_order_relaxed));
     }
 
 private:
-    // The same from a place of the chain on.
+    // Searches so from a place in the chain on.
     template <typename IsIt>
     [[nodiscard, gnu::always_inline]] Entry look_for(const Head<Atomic>& head,
                                                      const Spot<Atomic>& spot,
@@ -143,7 +148,7 @@ private:
             for (; like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::size_t>(std::countr_zero(like))];
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
-                // If it names another record by now, that has another key.
+                // A slot that names another record now got one of another key.
                 if (!slot::is_entry(word)) [[unlikely]]
                     continue;
                 if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};

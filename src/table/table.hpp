@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table in shared memory, under all associative containers: keys and values of any length, found, inserted, replaced and
-// erased by any thread of any process of a node at once. One object serves one thread, for all tables of one heap; a table is named
-// by the block that it begins with.
+// A hash table in shared memory, under all associative containers: keys and values of any length,
+// found, inserted, replaced and erased by any thread of any process of a node at once. One object
+// serves one thread, for all tables of one heap; a table is named by the block that it begins with.
 //
 // Contract:
-// - Each operation on a key takes effect at one moment between its call and its return (it is linearizable). A find sees a whole
-//   value. A value of 8 bytes is replaced in place, and is added to and compared atomically.
-// - No thread waits for another one, not even on the same key: a thread that is stopped at any instruction hinders no other. Finds
-//   store nothing that others read, except the hazard word in which a thread names the block that it reads.
-// - A process may be killed at any instruction: there is never half an entry, and recover() finishes what it had begun. It frees the
-//   blocks that the process held, also one that it was about to free (table/freeing.hpp), and completes the destruction of a table. A
-//   table that nobody has used yet is destroyed when the process that made it dies (table/first_use.hpp).
-// - A table that may grow does so while it is used: each insertion moves a few buckets, and no insertion waits for another one.
-// - Where there is no memory an insertion answers no_room, and the table stays as it was. A table that cannot grow for that reason gets
-//   longer chains.
+// - Each operation on a key takes effect at one moment between its call and its return (it is
+//   linearizable). A find sees a whole value. A value of 8 bytes is replaced in place, and is added
+//   to and compared atomically.
+// - No thread waits for another one, not even on the same key: a thread that is stopped at any
+//   instruction hinders no other. Finds store nothing that others read, except the hazard word in
+//   which a thread names the block that it reads.
+// - A process may be killed at any instruction: there is never half an entry, and recover()
+//   finishes what it had begun. It frees the blocks that the process held, also one that it was
+//   about to free (table/freeing.hpp), and completes the destruction of a table. A table that was
+//   never used is destroyed when the process that made it dies (table/first_use.hpp).
+// - A table that may grow does so while it is used: each insertion moves a few buckets, and no
+//   insertion waits for another one.
+// - Where there is no memory an insertion returns no_room, and the table stays as it was. A table
+//   that cannot grow for that reason gets longer chains.
 //
-// A find is table/finder.hpp and search.hpp, an insertion table/insertion.hpp, growth table/growth.hpp; records that entries named are
-// freed when nobody reads them (table/reclaimer.hpp). Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
-// Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M. Herlihy, N. Shavit, M. Tzafrir,
-// DISC 2008. Tests: tests/unit/table.
+// Lookups are in table/finder.hpp and search.hpp, insertions in table/insertion.hpp, growth in
+// table/growth.hpp; retired records are freed once no thread reads them (table/reclaimer.hpp).
+// Atomic: std::atomic, or one of a test that a scheduler runs or that kills the process between two
+// accesses.
+// Sources: the frozen bucket, Y. Liu, K. Zhang, M. Spear, PODC 2014; tentative insertion as in M.
+// Herlihy, N. Shavit, M. Tzafrir, DISC 2008. Tests: tests/unit/table.
 #pragma once
 
 #include <atomic>
@@ -65,7 +71,8 @@ public:
     HashTable(const HashTable&) = delete;
     HashTable& operator=(const HashTable&) = delete;
 
-    // Makes an empty table; it is freed if the process is killed before keep(). 0: there is no room.
+    // Makes an empty table; recovery frees it if the process is killed before keep(). 0: there is
+    // no room.
     [[nodiscard]] BlockNumber make(const TableShape& shape) {
         const std::uint64_t bytes = Head<Atomic>::bytes(shape.slots);
         const BlockNumber table =
@@ -87,9 +94,9 @@ public:
         return table;
     }
 
-    // Makes a directory of tables; as make().
-    //   bytes                 of its block, at least those of a DirectoryStart
-    //   write(block, memory)  writes what follows that
+    // Makes a directory of tables; like make().
+    //   bytes                 of its block, at least sizeof(DirectoryStart)
+    //   write(block, memory)  writes the bytes behind the DirectoryStart
     template <typename Write>
     [[nodiscard]] BlockNumber make_directory(std::uint64_t bytes,
                                              std::uint64_t maker,
@@ -107,11 +114,12 @@ public:
         return block;
     }
 
-    // Whether a directory begins there, as is_table().
+    // Whether a directory begins there; like is_table().
     [[nodiscard]] bool is_directory(BlockNumber block) const {
         auto& mark = ground_.directory(block).mark;
         if (offset_of(block) % line_bytes != 0) return false;
-        // Looks in the order in which the mark changes, since another thread may end the first use in between.
+        // Tests the marks in the order in which they change, since another thread may end the first
+        // use in between.
         return is_there(ground_.blocks(), mark, block, DirectoryStart<Atomic>::mark_in_first_use) ||
                mark.load(std::memory_order_acquire) == DirectoryStart<Atomic>::mark_of_directories;
     }
@@ -120,22 +128,23 @@ public:
         return ground_.address(directory);
     }
 
-    // As destroy(), of a directory and the block that goes with it.
+    // Destroys a directory and its second block, like destroy().
     bool destroy_directory(BlockNumber block);
 
-    // Destroys a table or a directory that nobody has used. false: there is no such one of this maker.
-    //   begun()  is called once nobody else can use or destroy it
+    // Destroys a table or a directory that was never used. false: there is none of this maker.
+    //   begun()  is called once no other thread can use or destroy it
     template <typename Begun>
     bool destroy_unused(BlockNumber block, std::uint32_t maker, const Begun& begun);
 
-    // The caller has stored where the table made last is: recover() no longer frees it.
+    // Called after the number of the table made last was stored: recover() no longer frees the
+    // table.
     void keep() const noexcept { ground_.shown().block_made.store(0, std::memory_order_release); }
 
     // The part of this class that only finds.
     [[nodiscard]] Finder<Atomic> finder() const noexcept { return Finder<Atomic>(ground_); }
 
-    // Whether a table of this identity begins there; this counts as its first use. Wrong only for a block that holds something else and by
-    // chance has the table's mark of 64 bits.
+    // Whether a table of this identity begins there; this counts as its first use. Wrong only for a
+    // block that holds something else and by chance has the table's mark of 64 bits.
     //   table  any number whose offset and sizeof(Head) bytes from there are in the heap
     [[nodiscard]] bool is_table(BlockNumber table, std::uint64_t id) const {
         return offset_of(table) % line_bytes == 0 &&
@@ -143,8 +152,9 @@ public:
                         Head<Atomic>::mark_of(table, id));
     }
 
-    // Changes the identity of a table: calls by the earlier one are refused. One that is under way ends as if it had come before. false: no
-    // table of the identity `from` is there.
+    // Changes the identity of a table: later calls with the earlier identity are refused. A
+    // concurrent one takes effect as if it had come before. false: no table of the identity `from`
+    // is there.
     //   to  `from`, or identity::after() it
     bool give(BlockNumber table, std::uint64_t from, std::uint64_t to) const {
         if (!is_table(table, from)) return false;
@@ -154,11 +164,12 @@ public:
             std::memory_order_relaxed);
     }
 
-    // Frees a table and its entries. No thread may use it any more, and dead processes that did must have been recovered. false: no table of
-    // this identity is there, or another thread destroys it.
+    // Frees a table and its entries. No thread may use it any longer, and dead processes that did
+    // must have been recovered. false: no table of this identity is there, or another thread
+    // destroys it.
     bool destroy(BlockNumber table, std::uint64_t id);
 
-    // As Finder's.
+    // See Finder.
     template <typename Visit>
     bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
         return finder().find(table, key, visit);
@@ -178,7 +189,8 @@ public:
         return Insertion<Atomic>(ground_).put(ground_.head(table), request);
     }
 
-    // Puts on several keys; no other call is made of this object meanwhile, but after no_room.
+    // Puts on several keys. No other call is made on this object until the batch ends, except after
+    // no_room.
     [[nodiscard]] PutBatch<Atomic> put_batch(BlockNumber table) const {
         return PutBatch<Atomic>(ground_, table);
     }
@@ -200,7 +212,7 @@ public:
         });
     }
 
-    // The same for the entry with this record, if it is still there.   hash  of its key
+    // Erases the entry with this record, if it is still linked.   hash  of its key
     Effect erase_record(BlockNumber table, std::uint64_t hash, BlockNumber record) {
         return erase_if(table, hash, [record](BlockNumber found) { return found == record; });
     }
@@ -216,8 +228,8 @@ public:
         return Counting<Atomic>(ground_).subtract(ground_.head(table), key, number);
     }
 
-    // Adds to the value of 8 bytes, and inserts `addend` as one where there is none. done (old: before), absent (it was inserted),
-    // no_number, no_room
+    // Adds to the value of 8 bytes, and inserts `addend` as one where there is none. done (old:
+    // before), absent (it was inserted), no_number, no_room
     Effect fetch_add_or_insert(BlockNumber table,
                                const EntryKey& key,
                                std::uint64_t addend,
@@ -241,7 +253,7 @@ public:
         return TableWalk<Atomic>(ground_).step(ground_.head(table), after, visit, is_single);
     }
 
-    // The same of the entries of one key.
+    // Visits the entries of one key in the same way.
     template <typename Visit>
     bool walk_key(BlockNumber table,
                   const EntryKey& key,
@@ -290,7 +302,8 @@ public:
         });
     }
 
-    // Replaces the value of 8 bytes where it is `expected`. done, present (expected: what it is), absent, no_number
+    // Replaces the value of 8 bytes if it is `expected`. done, present (expected: its value),
+    // absent, no_number
     Effect compare_exchange(BlockNumber table,
                             const EntryKey& key,
                             std::uint64_t& expected,
@@ -303,7 +316,8 @@ public:
         });
     }
 
-    // How many entries there are, while no thread inserts or erases and the dead are recovered: EntryCount.
+    // How many entries there are, while no thread inserts or erases and the dead are recovered:
+    // EntryCount.
     [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
         return EntryCount<Atomic>(ground_).entries(table);
     }
@@ -314,15 +328,16 @@ public:
         return head.buckets(Root::unpacked(head.root.load(std::memory_order_acquire)).to);
     }
 
-    // Frees the blocks that the calling thread has retired and that nobody reads.
+    // Frees the blocks that the calling thread has retired and that no hazard word names.
     void reclaim() {
         Reclaimer<Atomic> reclaimer(ground_);
         while (reclaimer.scan() && reclaimer.has_begun()) {
         }
     }
 
-    // Finishes what a dead participant was doing, and frees what it held. Any live process may call it; if that is killed meanwhile
-    // another one calls it again. false: another live process is recovering that participant, or there was no memory.
+    // Completes the operation of a dead participant, and frees the blocks that it held. Any live
+    // process may call it; if that one is killed in the call, another one calls it again. false:
+    // another live process is recovering that participant, or there was no memory.
     //   is_dead(number)  whether the process of a participant is dead
     template <typename IsDead>
     bool recover(std::uint32_t dead, const IsDead& is_dead);

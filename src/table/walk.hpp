@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Visits the entries of a table one after the other, in the order of their positions (table/position.hpp), while others change it and
-// while it grows. An entry that is there from before a walk begins until it ends is visited once, also where the table grows or its
-// value is replaced; one that is inserted or erased meanwhile may be visited or not. Nothing is kept between two steps but a place.
+// Visits the entries of a table in the order of their positions (table/position.hpp), while other
+// threads change it and while it grows. An entry that exists from before the walk until its end is
+// visited exactly once, also if the table grows or the entry's value is replaced. An entry inserted
+// or erased during the walk may be visited or not. Between two steps only the place is kept.
 // Tests: tests/unit/table/walk_test.cpp, concurrency_test.cpp.
 #pragma once
 
@@ -19,16 +20,18 @@
 
 namespace acp::table {
 
-// Where a walk is: behind the entry of this position and tie. As at first: before all entries. A step takes it by_position().
+// The place of a walk: behind the entry of this position and tie. {0, 0}: before all entries.
+// step() needs by_position().
 struct WalkPlace {
     std::uint64_t position = 0;
-    std::uint64_t tie = 0;  // orders entries of one position: 1 .. tie_of_all of an entry
+    // orders entries of one position; an entry has 1 .. tie_of_all
+    std::uint64_t tie = 0;
 
-    // Of an entry that has its position for itself: behind all that may be there.
+    // The tie of an entry that shares its position with no other: behind all that may be there.
     static constexpr std::uint64_t tie_of_all = ~std::uint64_t{0};
 
-    // That of an entry by the hash of its key, as a find tells it: few finds are followed by a walk from there, which turns it into the
-    // entry's position.
+    // The place of an entry by the hash of its key, as a lookup returns it: only few lookups are
+    // followed by a walk from there, which converts it into the entry's position.
     //   tie  that of the key
     [[nodiscard]] static constexpr WalkPlace by_hash(std::uint64_t hash,
                                                      std::uint64_t tie) noexcept {
@@ -39,7 +42,7 @@ struct WalkPlace {
         return (tie & ~tie_mask) == hash_flag;
     }
 
-    // The same place by its position.
+    // Converts it into the place by position.
     [[nodiscard]] constexpr WalkPlace by_position(const Positions& positions) const noexcept {
         if (!is_by_hash()) return *this;
         return {positions.of(position), tie & tie_mask};
@@ -49,7 +52,7 @@ struct WalkPlace {
         return is_by_hash() ? position : positions.hash_at(position);
     }
 
-    // Of the tie of a key; tie_of_all has a one above them as well.
+    // The bits of a key's tie; tie_of_all has a one above them.
     static constexpr std::uint64_t tie_mask = ~std::uint64_t{0} >> 2;
     static constexpr std::uint64_t hash_flag = std::uint64_t{1} << 63;
 
@@ -58,7 +61,7 @@ struct WalkPlace {
     }
 };
 
-// Of a key of any length: see tie_of_key.
+// The tie of a key of any length: see tie_of_key.
 [[nodiscard, gnu::noinline]] inline std::uint64_t tie_of_any_key(const char* key,
                                                                  std::uint32_t bytes) noexcept {
     constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
@@ -74,8 +77,9 @@ struct WalkPlace {
     return tie;
 }
 
-// Orders the keys whose hashes are equal, whatever records their values lie in: 1 .. WalkPlace::tie_mask. A sum of products, which a processor
-// computes side by side: each call that tells of an entry's place computes it.
+// Orders the keys whose hashes are equal, independent of their records: 1 .. WalkPlace::tie_mask. A
+// sum of products, which a processor computes in parallel, because each call that returns an
+// entry's place computes it.
 [[nodiscard, gnu::always_inline]] inline std::uint64_t tie_of_key(const char* key,
                                                                   std::uint32_t bytes) noexcept {
     constexpr std::array<std::uint64_t, 4> factors = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
@@ -88,7 +92,7 @@ struct WalkPlace {
     };
     std::uint64_t tie = bytes;
     if (bytes >= word_bytes && bytes <= 4 * word_bytes) [[likely]] {
-        // The first words and the last, which may be some of the first.
+        // The first words and the last, which may overlap.
         const std::uint32_t last = bytes - word_bytes;
         tie += word_at(0) * factors[0] + word_at(last) * factors[1];
         if (bytes > 2 * word_bytes) [[likely]]
@@ -99,7 +103,8 @@ struct WalkPlace {
     return (tie >> 2) | 1;
 }
 
-// An entry that is visited: what the pointers show stays until the visit ends. A value of 8 bytes is a copy.
+// An entry that is visited; its key and value stay allocated until the visit ends. A value of 8
+// bytes is a copy.
 struct VisitedEntry {
     WalkPlace place;
     BlockNumber record = 0;
@@ -111,8 +116,8 @@ struct VisitedEntry {
 
 enum class Visited : std::uint8_t {
     go_on,
-    stop_here,    // the walk goes on behind this entry
-    stop_before,  // the walk goes on with this entry
+    stop_here,    // the walk stops; the next step begins behind this entry
+    stop_before,  // the walk stops; the next step begins with this entry
 };
 
 template <template <class> class Atomic>
@@ -121,9 +126,9 @@ public:
     //   ground  outlives this
     explicit TableWalk(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
-    // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at the most those of one bucket, and moves `after`.
-    // false: there are none behind it. visit uses no table of this heap.
-    //   is_single  visit wants one entry
+    // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at most those of one
+    // bucket, and advances `after`. false: no entry is behind it. visit uses no table of this heap.
+    //   is_single  visit takes one entry
     template <typename Visit>
     bool step(const Head<Atomic>& head,
               WalkPlace& after,
@@ -147,20 +152,20 @@ public:
     }
 
 private:
-    // The entries of a bucket that come first, in order.
+    // The first entries of a bucket behind a position, in order.
     struct Found {
         static constexpr std::uint32_t most = 32;
 
-        struct One {  // without initial values: most of them are never written
+        struct One {  // without initial values, because most are never written
             std::uint64_t hash;
-            std::uint64_t splits;  // of the hash
+            std::uint64_t splits;  // Positions::splits_of(hash)
             std::uint64_t tie;
             Atomic<std::uint64_t>* slot;
             std::uint64_t word;
         };
 
         std::uint32_t wanted;     // 1 .. most
-        bool has_equals = false;  // entries of one position: the ties of all are needed
+        bool has_equals = false;  // two entries share a position: compute the ties of all
         bool has_more = false;
         std::uint32_t count = 0;
         std::array<One, most> ones;  // NOLINT: written as far as read
@@ -173,7 +178,7 @@ private:
             has_more = false;
         }
 
-        // false: it has the position of another one, and its tie is not known.
+        // false: another entry has its position, and its tie is unknown.
         bool add(const One& one) noexcept {
             std::uint32_t at = count;
             for (; at > 0; --at) {
@@ -197,8 +202,8 @@ private:
     struct Bounds {
         Spot<Atomic> spot;
         BucketArray<Atomic>* array = nullptr;
-        std::uint32_t level = 0;  // of the array
-        std::uint64_t end = 0;    // of the bucket
+        std::uint32_t level = 0;  // level of the array
+        std::uint64_t end = 0;    // end of the bucket's range of positions
     };
 
     enum class StepEnd : std::uint8_t { all, stopped, late };
@@ -219,7 +224,8 @@ private:
         return {{word, first}, array, level, positions.end_of_bucket(position, level)};
     }
 
-    // Has the processor fetch the records of the next bucket, and the bucket behind it. A hint: the array may be out of use.
+    // Prefetches the records of the next bucket, and the bucket behind it. A hint: the array may be
+    // retired.
     void prefetch_next(const Positions& positions, const Bounds& bounds) const noexcept {
         if (bounds.end == 0) return;
         const std::uint64_t next = positions.bucket_at(bounds.end, bounds.level);
@@ -234,8 +240,8 @@ private:
         __builtin_prefetch(&bounds.array->bucket(positions.bucket_at(behind, bounds.level)));
     }
 
-    // false: what was read is not the bucket any more, or entries of one position are there.
-    // NOLINTNEXTLINE(readability-function-cognitive-complexity): what it meets of a bucket, case by case
+    // false: the bucket was migrated during the search, or two entries share a position.
+    // NOLINTNEXTLINE(readability-function-cognitive-complexity): the states of a bucket
     bool collect(const Head<Atomic>& head,
                  const Positions& positions,
                  const Bounds& bounds,
@@ -268,7 +274,7 @@ private:
         }
     }
 
-    // Keys are looked at only where positions are equal.   number  of a record that is named
+    // Reads the key only if positions are equal.   number  of a record that is named
     std::uint64_t tie_of(const Head<Atomic>& head,
                          BlockNumber number,
                          bool has_equal) const noexcept {
@@ -278,7 +284,7 @@ private:
         return tie_of_key(record.key(), record.key_bytes);
     }
 
-    // Names the record of a slot. false: the slot names another one now, or none.
+    // Names the record of a slot in a hazard word. false: the slot has changed.
     bool has_named(const Head<Atomic>& head,
                    const Spot<Atomic>& spot,
                    const Atomic<std::uint64_t>& slot,
@@ -293,7 +299,7 @@ private:
         const std::uint64_t claim =
             ground_.record(slot::record_in(word)).claim.load(std::memory_order_acquire);
         hash = claim::hash_in(claim);
-        return claim::claimer_in(claim) == 0;  // who takes it out of use overwrites the hash
+        return claim::claimer_in(claim) == 0;  // a claim overwrites the hash
     }
 
     template <typename Visit>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 64-bit words of a hash table hold: slots, links between buckets, the root, and the first words of records and arrays.
-// Zero is an empty slot of the first array, no link, and no block: blocks are named by their number, which begins with 1.
+// The 64-bit words of a hash table: slots, links between buckets, the root, and the first words of
+// records and arrays. Zero is an empty slot of the first array, no link, and no block: block
+// numbers begin with 1.
 // Tests: tests/unit/table/table_test.cpp.
 #pragma once
 
@@ -26,20 +27,22 @@ inline constexpr std::uint64_t heap_bytes_max = number_mask * heap::granule_byte
     return (number - 1) * heap::granule_bytes;
 }
 
-// The bits of a key's hash that count.
+// Number of bits of a key's hash that are used.
 inline constexpr std::uint32_t hash_bits = 48;
 inline constexpr std::uint64_t hash_mask = (std::uint64_t{1} << hash_bits) - 1;
 
-// A slot names a record and holds some bits of its key's hash, so that most records of other keys need not be read.
+// A slot names a record and holds a fragment of its key's hash, so that most records of other keys
+// need not be read.
 namespace slot {
-inline constexpr std::uint64_t empty =
-    0;  // never used; in the first array and while a bucket is filled alone
+// never used; only in the first array and in buckets that are being filled
+inline constexpr std::uint64_t empty = 0;
 inline constexpr std::uint64_t occupied = 1;  // else there is no record
-inline constexpr std::uint64_t tentative =
-    2;  // of an insertion that is not decided: no entry yet, and anybody may empty it
-inline constexpr std::uint64_t frozen = 4;  // its bucket is being moved: it changes no more
-inline constexpr std::uint64_t emptied =
-    8;  // used before, or never to be filled by who moves a bucket
+// an undecided insertion: no entry yet, and any thread may empty the slot
+inline constexpr std::uint64_t tentative = 2;
+// its bucket is being migrated: it never changes again
+inline constexpr std::uint64_t frozen = 4;
+// used before, or left empty for ever by a migration
+inline constexpr std::uint64_t emptied = 8;
 
 inline constexpr std::uint32_t number_shift = 4;
 inline constexpr std::uint32_t fragment_shift = 40;
@@ -72,12 +75,12 @@ inline constexpr std::uint32_t fragment_bits = 24;
 }
 }  // namespace slot
 
-// A bucket's first word: what follows it in its chain, and how far it has been moved.
+// A bucket's first word: the next bucket of its chain, and the state of its migration.
 namespace link {
 inline constexpr std::uint64_t made = 1;    // the bucket is filled; never zero again
-inline constexpr std::uint64_t frozen = 2;  // nothing is linked to it any more
-inline constexpr std::uint64_t moved =
-    4;  // of a chain's first bucket: all its entries are in the next array
+inline constexpr std::uint64_t frozen = 2;  // no bucket is linked to it after this
+// in a chain's first bucket: all its entries are in the next array
+inline constexpr std::uint64_t moved = 4;
 inline constexpr std::uint64_t bits = made | frozen | moved;
 inline constexpr std::uint32_t number_shift = 16;
 
@@ -90,8 +93,8 @@ inline constexpr std::uint32_t number_shift = 16;
 }
 }  // namespace link
 
-// Which arrays are in use. The array of level n has slots * 2^n buckets. Entries are in that of level `from`, or, where their
-// bucket was moved, in that of level `to`. No root comes twice.
+// The arrays in use. The array of level n has slots * 2^n buckets. Entries are in the array of
+// level `from`, or, if their bucket was migrated, in that of level `to`. No root value recurs.
 struct Root {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
@@ -109,14 +112,15 @@ struct Root {
     [[nodiscard]] constexpr bool is_growing() const noexcept { return from != to; }
 };
 
-// The first word of a record and of an array. Who takes it out of use claims it, once; the hash then gives way to the number of
-// the block that was taken out of use before it, which nobody frees yet either.
+// The first word of a record and of an array. The thread that retires it claims it, exactly once;
+// the hash is then overwritten by the number of the block that the same participant retired before
+// it, which is not freed yet either.
 namespace claim {
 inline constexpr std::uint32_t claimer_shift = 48;
 inline constexpr std::uint64_t claimer_mask = 0x7fff;
 inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
 
-// 0: nobody; else the number of a participant, plus 1.
+// 0: none; else the number of a participant, plus 1.
 [[nodiscard]] constexpr std::uint32_t claimer_in(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(word >> claimer_shift & claimer_mask);
 }
@@ -138,8 +142,9 @@ inline constexpr std::uint64_t is_array = std::uint64_t{1} << 63;
 
 inline constexpr std::uint64_t no_process = ~std::uint64_t{0};
 
-// The identity by which a table knows whose it is. When its owner gives it away it gets the next one, so that a call by the earlier one is
-// refused. All are alike but for some bits: one that gives a table away late, long after others have done so, changes nothing.
+// The identity of a table, by which it knows its owner. When the owner gives it away the table gets
+// the next identity, so that a call with the earlier one is refused. Only the `turns` bits differ:
+// a delayed call that gives a table away, after others have done so, changes nothing.
 namespace identity {
 inline constexpr std::uint64_t turns = (std::uint64_t{1} << 24) - 1;
 
@@ -152,7 +157,8 @@ inline constexpr std::uint64_t turns = (std::uint64_t{1} << 24) - 1;
 }
 }  // namespace identity
 
-// In what the mark of a container that nobody has used yet differs from its later one: the process that made it.
+// The difference between the mark of an unused container and its later mark: it encodes the process
+// that made it.
 namespace unused {
 inline constexpr std::uint64_t flag = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
@@ -172,7 +178,8 @@ inline constexpr std::uint64_t maker_mask = (std::uint64_t{1} << 25) - 1;
 }
 }  // namespace unused
 
-// What a participant takes out of use: a record or an array; or a table or a directory, with all that it has.
+// The block that a participant retires or destroys: a record or an array; or a table or a
+// directory, with all its blocks.
 namespace unlinking {
 inline constexpr std::uint64_t is_ended = std::uint64_t{1} << 61;  // a record whose count it ends
 inline constexpr std::uint64_t is_whole = std::uint64_t{1} << 63;
@@ -195,8 +202,8 @@ inline constexpr std::uint64_t is_directory = std::uint64_t{1} << 62;
 }
 }  // namespace unlinking
 
-// Where the word is that leads to what a participant is about to free: its offset, which is a multiple of 8, and whether it is a slot or
-// a link.
+// The word that links the block that a participant is about to free: its offset, a multiple of 8,
+// and whether it is a slot or a link.
 namespace chain {
 inline constexpr std::uint64_t is_slot = 1;
 
@@ -212,31 +219,32 @@ inline constexpr std::uint64_t is_slot = 1;
     return word & ~is_slot;
 }
 
-// What the word there leads to.
+// The block that the word at that place links.
 [[nodiscard]] constexpr BlockNumber next_in(std::uint64_t word, std::uint64_t there) noexcept {
     if ((word & is_slot) == 0) return link::next_in(there);
     return slot::is_entry(there) ? slot::record_in(there) : 0;
 }
 }  // namespace chain
 
-// What a counter of entries holds: how many more were inserted than erased by those who count there, or fewer, and above that how often
-// they have counted, so that no two moments between which somebody did look alike.
+// A counter of entries: insertions minus erasures by the participants that share it, and above that
+// the number of its updates, so that it never has the same value twice between two reads.
 namespace counter {
 inline constexpr std::uint32_t entries_bits = number_bits + 1;
 inline constexpr std::uint64_t entries_mask = (std::uint64_t{1} << entries_bits) - 1;
 inline constexpr std::uint64_t insertion = entries_mask + 2;
 inline constexpr std::uint64_t erasure = entries_mask;
 
-// How many entries a sum of counters stands for.
+// The number of entries for a sum of counters.
 [[nodiscard]] constexpr std::uint64_t entries_in(std::uint64_t sum) noexcept {
     const std::uint64_t entries = sum & entries_mask;
-    return entries >> number_bits != 0 ? 0
-                                       : entries;  // less than none, while somebody changes them
+    // below zero while threads change the table
+    return entries >> number_bits != 0 ? 0 : entries;
 }
 }  // namespace counter
 
-// What is to be added to all counters of a table, since somebody was killed between changing an entry and counting that; whether it is not
-// known yet; and above that how often it became unknown.
+// Added to the sum of a table's counters, since a participant was killed between the change of an
+// entry and its counting. The flag `unknown`: the value is not known yet. Above it: how often it
+// became unknown.
 namespace correction {
 inline constexpr std::uint64_t unknown = std::uint64_t{1} << counter::entries_bits;
 
@@ -244,7 +252,7 @@ inline constexpr std::uint64_t unknown = std::uint64_t{1} << counter::entries_bi
     return (word | unknown) + 2 * unknown;
 }
 
-//   entries, sum  how many there are, and what the counters say
+//   entries, sum  the number of entries, and the sum of the counters
 [[nodiscard]] constexpr std::uint64_t made_known(std::uint64_t word,
                                                  std::uint64_t entries,
                                                  std::uint64_t sum) noexcept {
