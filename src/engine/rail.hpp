@@ -51,7 +51,7 @@ public:
 
     // Opens the sockets and makes the endpoint.
     //   number    0 .. router::rails_max - 1
-    //   settings  of the gateway; the rail listens on bind[number], or on all of `bind` if it is
+    //   settings  the gateway's; the rail listens on bind[number], or on all of `bind` if it is the
     //             only rail
     // Errors: system, limit, memory, argument.
     static base::Result<std::unique_ptr<Rail>> open(std::uint32_t number,

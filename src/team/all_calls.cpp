@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving on the calls of all teams of a process.
+// Makes progress on the non-blocking calls of all teams of a process.
 #include "team/all_calls.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void AllCalls::remove(TeamEntry& entry) noexcept {
 }
 
 void AllCalls::go_on_with(TeamEntry& entry, bool is_thorough) noexcept {
-    // Another thread of this process may sleep until a call ends that this one has moved on.
+    // Another thread of this process may sleep until a call ends that has just ended here.
     if (entry.calls.go_on(*entry.team, is_thorough)) wake_waiters();
 }
 
@@ -35,9 +35,10 @@ void AllCalls::wake_waiters() noexcept {
     node::ring_bell(space.segment().slot(space.slot_of(space.process())).door.waiter_bell);
 }
 
-// The next team of a pass, whose lock is the caller's now. nullptr: there is none. Teams that another thread is in a call on are passed
-// over, for that one moves their calls on. Others that look at a team just now do so for this thread too, unless it sleeps next: what
-// comes now may come after their look.
+// Locks the next team of a pass and returns it; nullptr: the pass is over. Skips teams that another
+// thread has locked for a call: that thread makes progress on their calls. A team that another
+// thread has locked for a moment is skipped too, unless the caller sleeps next: then it waits for
+// that lock, because an event may have arrived after the other thread's poll.
 TeamEntry* AllCalls::lock_next(Pass& pass, bool is_thorough) noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {

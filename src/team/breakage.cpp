@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is gone, and telling.
+// Finds out which members are gone, and notifies other members of a failure.
 #include "team/breakage.hpp"
 
 #include <array>
@@ -26,11 +26,12 @@ void Breakage::note(Code code, std::string_view why) noexcept {
     try {
         why_ = why;
     } catch (const std::bad_alloc&) {
-        why_.clear();  // the code is left
+        why_.clear();  // only the code is kept
     }
 }
 
-// Members that leave because another one has died are not to blame.
+// If several members are gone, the reason is the first death in the job: members that left because
+// of it are not to blame.
 bool Breakage::note_the_gone(std::span<const std::uint32_t> processes) noexcept {
     const node::Segment& segment = gma_.space().segment();
     std::size_t count = 0;
@@ -69,7 +70,8 @@ void Breakage::tell(const TroubleTarget& target) noexcept {
                        {},
                        nullptr});
     } catch (const std::bad_alloc&) {
-        // The other one waits until the roll-call of the job tells people of it.
+        // Without memory no notification is sent: the member waits until the liveness report of the
+        // job reveals the failure.
     }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why what several processes do together (a team, a plan) goes on no more, as one of them knows it. It finds a reason itself, or sees that
-// another process is gone, or is told a reason by another one, which writes that into the Trouble of its block; and it tells the others
-// likewise. The first reason stays. Whom to tell, and of what, is the caller's business. For the one thread that is in a call on the team or
-// plan. Tests: tests/conformance/team_test.cpp, tests/conformance/exchange_test.cpp, tests/team, tests/exchange.
+// This process's failure state of a collective object (a team or a plan): the first error that it
+// detected or was notified of. A process detects errors and the loss of other processes itself.
+// Other processes notify it by writing into the Trouble of its block, and it notifies them in the
+// same way. The first reason stays. The caller decides which processes are notified, and when. For
+// the one thread that is in a call on the team or plan.
+// Tests: tests/conformance/team_test.cpp, tests/conformance/exchange_test.cpp, tests/team,
+// tests/exchange.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +20,18 @@
 
 namespace acp::team {
 
-// The Trouble of one that is told.
+// The failure record of a process to be notified.
 struct TroubleTarget {
     std::uint32_t process = 0;
-    Trouble* near = nullptr;  // where that is on this node; its owner must be rung afterwards
-    memory::GlobalAddress trouble = 0;  // where it is elsewhere
+    Trouble* near = nullptr;            // on this node: the record; ring its owner afterwards
+    memory::GlobalAddress trouble = 0;  // on another node: the record's address
 };
 
 class Breakage {
 public:
     enum class News : std::uint8_t { none, death, told };
 
-    //   both outlive this
+    // Both arguments must outlive this.
     Breakage(gma::Gma& gma, Telling& telling) noexcept : gma_(gma), telling_(telling) {}
 
     Breakage(const Breakage&) = delete;
@@ -40,28 +43,29 @@ public:
     // The reason, once it is broken.
     [[nodiscard]] base::Status failure() const;
 
-    // Only the first reason counts.   why  kept without words where there is no memory for them
+    // Notes the reason, unless there is one already.
+    //   why  dropped if there is no memory for it
     void note(base::Code code, std::string_view why) noexcept;
 
-    // Looks for a reason, while none is known, and notes it.
-    //   processes  of all that take part; the caller may be among them
-    //   own        the caller's Trouble; nullptr: nobody tells it anything
+    // Checks for a reason and notes it, unless there is one already.
+    //   processes  of all members; the caller may be among them
+    //   own        the caller's failure record; nullptr: it has none
     News look(std::span<const std::uint32_t> processes, const Trouble* own) noexcept {
-        // acquire: who has died; partner: node::mark_dead, node::count_loss
+        // acquire: makes the fate of the dead visible; partner: node::mark_dead, node::count_loss
         const std::uint32_t deaths =
             gma_.space().segment().control().deaths.load(std::memory_order_acquire);
         if (deaths != deaths_seen_) [[unlikely]] {
             deaths_seen_ = deaths;
             if (note_the_gone(processes)) return News::death;
         }
-        // acquire: the text; partner: Trouble::tell, operations::put_signal_set
+        // acquire: makes the text visible; partners: Trouble::tell, operations::put_signal_set
         if (own == nullptr || own->code.load(std::memory_order_acquire) == 0) [[likely]]
             return News::none;
         note(static_cast<base::Code>(own->code.load(std::memory_order_relaxed)), own->words());
         return News::told;
     }
 
-    // Tells the reason to one that is not gone. Nobody waits until it has heard.
+    // Notifies a process, if it is not gone, of the reason. Does not wait for it.
     void tell(const TroubleTarget& target) noexcept;
 
 private:

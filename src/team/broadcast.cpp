@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast: between nodes down a binomial tree whose nodes are spoken for by their leaders, and the root's by the root; on each node
-// through the board, while what goes to other nodes is on its way.
+// Broadcast. Between nodes: a binomial tree of one member per node, the root on its own node and
+// the leader on every other. On each node: through the board, while messages to other nodes are in
+// flight.
 #include <algorithm>
 #include <cstring>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of what one thread at a time uses, a team or a plan: held for a call that may block, or for a moment. Nobody waits for a thread in a
-// call: two calls at once are a mistake of the program, and a thread in a call sees to all that is under way on what it has locked. For a moment
-// each waits. Any thread.
+// The lock of a team or plan, which one thread at a time uses: held for a call, which may block, or
+// for a moment. A thread does not wait for a lock that is held for a call: two calls at once are an
+// error of the program, and the thread in the call makes progress on all work of the locked object.
+// A thread waits for a lock that is held for a moment. Any thread.
 // Tests: tests/unit/team/call_lock_test.cpp.
 #pragma once
 
@@ -16,16 +17,17 @@ class CallLock {
 public:
     enum class Use : std::uint8_t { none, call, moment };
 
-    // How another thread holds it; none: the caller holds it now.
+    // Takes the lock if it is free. Returns how another thread holds it; none: the caller holds it
+    // now.
     [[nodiscard]] Use try_lock(Use use) noexcept {
         Use found = Use::none;
-        // acquire: what the thread before did; partner: unlock()
+        // acquire: makes the previous holder's writes visible; partner: unlock()
         use_.compare_exchange_strong(found, use, std::memory_order_acquire,
                                      std::memory_order_relaxed);
         return found;
     }
 
-    // False: another thread is in a call.
+    // Takes the lock. False: another thread is in a call.
     [[nodiscard]] bool lock(Use use) noexcept {
         for (;;) {
             const Use found = try_lock(use);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The non-blocking calls on one team, which are made one after the other in the order begun. They are the blocking calls, run on a fiber that
-// stops where those wait: so there is one way to make each call. Whoever holds the team's CallLock moves them on.
+// The non-blocking calls on one team, run one after another in the order of their requests. A fiber
+// runs the code of the blocking calls, and stops where that would wait: so each call has one
+// implementation. The thread that holds the team's CallLock resumes the fiber.
 // Tests: tests/conformance/team_request_test.cpp.
 #pragma once
 
@@ -18,22 +19,22 @@
 
 namespace acp::team {
 
-// So many calls at most are under way on a team.
+// The most calls in flight on one team.
 inline constexpr std::size_t calls_under_way_max = 1024;
 
 struct TeamRequest {
     static constexpr message::SlotKind slot_kind = message::SlotKind::team_request;
     message::SlotEntry slot;
     std::function<base::Status(Team&)> make_call;
-    base::Status end;                  // how it has ended
-    std::atomic<bool> is_done{false};  // stored after the end
+    base::Status end;                  // the result
+    std::atomic<bool> is_done{false};  // stored after `end`
 };
 
 class CallQueue {
 public:
     [[nodiscard]] bool is_empty() const noexcept { return requests_.empty(); }
 
-    // Adds a call, which go_on() makes. Errors: limit, memory, system. Throws std::bad_alloc.
+    // Appends a call, which go_on() runs. Errors: limit, memory, system. Throws std::bad_alloc.
     base::Status add(TeamRequest& request) {
         if (requests_.size() == calls_under_way_max) {
             return {base::Code::limit, std::to_string(calls_under_way_max) +
@@ -48,8 +49,8 @@ public:
         return {};
     }
 
-    // Goes on with the calls until one has to wait. Returns whether one has ended.
-    //   is_thorough  as of Team::can_go_on
+    // Runs the calls until one must wait. Returns whether one has ended.
+    //   is_thorough  see Team::can_go_on
     bool go_on(Team& team, bool is_thorough) {
         bool has_one_ended = false;
         while (!requests_.empty()) {
@@ -65,7 +66,8 @@ public:
             team.run_on(nullptr);
             TeamRequest& ended = *requests_.front();
             requests_.pop_front();
-            // release: how it has ended; partner: Requests::take. seq_cst: before the look at the bell of the process
+            // release: publishes the result; partner: Requests::take. seq_cst: precedes the check
+            // of the process's bell
             ended.is_done.store(true, std::memory_order_seq_cst);
             has_one_ended = true;
         }
@@ -79,7 +81,7 @@ private:
         request.make_call = nullptr;
     }
 
-    std::unique_ptr<os::Fiber> fiber_;  // made when it is first needed
+    std::unique_ptr<os::Fiber> fiber_;  // made for the first call
     std::deque<TeamRequest*> requests_;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective calls, as one member makes its part of them: after Team::begin_call, with arguments that were checked. All return false
-// when the team is broken, or late (synchronize() alone). For the one thread that is in a call on the team.
+// The collective calls, as one member runs its part of them: after Team::begin_call, with arguments
+// that were checked. All return false if the team is broken; synchronize() also if its deadline has
+// passed. For the one thread that is in a call on the team.
 //
-// On a node all go through the board (board.hpp), between nodes through messages of the nodes' leaders, or of the root. Long buffers
-// are cut into segments.
+// Members of a node communicate through the board (board.hpp), nodes through messages between their
+// leaders, or the root. Long buffers are cut into segments.
 // Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -19,16 +20,18 @@
 
 namespace acp::team {
 
-// On a node the members of at most so many meet without their leader.
+// In a team on one node with at most this many members, each member reads every other's arrival at
+// a barrier; in larger ones the leader does.
 inline constexpr std::uint32_t flat_members_max = 8;
 
-// On a node so much goes by one round of the board where it could also go otherwise.
+// Up to this length a node uses one round of the board, even where there is another algorithm.
 inline constexpr std::uint64_t board_short_bytes = 4096;
 
-// So many nodes at most exchange their parts of a sum each with each.
+// Up to this many nodes exchange their parts of a reduction all with all.
 inline constexpr std::uint32_t flat_nodes_max = 8;
 
-// Of what is broadcast or combined, on each member, before what follows.   nodes  whose parts are kept at once
+// How many bytes of each member are broadcast or combined before the next segment begins.
+//   nodes  how many nodes' parts a member keeps at once
 [[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint32_t nodes) noexcept {
     constexpr std::uint64_t all_bytes = 4 << 20;
     constexpr std::uint64_t bytes_max = 512 << 10;
@@ -36,15 +39,15 @@ inline constexpr std::uint32_t flat_nodes_max = 8;
     return bytes > bytes_max ? bytes_max : bytes < board_chunk_bytes ? board_chunk_bytes : bytes;
 }
 
-// Meets. After a failure because it is late, the next call goes on with it.
+// The barrier. If the deadline passes, the next call resumes the same barrier.
 bool synchronize(Team& team);
 
 inline constexpr std::uint64_t notice_bytes_max = 1024;
 
-// Meets, and brings each member the notices of all.
+// The barrier, after which each member has the notices of all.
 //   notice   at most notice_bytes_max bytes; may differ in length
-//   notices  room for notice_bytes_max bytes of each member, where they go by team rank
-//   sizes    of each member's notice
+//   notices  room for notice_bytes_max bytes of each member, by team rank
+//   sizes    the length of each member's notice, by team rank
 bool synchronize_with_notices(Team& team,
                               std::span<const char> notice,
                               char* notices,
@@ -52,7 +55,7 @@ bool synchronize_with_notices(Team& team,
 
 bool broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t root);
 
-// What a reduction works on.
+// The arguments of a reduction.
 struct Reduction {
     const char* send = nullptr;
     char* receive = nullptr;
@@ -63,42 +66,45 @@ struct Reduction {
 bool reduce(Team& team, const Reduction& reduction, std::uint32_t root);
 bool all_reduce(Team& team, const Reduction& reduction);
 
-// What each member has, at receive + rank * bytes on all members.
-//   send  may be its own place there
+// Gathers `bytes` from each member; on all members they are at receive + rank * bytes.
+//   send  may be the caller's own place in `receive`
 bool all_gather(Team& team, const char* send, char* receive, std::uint64_t bytes);
 
-// Of all members to the root, and of the root to all members.
-//   all  at the root: `bytes` for each member, by team rank; elsewhere anything
-//   own  may be the root's place there
+// gather: from all members to the root. scatter: from the root to all members.
+//   all  at the root: `bytes` for each member, by team rank; other members: unused
+//   own  may be the root's place in `all`
 bool gather(Team& team, const char* own, char* all, std::uint64_t bytes, std::uint32_t root);
 bool scatter(Team& team, const char* all, char* own, std::uint64_t bytes, std::uint32_t root);
 
-// What each member has for each other one, and for itself, in one array.
+// The parts of an array, one for each member, the caller included.
 struct PairParts {
-    std::span<const std::size_t> bytes;    // for each member
-    std::span<const std::size_t> offsets;  // where they begin
+    std::span<const std::size_t> bytes;    // indexed by team rank
+    std::span<const std::size_t> offsets;  // where each part begins
 };
 
-// From each member to each other one.   send, receive  do not overlap
+// Each member sends a part to every member.
+//   send, receive  do not overlap
 bool all_to_all(
     Team& team, const char* send, const PairParts& sent, char* receive, const PairParts& received);
 
-// Of each member the combination of what it and all before it have.
+// Each member gets the combination of its own elements and those of all members before it.
 bool scan(Team& team, const Reduction& reduction);
 
-// Parts of those that other files use too.
+// Functions that several of these calls use.
 
 inline void copy(char* target, const char* source, std::uint64_t bytes) noexcept {
     if (target != source && bytes != 0) std::memcpy(target, source, bytes);
 }
 
-// What elements take in a round. Own elements are never published beside their flag: they may want a better alignment.
+// The room that elements take in a round. Elements of a program's own type are never put into the
+// BoardLine: they may need a larger alignment than it offers.
 [[nodiscard]] inline std::uint64_t shown_bytes(const Combiner& combiner,
                                                std::uint64_t bytes) noexcept {
     return combiner.is_own() ? std::max(bytes, BoardLine::inline_bytes_max + 1) : bytes;
 }
 
-// Of the members of the node alone.   from  the place of the one that has the bytes
+// Broadcast among the members of this node.
+//   from  the place of the member that has the bytes
 bool near_broadcast(Team& team, char* buffer, std::uint64_t bytes, std::uint32_t from);
 
 }  // namespace acp::team

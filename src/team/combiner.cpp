@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations, a loop each.
+// The operations, one loop each.
 #include "team/combiner.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace acp::team {
 
 namespace {
 
-// Operations on two elements. Sums of integers wrap around, also those of signed ones.
+// Operations on two elements. Integer sums wrap around, signed ones too.
 struct Sum {
     template <typename Element>
     Element operator()(Element first, Element second) const noexcept {
@@ -72,7 +72,8 @@ void combine_all(void* into, const void* first, const void* second, std::uint64_
 
 }  // namespace
 
-// By type, whose numbers begin at 1, and operation, whose numbers begin at ACP_SUM. Those that are no operation of a type have no function.
+// Indexed by type, from 1, and operation, from ACP_SUM. An operation that a type does not have is a
+// Combiner without a function.
 struct Combiner::Table {
     static constexpr std::size_t types = ACP_DOUBLE + 1;
     static constexpr std::size_t operations = ACP_XOR - ACP_SUM + 1;

@@ -14,13 +14,14 @@ class Combiner {
 public:
     using OwnFunction = void (*)(void* into, const void* from, std::size_t count, void* context);
 
-    // Combines nothing yet.
+    // Has no function.
     constexpr Combiner() noexcept = default;
 
-    // One that stays for good. nullptr: there is no such type or operation, or not for this type.
+    // Returns a combiner that is never destroyed. nullptr: no such type or operation, or the type
+    // does not have this operation.
     [[nodiscard]] static const Combiner* of(int type, int operation) noexcept;
 
-    //   bytes  of an element
+    //   bytes  the size of an element
     Combiner(OwnFunction function, void* context, std::uint64_t bytes) noexcept
         : own_(function), context_(context), element_bytes_(bytes) {}
 
@@ -28,11 +29,12 @@ public:
 
     [[nodiscard]] Combination combination() const noexcept { return combination_; }
 
-    // Whether elements may want an alignment of more than 8 bytes.
+    // Whether it combines elements of a program's own type, which may need an alignment of more
+    // than 8 bytes.
     [[nodiscard]] bool is_own() const noexcept { return own_ != nullptr; }
 
     // into[i] becomes first[i] combined with second[i].
-    //   into  may be `first`, and overlaps them in no other way
+    //   into  may be `first`, and overlaps the operands in no other way
     void combine(void* into, const void* first, const void* second, std::uint64_t count) const;
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls in which each two members have something of their own for each other. Where all members are on one node and have little, each shows
-// on the board what it has for all others; else by messages, on a node as between nodes. Scans go by the board wherever all are on one node.
+// Calls in which each pair of members has different data. If all members are on one node and have
+// little data, each publishes all of it on the board; else members send messages, on a node too. A
+// scan uses the board whenever all members are on one node.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -13,14 +14,15 @@ namespace acp::team {
 
 namespace {
 
-// Whether all members are on this node and one of them shows so little at once that it goes by the board.
-//   parts  that it shows, of so many bytes each
+// Whether all members are on this node and a member's data is short enough for one round of the
+// board.
+//   parts  how many parts of `bytes` bytes a member publishes
 bool is_short(const Team& team, std::uint64_t bytes, std::uint32_t parts = 1) noexcept {
     const Membership& members = team.members();
     return members.nodes() == 1 && members.size() > 1 && bytes <= board_short_bytes / parts;
 }
 
-// The caller shows what it has. False: broken.
+// Publishes the caller's data in a round. False: broken.
 bool show(Team& team, RoundNumber round, const char* source, std::uint64_t bytes) {
     char* const room = team.room(round, bytes);
     if (room == nullptr) return false;
@@ -63,7 +65,7 @@ bool scatter_short(
     return true;
 }
 
-// As many bytes for each other one.
+// Each member has `bytes` bytes for every member.
 bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t bytes) {
     const Membership& members = team.members();
     const std::uint64_t all_bytes = bytes * members.size();
@@ -82,7 +84,7 @@ bool all_to_all_short(Team& team, const char* send, char* receive, std::uint64_t
     return true;
 }
 
-// Each member shows the combination up to itself, which the next one alone reads.
+// Each member publishes the combination up to itself, which only the next member reads.
 class NearScan {
 public:
     NearScan(Team& team, const Reduction& reduction) noexcept
@@ -103,7 +105,8 @@ private:
         const bool is_last = own_ + 1 == team_.members().size();
         char* const before = own_ == 0 ? nullptr : team_.read(own_ - 1, piece.round, shown);
         if (own_ != 0 && before == nullptr) return false;
-        // The last member combines where the one before has shown: it alone reads that, and the result may be where its elements are.
+        // The last member combines into the payload of the member before it, which it alone reads:
+        // `receive` may be the same memory as `send`.
         char* const into = is_last ? before : team_.room(piece.round, shown);
         if (into == nullptr) return false;
         combine(into, before, piece);
@@ -159,7 +162,8 @@ bool scatter(Team& team, const char* all, char* own, std::uint64_t bytes, std::u
     return team.settle(messages);
 }
 
-// All are under way at once; each begins with the member behind it, so that not all send to one.
+// All messages are in flight at once. Each member begins with a different partner, so that not all
+// send to one member at a time.
 bool all_to_all(
     Team& team, const char* send, const PairParts& sent, char* receive, const PairParts& received) {
     const Membership& members = team.members();
@@ -183,7 +187,8 @@ bool all_to_all(
     return team.settle(messages);
 }
 
-// A chain of members: each combines what comes from the one before with its own, and passes it on.
+// A chain: each member combines the elements that arrive from the member before it with its own,
+// and sends them on.
 bool scan(Team& team, const Reduction& reduction) {
     const Membership& members = team.members();
     const std::uint32_t own = members.own();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages and their signatures on channels.
+// Sends and receives messages with their signatures on channels.
 #include "team/far_message.hpp"
 
 #include <cstring>
@@ -40,7 +40,7 @@ void FarMessage::begin_send(ChannelEnd& end,
     std::memcpy(packed_.data(), &signature, sizeof signature);
     if (!is_long_ && bytes != 0) std::memcpy(packed_.data() + sizeof signature, source, bytes);
     request(first_, packed_.data(), sizeof signature + (is_long_ ? 0 : bytes));
-    // A send only reads from the buffer.
+    // A send only reads the buffer.
     if (is_long_) request(second_, const_cast<void*>(source), bytes);
 }
 
@@ -65,7 +65,7 @@ bool FarMessage::has_ended() noexcept {
 }
 
 bool FarMessage::look() noexcept {
-    // acquire, both: the bytes and the result; partner is RequestQueue::end_front
+    // acquire, both: makes the bytes and the result visible; partner: RequestQueue::end_front
     if (!first_.is_done.load(std::memory_order_acquire)) return false;
     code_ = check_head();
     if (code_ == Code::ok && is_long_) {
@@ -78,7 +78,8 @@ bool FarMessage::look() noexcept {
     return true;
 }
 
-// A message of another call may be longer than this one expects.
+// Checks the signature. A message of another call may be longer than this one expects, so
+// `truncated` is a mismatch too.
 Code FarMessage::check_head() noexcept {
     const Code code = first_.result.status.code();
     if (kind_ == RequestKind::send || (code != Code::ok && code != Code::truncated)) return code;

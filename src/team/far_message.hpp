@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message of a collective call between two members, and the ends of channels that carry such messages. In front of each message goes the
-// signature of the call: together with the message where that is short, else as a message before it.
+// A message of a collective call between two members, and the channel ends that carry such
+// messages. The signature of the call precedes each message: packed together with a short message,
+// as a message of its own before a long one.
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -29,8 +30,9 @@ public:
     FarMessage& operator=(const FarMessage&) = delete;
     ~FarMessage() = default;
 
-    // Begin; the buffer is the message's until it has ended, or its end was abandoned. Throw std::bad_alloc.
-    //   rank  of the other member in the team
+    // Begin a message. The message owns the buffer until it has ended, or its end was abandoned.
+    // Throw std::bad_alloc.
+    //   rank  the other member's team rank
     void begin_send(message::ChannelEnd& end,
                     std::uint32_t rank,
                     const Signature& signature,
@@ -46,15 +48,15 @@ public:
 
     [[nodiscard]] bool is_under_way() const noexcept { return is_begun() && !has_ended_; }
 
-    // Goes on, and tells whether it has ended, well or not.
+    // Makes progress. Returns whether the message has ended, with success or not.
     [[nodiscard]] bool has_ended() noexcept;
 
     void look_thoroughly() noexcept { end_->go_on_thoroughly(); }
 
-    // Of one that has ended: how. mismatch: the other member has made the call that found() says.
+    // The result of an ended message. mismatch: the other member has made the call in found().
     [[nodiscard]] base::Code code() const noexcept { return code_; }
 
-    // In words, of a failure of the channel.
+    // The text of a failure of the channel.
     [[nodiscard]] std::string_view reason() const noexcept {
         const bool is_first = !first_.result.status.is_ok();
         return (is_first ? first_ : second_).result.status.message();
@@ -76,45 +78,47 @@ private:
     std::uint32_t rank_ = 0;
     message::RequestKind kind_ = message::RequestKind::send;
     Signature expected_;
-    Signature head_;  // as received
+    Signature head_;  // the received signature
     char* buffer_ = nullptr;
     std::uint64_t bytes_ = 0;
     base::Code code_ = base::Code::ok;
     bool is_long_ = false;
     bool has_ended_ = false;
-    message::ChannelRequest first_;   // the signature, and the message where it is short
-    message::ChannelRequest second_;  // the message where it is long
+    message::ChannelRequest first_;   // the signature, and a short message
+    message::ChannelRequest second_;  // a long message
     std::array<std::byte, sizeof(Signature) + packed_bytes_max> packed_{};
 };
 
-// The ends of one team, made when they are first needed.
+// The channel ends of one team, each made when it is first used.
 class FarEnds {
 public:
     //   tools  outlives this
-    //   team   names the team among all that two processes share
+    //   team   a number that distinguishes the team from all others that two processes share
     FarEnds(message::ChannelTools& tools, std::uint64_t team) noexcept
         : tools_(tools), team_(team) {}
 
-    // Of a channel to or from a process. Errors: of ChannelEnd::make. Throws std::bad_alloc.
+    // Returns the end of a channel to or from a process. Errors: those of ChannelEnd::make. Throws
+    // std::bad_alloc.
     base::Result<message::ChannelEnd*> end(std::uint32_t process, message::Side side);
 
-    // Nothing goes on any more, and no buffer is touched, as ChannelEnd::abandon says. What the ends have in heaps stays there, for others may still use it.
+    // Stops all ends: they access no buffer from now on (ChannelEnd::abandon). Their blocks in
+    // heaps stay, for partners may still access them.
     void abandon() noexcept;
 
-    // ChannelEnd::settle_sent of all.
+    // Calls ChannelEnd::settle_sent of all ends.
     void settle_sent() noexcept;
 
-    // Begins to free all ends. Throws std::bad_alloc.
+    // Starts to free all ends. Throws std::bad_alloc.
     void begin_free();
 
-    // Goes on with that; true: all are freed, or have failed.
+    // Makes progress on freeing. True: all ends are freed, or have failed.
     [[nodiscard]] bool are_freed() noexcept;
     void look_thoroughly() noexcept;
 
-    // The process of the partner of an end that is not freed yet.
+    // The process of a partner whose end is not freed yet.
     [[nodiscard]] std::optional<std::uint32_t> partner_awaited() const noexcept;
 
-    // Gives back what the ends have, after are_freed().
+    // Gives up the ends' resources, after are_freed().
     void drop() noexcept;
 
 private:

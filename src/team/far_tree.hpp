@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A binomial tree of the nodes of a team. Each node has a member that speaks for it: the root for its own node, the leaders for the others.
+// A binomial tree of the nodes of a team. One member speaks for each node: the root for its own
+// node, the leader for every other.
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -12,8 +13,8 @@ namespace acp::team {
 
 class FarTree {
 public:
-    //   root  a team rank; the tree begins at its node
     // Throws std::bad_alloc.
+    //   root  a team rank; its node is the root of the tree
     FarTree(Team& team, std::uint32_t root) : team_(team), root_(root) {
         const Membership& members = team.members();
         const std::uint32_t nodes = members.nodes();
@@ -28,16 +29,16 @@ public:
         messages_ = std::vector<FarMessage>(parent_.size() + children_.size());
     }
 
-    // Who speaks for the caller's node.
+    // The team rank of the member that speaks for the caller's node.
     [[nodiscard]] std::uint32_t speaker() const noexcept {
         const Membership& members = team_.members();
         return members.own_node() == members.node_of(root_) ? root_
                                                             : members.leader(members.own_node());
     }
 
-    // What follows does nothing on members that do not speak.
+    // The functions below do nothing on members that do not speak for their node.
 
-    // From the node above; does nothing at the root.
+    // Receives from the node above; does nothing at the root.
     bool receive(void* target, std::uint64_t bytes) {
         if (parent_.empty()) return true;
         FarMessage& message = messages_.back();
@@ -45,7 +46,7 @@ public:
                team_.settle(std::span(&message, 1));
     }
 
-    // To the nodes below.
+    // Begins sends to the nodes below.
     bool begin_sends(const void* source, std::uint64_t bytes) noexcept {
         for (std::size_t i = 0; i < children_.size(); ++i) {
             if (!team_.begin_send(messages_[i], children_[i], source, bytes)) return false;
@@ -56,7 +57,7 @@ public:
     bool settle() { return team_.settle(std::span(messages_).first(children_.size())); }
 
 private:
-    //   node  counted from the root's
+    //   node  counted from the root's node
     [[nodiscard]] std::uint32_t speaker_of(std::uint32_t node) const noexcept {
         const Membership& members = team_.members();
         return node == 0 ? root_
@@ -65,9 +66,9 @@ private:
 
     Team& team_;
     std::uint32_t root_;
-    std::vector<std::uint32_t> parent_;  // one or none
+    std::vector<std::uint32_t> parent_;  // empty at the root
     std::vector<std::uint32_t> children_;
-    std::vector<FarMessage> messages_;  // to the children, and from the parent
+    std::vector<FarMessage> messages_;  // to the children, then from the parent
 };
 
 }  // namespace acp::team

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathering on all members: the members of a node show each other what they have, each sends it to the leaders of the other nodes, and
-// these show it to theirs.
+// Gathering on all members. The members of a node publish their data to each other; each member
+// sends its data to the leaders of the other nodes; each leader publishes the received data on its
+// node.
 #include <algorithm>
 #include <cstring>
 
@@ -61,7 +62,8 @@ private:
         return team_.settle(messages);
     }
 
-    // What is short goes together.
+    // Publishes the received data: short data of all members in one broadcast, long data of one
+    // member at a time.
     bool show_far() {
         if (members_.near().size() == 1) return true;
         const std::uint64_t all = (members_.size() - members_.near().size()) * bytes_;

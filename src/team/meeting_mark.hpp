@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_CHECK: the call in which all ranks of the job meet (acp_sync, acp_finalize, acp_reset and kin) that a process is in, as a word which it
-// shows in its board of the team of all ranks. Who waits for that process in a collective call on a team, or for a plan, looks at it: each of them
-// may wait for the other. A word has the number of the call, which grows, above its name; what is in between says whether the process may take part
-// in other calls meanwhile: it has some under way, or the program has other threads in it, which may make the calls, be it for the first time. Writing: the thread that makes the call. Reading: any thread of any process of the job.
+// ACP_CHECK: a word that each process has in its board of the team of all ranks. It says which call
+// of all ranks (acp_sync, acp_finalize, acp_reset and kin) the process is in. A process that waits
+// for another in a collective call on a team, or for a plan, reads that process's word: each of the
+// two may be waiting for the other. The low bits of a word name the call, the high bits count the
+// calls, and one bit between them says that the process may still take part in calls on teams: it
+// has non-blocking calls in flight, or other threads of the program, which may make such calls at
+// any time. Written by the thread that makes the call, read by any thread of any process of the
+// job.
 // Tests: tests/conformance/team_check_test.cpp.
 #pragma once
 
@@ -15,21 +19,23 @@
 
 namespace acp::team {
 
-// What the word says.
+// The content of the word.
 class ShownMeeting {
 public:
     explicit ShownMeeting(std::uint64_t word) noexcept : word_(word) {}
 
     [[nodiscard]] std::uint64_t word() const noexcept { return word_; }
 
-    // none: it is in no such call.
+    // The call; none: the process is in no such call.
     [[nodiscard]] node::AwaitedCall call() const noexcept {
         return static_cast<node::AwaitedCall>(word_ & call_mask);
     }
 
-    // Whether a process that waits in a call on a team, or for a plan, for the one that shows this waits in vain: no such call of this epoch comes
-    // after the meeting, or the one that shows this takes part in none before it, and the other one has no other thread which makes the meeting.
-    //   has_other_threads  the process that waits
+    // Whether a process that waits for the owner of this word, in a call on a team or for a plan,
+    // waits in vain. So it is if the owner is in the last call of its epoch; or if the owner takes
+    // part in no other call before this one ends, and the waiting process has no other thread that
+    // could join this call.
+    //   has_other_threads  of the waiting process
     [[nodiscard]] bool keeps_waiting(bool has_other_threads) const noexcept {
         if (call() == node::AwaitedCall::finalize || call() == node::AwaitedCall::reset) {
             return true;
@@ -37,7 +43,7 @@ public:
         return (word_ & going_on_bit) == 0 && !has_other_threads;
     }
 
-    // The word that comes after this one, when the process makes another call.
+    // The next word, when the process enters or leaves a call.
     [[nodiscard]] ShownMeeting next(node::AwaitedCall call, bool may_go_on) const noexcept {
         const std::uint64_t number = (word_ & ~(number_step - 1)) + number_step;
         return ShownMeeting(number | (may_go_on ? going_on_bit : 0) |
@@ -52,17 +58,17 @@ private:
     std::uint64_t word_;
 };
 
-// The word of a process of this node; nullptr: the job has one process, and none has a board.
+// The word of a process of this node; nullptr: the job has one process, which has no board.
 [[nodiscard]] inline std::atomic<std::uint64_t>* meeting_word(const node::Segment& segment,
                                                               std::uint32_t slot) noexcept {
     if (node::claim_bytes(node::Claim::world_board, segment.shape()) == 0) return nullptr;
     return &reinterpret_cast<BoardBlock*>(segment.claimed(slot, node::Claim::world_board))->meeting;
 }
 
-// Shows a call as long as it lives.
+// Shows a call while it lives.
 class MeetingMark {
 public:
-    //   word  of this process; outlives this; nullptr: shows nothing
+    //   word  of this process; must outlive this; nullptr: shows nothing
     MeetingMark(std::atomic<std::uint64_t>* word, node::AwaitedCall call, bool may_go_on) noexcept
         : word_(word) {
         show(call, may_go_on);
@@ -76,9 +82,10 @@ public:
 private:
     void show(node::AwaitedCall call, bool may_go_on) noexcept {
         if (word_ == nullptr) return;
-        // relaxed: this thread alone writes it
+        // relaxed: only this thread writes it
         const ShownMeeting before(word_->load(std::memory_order_relaxed));
-        // release: what the process has published on boards comes before it; partner: MeetingWatch::look()
+        // release: earlier publications on boards are visible before the word; partner:
+        // MeetingWatch::look()
         word_->store(before.next(call, may_go_on).word(), std::memory_order_release);
     }
 

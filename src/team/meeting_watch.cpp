@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading the word of another process.
+// Reads the word of another process.
 #include "team/meeting_watch.hpp"
 
 #include <cstddef>

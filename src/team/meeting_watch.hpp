@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_CHECK: a thread that waits in a collective call on a team, or for a plan, looks now and then whether the member that it waits for has called something
-// in which all ranks meet instead (team/meeting_mark.hpp), so that both would wait for ever. It is sure of it where that member has been in one
-// and the same such call for a while, during all of which it was waited for: what it had published or sent before has come by then.
+// ACP_CHECK: a thread that waits for a member, in a collective call on a team or for a plan, checks
+// from time to time whether that member is in a call of all ranks instead (team/meeting_mark.hpp),
+// so that both would wait for ever. It is certain once the member has been in the same such call
+// for patience_ns while the thread waited for it: publications and messages that the member sent
+// before have arrived by then.
 // For the one thread that is in a call on the team or the plan. Tests: tests/conformance/team_check_test.cpp.
 #pragma once
 
@@ -21,9 +23,9 @@ public:
     //   gma  outlives this
     explicit MeetingWatch(gma::Gma& gma) noexcept : gma_(gma) {}
 
-    // As Gma::wait_until() without a limit, but ends also when the process that is waited for is in a call in which all ranks meet. Returns that
-    // call; none: the condition has come.
-    //   process()  that is waited for, or nobody
+    // Gma::wait_until() without a limit, which also ends when the awaited process is in a call of
+    // all ranks. Returns that call; none: the condition has come true.
+    //   process()  the awaited process, or the constant nobody
     template <typename Process>
     node::AwaitedCall wait(gma::Condition& condition, const Process& process) {
         for (;;) {
@@ -32,24 +34,26 @@ public:
             if (awaited == nobody) continue;
             const node::AwaitedCall call = look(awaited, os::now_ns());
             if (call == node::AwaitedCall::none) continue;
-            // What has come since the last look counts.
+            // The condition may have come true since the last poll.
             return condition.look() == gma::LookResult::all ? node::AwaitedCall::none : call;
         }
     }
 
 private:
-    // How often a thread looks.
+    // How often a waiting thread checks.
     static constexpr std::int64_t look_ns = 250'000'000;
-    // Longer than a member that has found the team broken takes to tell others (Team::await_reason).
+    // Longer than a member that has found the team broken takes to notify the rest
+    // (Team::await_reason).
     static constexpr std::uint64_t patience_ns = 2'000'000'000;
 
-    // The call that a process is in, or none. One that is gone is in none.
+    // The call that a process has been in for patience_ns; none: no such call, or the process is
+    // gone.
     node::AwaitedCall look(std::uint32_t process, std::uint64_t now_ns);
 
     gma::Gma& gma_;
-    std::uint32_t process_ = 0;   // that was looked at last
-    std::uint64_t word_ = 0;      // what it showed
-    std::uint64_t since_ns_ = 0;  // since when
+    std::uint32_t process_ = 0;   // the process that was checked last
+    std::uint64_t word_ = 0;      // its word
+    std::uint64_t since_ns_ = 0;  // since when it had this word
 };
 
 }  // namespace acp::team

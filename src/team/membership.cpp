@@ -8,7 +8,8 @@
 namespace acp::team {
 
 Membership::Membership(std::span<const TeamMember> members, std::uint32_t own) : own_(own) {
-    std::map<std::uint32_t, std::uint32_t> numbers;  // of nodes of the job in this team
+    // job's node index -> number of the node in this team
+    std::map<std::uint32_t, std::uint32_t> numbers;
     for (const TeamMember& member : members) {
         const auto rank = static_cast<std::uint32_t>(processes_.size());
         const auto [found, is_new] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is in a team, and on which node: members by team rank, and nodes by the team rank of their first member, which leads them. Pure;
-// never changed; any thread.
+// The members of a team and their nodes: members by team rank, and nodes in the order of their
+// first members, which lead them. Pure; immutable; any thread.
 // Tests: tests/unit/team/membership_test.cpp.
 #pragma once
 
@@ -13,22 +13,24 @@
 
 namespace acp::team {
 
-// The number of the n-th team that is made of another one. Two teams of a job have the same by chance alone: 2^-62 for each two.
+// The number of the n-th team that is made from another one. Two teams of a job have the same
+// number with a probability of 2^-62.
 [[nodiscard]] constexpr std::uint64_t number_of_child(std::uint64_t parent,
                                                       std::uint64_t n) noexcept {
-    // Mixed before n comes in too: else the numbers of the first teams, which are small, cancel it out.
+    // The parent is mixed before n is added: otherwise the numbers of the first teams, which are
+    // small, would cancel n out.
     return base::mix64(base::mix64(parent) ^ n) >> 1;
 }
 
-// A member as a team is made of it.
+// A member, as an argument for making a team.
 struct TeamMember {
     std::uint32_t process = 0;  // its index in the job
-    std::uint32_t node = 0;     // the index in the job of the node it is on
+    std::uint32_t node = 0;     // the index of its node in the job
 };
 
 class Membership {
 public:
-    //   members  1 or more, by team rank; every process once
+    //   members  1 or more, in the order of team ranks; each process once
     //   own      the team rank of the calling process
     Membership(std::span<const TeamMember> members, std::uint32_t own);
 
@@ -42,7 +44,7 @@ public:
         return processes_[rank];
     }
 
-    // By team rank.
+    // Indexed by team rank.
     [[nodiscard]] std::span<const std::uint32_t> processes() const noexcept { return processes_; }
 
     // The team rank of a process.
@@ -59,7 +61,7 @@ public:
 
     [[nodiscard]] std::uint32_t own_node() const noexcept { return node_of_[own_]; }
 
-    // The team ranks of a node's members, rising.
+    // The team ranks of a node's members, ascending.
     [[nodiscard]] std::span<const std::uint32_t> on_node(std::uint32_t node) const noexcept {
         return nodes_[node];
     }
@@ -68,15 +70,15 @@ public:
         return nodes_[node].front();
     }
 
-    // Those on the node of the caller, itself included.
+    // The team ranks of the members on the caller's node, itself included.
     [[nodiscard]] std::span<const std::uint32_t> near() const noexcept {
         return nodes_[own_node()];
     }
 
-    // The caller's place among near().
+    // The caller's index in near().
     [[nodiscard]] std::uint32_t own_place() const noexcept { return place_of_[own_]; }
 
-    // The place of a member among those of its node.
+    // The index of a member in on_node() of its node.
     [[nodiscard]] std::uint32_t place_of(std::uint32_t rank) const noexcept {
         return place_of_[rank];
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The barrier that carries notices. All members gather the lengths, with the beginning of each notice, and nobody has all of them before all
-// have come. Where a notice is longer than that they gather the rest, as many bytes of each as the longest has.
+// The barrier that carries notices. All members gather the lengths, each with the beginning of the
+// notice; this gather completes on a member only after all members have arrived. If some notice is
+// longer than that, they gather the rest: as many bytes of each notice as the longest one has.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,11 +12,11 @@ namespace acp::team {
 
 namespace {
 
-// Short enough to travel beside the number of its round.
+// Short enough to fit into a BoardLine beside the round number.
 struct NoticeHead {
     static constexpr std::uint64_t text_bytes = BoardLine::inline_bytes_max - 8;
 
-    std::uint64_t bytes = 0;  // of the whole notice
+    std::uint64_t bytes = 0;  // length of the whole notice
     std::array<char, text_bytes> text{};
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions. On a node short ones take a round: each publishes its elements, and whoever wants the result combines all of them. Of long ones
-// each member combines a part of what all have published, and publishes that; while it does so the next chunk is published. Between
-// nodes the leaders, or the root, combine what the nodes have, in the order of the nodes.
+// Reductions. On a node, short ones take one round: each member publishes its elements, and each
+// member that needs the result combines all of them. Long ones are cut into chunks: each member
+// combines one part of what all have published, and publishes the result, while the next chunk is
+// published already. Between nodes the leaders, or the root, combine the nodes' results in the
+// order of the nodes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,7 +20,7 @@ namespace {
 // A reduction among the members of a node.
 class NearReduction {
 public:
-    //   to  the place of the one that gets the result; nullopt: all do
+    //   to  the place of the member that gets the result; nullopt: all members get it
     NearReduction(Team& team, const Reduction& what, std::optional<std::uint32_t> to) noexcept
         : team_(team),
           what_(what),
@@ -39,7 +41,7 @@ public:
     }
 
 private:
-    // Elements of a part of a chunk.
+    // A range of elements in a chunk.
     struct Range {
         std::uint64_t begin = 0;
         std::uint64_t count = 0;
@@ -74,7 +76,8 @@ private:
         return true;
     }
 
-    // Chunk k is shown in one round, combined in a later one, and taken after that, while the next chunks are shown and combined.
+    // A pipeline: chunk k is published in one round, combined in a later one and taken after that,
+    // while the next chunks are published and combined.
     bool run_by_chunks() {
         chunk_ = board_chunk_bytes / size_;
         const std::uint64_t chunks = (what_.count + chunk_ - 1) / chunk_;
@@ -94,14 +97,14 @@ private:
         return std::min(chunk_, what_.count - k * chunk_);
     }
 
-    // The part of chunk k that the member of a place combines.
+    // The range of chunk k that the member at this place combines.
     [[nodiscard]] Range part(std::uint64_t k, std::uint32_t place) const noexcept {
         const std::uint64_t count = count_of(k);
         const std::uint64_t begin = count * place / members_;
         return {begin, count * (place + 1) / members_ - begin};
     }
 
-    // Of what the caller has in chunk k.
+    // The caller's own elements of chunk k.
     [[nodiscard]] const char* source(std::uint64_t k) const noexcept {
         return what_.send + k * chunk_ * size_;
     }
@@ -110,7 +113,7 @@ private:
         return what_.receive + k * chunk_ * size_;
     }
 
-    // But for the own part, which nobody else reads.
+    // Publishes chunk k without the caller's own part, which only the caller combines.
     bool show(std::uint64_t k) {
         const Range own = part(k, own_);
         const std::uint64_t before = own.begin * size_;
@@ -125,10 +128,11 @@ private:
         return true;
     }
 
-    // What a member has of the own part of a chunk.
+    // One member's elements in the part of a chunk that the caller combines.
     struct Operand {
         const char* data = nullptr;  // nullptr: the team is broken
-        char* lines = nullptr;       // the same, where it was shown, which only the caller reads
+        // the same, if published by another member: only the caller reads them
+        char* lines = nullptr;
     };
 
     [[nodiscard]] Operand operand(std::uint64_t k, std::uint32_t place) {
@@ -151,13 +155,13 @@ private:
             combine_part(room, first, next, own.count);
             first = {room, nullptr};
         }
-        // Before others see it: they store zeros there.
+        // Before publish(): the readers store zeros in it.
         if (is_wanted_) copy(target(k) + own.begin * size_, room, own.count * size_);
         team_.publish(round);
         return true;
     }
 
-    // A few lines at a time: those that were shown are given a zero while they are in the cache.
+    // Combines a few cache lines at a time: published lines are zeroed while they are in the cache.
     void combine_part(char* into, const Operand& one, const Operand& other, std::uint64_t count) {
         constexpr std::uint64_t bytes_at_once = 1024;
         const std::uint64_t step = std::max<std::uint64_t>(1, bytes_at_once / size_);
@@ -170,7 +174,7 @@ private:
         }
     }
 
-    // What the others have combined.
+    // Copies the parts that the other members have combined.
     bool take(std::uint64_t k) {
         if (!is_wanted_) return true;
         for (std::uint32_t place = 0; place < members_; ++place) {
@@ -191,13 +195,13 @@ private:
     std::uint32_t members_;
     std::uint32_t own_;
     bool is_wanted_;
-    bool is_read_once_;        // what a member has combined
-    std::uint64_t chunk_ = 0;  // elements
+    bool is_read_once_;        // a combined part has one reader
+    std::uint64_t chunk_ = 0;  // elements in a chunk
     std::array<RoundNumber, 2> shown_{};
     std::array<RoundNumber, 2> combined_{};
 };
 
-// The parts of all nodes, one after the other in memory, each with room for a segment.
+// The parts of all nodes, contiguous in memory, each with room for one segment.
 class NodeParts {
 public:
     NodeParts(Team& team, std::uint64_t room) : room_(room), nodes_(team.members().nodes()) {
@@ -222,13 +226,14 @@ std::uint64_t round_up(std::uint64_t bytes) noexcept {
     return (bytes + 63) / 64 * 64;
 }
 
-// How many elements of each member are combined before those that follow.
+// How many elements are combined before the next segment begins.
 std::uint64_t segment_count(const Team& team, const Combiner& combiner) noexcept {
     const std::uint64_t count = segment_bytes(team.members().nodes()) / combiner.element_bytes();
     return count == 0 ? 1 : count;
 }
 
-// Brings the parts of all nodes to one member, which speaks for its node as the leaders speak for theirs.
+// Gathers the parts of all nodes at one member, which speaks for its node as the leaders do for
+// theirs.
 bool bring_to(Team& team, const NodeParts& parts, std::uint64_t bytes, std::uint32_t rank) {
     const Membership& members = team.members();
     const std::uint32_t node = members.node_of(rank);
@@ -245,7 +250,7 @@ bool bring_to(Team& team, const NodeParts& parts, std::uint64_t bytes, std::uint
     return team.settle(messages);
 }
 
-// Leaders only: each sends its node's part to all others.
+// Among leaders: each sends its node's part to all other leaders.
 bool exchange(Team& team, const NodeParts& parts, std::uint64_t bytes) {
     const Membership& members = team.members();
     const std::uint32_t own = members.own_node();
@@ -260,7 +265,7 @@ bool exchange(Team& team, const NodeParts& parts, std::uint64_t bytes) {
     return team.settle(messages);
 }
 
-// Leaders only: from the parts of all nodes the result on all of them.
+// Among leaders: combines the parts of all nodes, with the result on all leaders.
 bool combine_nodes(Team& team, const NodeParts& parts, const Reduction& what) {
     const std::uint64_t bytes = what.count * what.combiner->element_bytes();
     if (team.members().nodes() <= flat_nodes_max) {
@@ -276,7 +281,7 @@ bool combine_nodes(Team& team, const NodeParts& parts, const Reduction& what) {
            tree.settle();
 }
 
-// Calls run(part of the reduction) for each segment, at least once.
+// Calls run(segment of the reduction) for each segment, at least once.
 template <typename Run>
 bool by_segments(Team& team, const Reduction& reduction, const Run& run) {
     const std::uint64_t size = reduction.combiner->element_bytes();

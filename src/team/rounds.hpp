@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long buffers by rounds of the board, a piece in each. A member that shows may be board_depth rounds ahead of those that take.
+// Moves long buffers in rounds of the board, one piece per round. A publisher may be board_depth
+// rounds ahead of its readers.
 // For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -10,15 +11,15 @@
 
 namespace acp::team {
 
-// The part of the buffers that is moved in a round.
+// The part of the buffers that one round moves.
 struct RoundPiece {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
     RoundNumber round = 0;
 };
 
-// Moves `bytes` bytes, at most so many in a round, in one round at least.
-//   body(piece)  moves it: false: the team is broken
+// Moves `bytes` bytes in one or more rounds of at most `piece_bytes`.
+//   body(piece)  moves a piece; false: the team is broken
 template <typename Body>
 bool by_rounds(Team& team, std::uint64_t bytes, std::uint64_t piece_bytes, const Body& body) {
     std::uint64_t done = 0;

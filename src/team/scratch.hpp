@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a team for what a call has received and not yet combined. Aligned to 64 bytes; grows, and is kept until the team is freed.
+// Memory of a team for data that a call has received and not combined yet. Aligned to 64 bytes;
+// grows, and is kept until the team is freed.
 // For the one thread that is in a call on the team. Tests: tests/unit/team/scratch_test.cpp.
 #pragma once
 
@@ -12,7 +13,7 @@ namespace acp::team {
 
 class Scratch {
 public:
-    // So many bytes with any content, valid until the next call. Throws std::bad_alloc.
+    // Returns `bytes` bytes of any content, valid until the next call. Throws std::bad_alloc.
     [[nodiscard]] char* take(std::uint64_t bytes) {
         const std::uint64_t lines = (bytes + sizeof(Line) - 1) / sizeof(Line);
         if (lines > lines_.size()) {

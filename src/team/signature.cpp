@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls in words.
+// Describes calls as text.
 #include "team/signature.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ bool is_reduction(CollectiveCall call) noexcept {
            call == CollectiveCall::scan;
 }
 
-// "" where a call has no root.
+// "": the call has no root.
 std::string_view root_word(CollectiveCall call) noexcept {
     switch (call) {
         case CollectiveCall::broadcast:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a collective call is, in two words that travel with everything its members exchange: members that have made different calls find
-// out by comparing them. Pure; any thread.
+// The signature of a collective call: two words that travel with all data its members exchange. By
+// comparing signatures, members detect that they have made different calls. Pure; any thread.
 // Tests: tests/unit/team/signature_test.cpp.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace acp::team {
 
-// In the order of node::AwaitedCall, where their names stand.
+// In the order of node::AwaitedCall, which has their names.
 enum class CollectiveCall : std::uint8_t {
     none,
     sync,
@@ -36,13 +36,14 @@ enum class CollectiveCall : std::uint8_t {
     free_plan
 };
 
-// As what a wait in the call is told.
+// The name under which a wait in the call is shown in diagnostics.
 [[nodiscard]] node::AwaitedCall awaited_call_of(CollectiveCall call) noexcept;
 
 // "acp_broadcast_team"
 [[nodiscard]] std::string_view name_of(CollectiveCall call) noexcept;
 
-// How the elements of a reduction are combined: what the interface calls type and operation, or a function of the program.
+// How a reduction combines elements: the interface's type and operation, or a function of the
+// program.
 struct Combination {
     std::uint8_t type = 0;       // 0: the program's own elements
     std::uint8_t operation = 0;  // 0: the program's own function
@@ -51,13 +52,14 @@ struct Combination {
 };
 
 struct Signature {
-    std::uint64_t what = 0;  // call, combination and root, and whether it does not block
-    std::uint64_t bytes =
-        0;  // of each member, or of each pair; of free_memory and free_plan which one
+    std::uint64_t what = 0;  // call, combination, root, and the non-blocking bit
+    // Bytes of each member, or of each pair; for free_memory and free_plan, the number of the
+    // allocation or plan.
+    std::uint64_t bytes = 0;
 
     Signature() noexcept = default;
 
-    //   root  a team rank, where the call has one
+    //   root  a team rank; 0 for calls without a root
     Signature(CollectiveCall call,
               std::uint64_t size,
               std::uint32_t root = 0,
@@ -78,7 +80,7 @@ struct Signature {
         return {static_cast<std::uint8_t>(what >> 8), static_cast<std::uint8_t>(what >> 16)};
     }
 
-    // The same call, begun by acp_nb..._team: it is the same to who compares, and has its own name.
+    // The same call, begun by acp_nb..._team: it compares equal, but describe() names it so.
     [[nodiscard]] Signature non_blocking() const noexcept {
         Signature begun = *this;
         begun.what |= non_blocking_bit;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The barrier. On a node of few members each looks at each; else all come to the leader, who releases them after the leaders of all
-// nodes have met. These meet by dissemination: in a step each tells the one `distance` nodes on, and hears of the one as far back, and
-// distances double.
+// The barrier. In a small team on one node each member reads the arrival of every other. Else
+// members publish their arrival to the leader of their node, the leaders of all nodes meet in a
+// dissemination barrier, and each leader then releases its node. In a step of the dissemination, a
+// leader sends a message to the leader `distance` nodes ahead and receives one from the leader as
+// far behind; then the distance doubles.
 #include "team/collectives.hpp"
 
 namespace acp::team {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for other members, and what breaks a team.
+// Waits for other members, and handles failures of a team.
 #include "team/team.hpp"
 
 #include <cstddef>
@@ -26,7 +26,7 @@ static_assert(board_places_max >= node::local_procs_max);
 
 constexpr std::int64_t reason_within_ns = 1'000'000'000;
 
-// Of memory of a process of this node.
+// A pointer into memory of a process of this node.
 char* pointer_to(const gma::Gma& gma, std::uint32_t process, GlobalAddress address) noexcept {
     const local::Space& space = gma.space();
     const std::uint64_t offset =
@@ -38,7 +38,7 @@ std::vector<char*> near_blocks(const gma::Gma& gma,
                                const Membership& members,
                                const std::vector<GlobalAddress>& boards) {
     std::vector<char*> blocks;
-    if (members.size() == 1) return blocks;  // it has none, and needs none
+    if (members.size() == 1) return blocks;  // a team of one has no board
     for (const std::uint32_t rank : members.near())
         blocks.push_back(pointer_to(gma, members.process(rank), boards[rank]));
     return blocks;
@@ -50,7 +50,7 @@ Board::Fence fence_of(gma::Gma& gma) noexcept {
 
 }  // namespace
 
-// That what a thread of a team waits for has come, or never will.
+// Condition: an expectation of a team's thread has come true, or the team is broken.
 class Team::Waiting final : public gma::Condition {
 public:
     Waiting(Team& team, Expectation& expected) noexcept : team_(team), expected_(expected) {}
@@ -59,7 +59,8 @@ public:
 
     gma::LookResult look() override {
         if (std::exchange(is_announced_, false)) {
-            // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
+            // Orders the announcement before the polls below; partners: Board::publish(), and the
+            // rings of channels
             if (!os::expedite()) base::fence(std::memory_order_seq_cst);
             expected_.look_thoroughly();
         }
@@ -76,8 +77,8 @@ public:
 private:
     Team& team_;
     Expectation& expected_;
-    std::uint64_t since_ns_ =
-        0;  // of the first announcement: wait_and_watch() waits again and again
+    // When the wait was first announced: wait_and_watch() calls wait_until() repeatedly.
+    std::uint64_t since_ns_ = 0;
     bool has_come_ = false;
     bool is_announced_ = false;
 };
@@ -107,7 +108,7 @@ void Team::announce(const Expectation& expected,
                     node::AwaitedEntry& entry,
                     std::uint64_t since_ns) const {
     const std::uint32_t rank = expected.rank();
-    if (rank == nobody) return;  // it comes while this is told
+    if (rank == nobody) return;  // the expectation has just come true
     memory::Command told;
     told.width = signature_.is_non_blocking() ? node::awaited_non_blocking_width : 0;
     told.bytes = signature_.bytes;
@@ -125,7 +126,7 @@ bool Team::can_go_on(bool is_thorough) noexcept {
 bool Team::stop_for(Expectation& expected) {
     stopped_.expected = &expected;
     stopped_.fiber->stop();
-    // Here again: can_go_on() was true.
+    // Resumed: can_go_on() was true.
     stopped_.expected = nullptr;
     if (stopped_.has_come) return true;
     is_late_ = !is_broken();
@@ -136,7 +137,8 @@ bool Team::stop_for(Expectation& expected) {
 bool Team::wait_long(Expectation& expected) {
     if (stopped_.fiber != nullptr) return stop_for(expected);
     Waiting waiting(*this, expected);
-    // A member that has called something else meanwhile may come to this call later: it matters only to who would wait for ever.
+    // A call with a deadline does not watch: a member that is in another call may still make this
+    // one, which is too late only for a thread that would wait for ever.
     if (tools_.is_checking && deadline_.left_ns() < 0) {
         wait_and_watch(waiting, expected);
         if (waiting.has_come()) return true;
@@ -149,7 +151,7 @@ bool Team::wait_long(Expectation& expected) {
     return false;
 }
 
-// The team is broken when the member that is waited for has called something in which all ranks meet.
+// Breaks the team if the awaited member is in a call of all ranks instead.
 void Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
     std::uint32_t rank = nobody;
     const node::AwaitedCall call = MeetingWatch(tools_.gma).wait(waiting, [&] {
@@ -160,7 +162,7 @@ void Team::wait_and_watch(Waiting& waiting, const Expectation& expected) {
     (void)fail_mismatch(rank, signature_, [call] { return std::string(node::name_of(call)); });
 }
 
-// Whether the team can go on.
+// Whether the team is whole, after a check for dead members and for notifications.
 bool Team::look() noexcept {
     if (is_broken()) return false;
     const Trouble* const own =
@@ -168,7 +170,8 @@ bool Team::look() noexcept {
     const Breakage::News news = breakage_.look(members_.processes(), own);
     if (news == Breakage::News::none) [[likely]]
         return true;
-    // That a process has died all see by themselves, and who has told this member tells all.
+    // Every member detects a death by itself, and a member that notifies this one notifies all.
+    // Only the loss of a node may be visible to this member alone.
     is_untold_ = news == Breakage::News::death && has_lost_node();
     ends_.abandon();
     return false;
@@ -181,14 +184,15 @@ void Team::note_failure(Code code, std::string_view why) noexcept {
     ends_.abandon();
 }
 
-// Where the team was found broken before this member's messages ended, for that, others may still have to be told of it.
+// If the team was broken before, note_failure() keeps the first reason, of which other members may
+// still have to be notified.
 bool Team::fail(const Status& why) noexcept {
     note_failure(why.code(), why.message());
     tell_others();
     return false;
 }
 
-// Whether a node of members cannot be reached from this one, though perhaps from others.
+// Whether this member cannot reach a node of the team; other members perhaps can.
 bool Team::has_lost_node() const noexcept {
     const node::Segment& segment = tools_.gma.space().segment();
     if (segment.shape().nodes == 1) return false;
@@ -199,7 +203,7 @@ bool Team::has_lost_node() const noexcept {
     return false;
 }
 
-// Once.
+// Notifies the other members once, if they must be notified.
 void Team::tell_others() noexcept {
     if (!std::exchange(is_untold_, false) || is_leaving_) return;
     for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
@@ -279,7 +283,8 @@ bool Team::settle(std::span<FarMessage> messages) {
 
     Ends ends(messages);
     bool have_ended = false;
-    // Where messages go over the network somebody must poll the gateway, who may be this thread.
+    // Messages between nodes need a poll of the gateway, which may be this thread's task: such a
+    // thread waits at once.
     const int looks = members_.nodes() == 1 && stopped_.fiber == nullptr ? tools_.looks : 1;
     for (int i = 0; i < looks && !have_ended; ++i) {
         have_ended = ends.has_come();
@@ -289,13 +294,14 @@ bool Team::settle(std::span<FarMessage> messages) {
     return have_gone_well(messages);
 }
 
-// Of messages that have ended.
+// Checks the results of messages, which have all ended.
 bool Team::have_gone_well(std::span<FarMessage> messages) {
     for (const FarMessage& message : messages) {
         if (!message.is_begun() || message.code() == Code::ok) continue;
         if (message.code() == Code::mismatch)
             return fail_mismatch(message.rank(), message.expected(), message.found());
-        // A member that gives up a message that it had lent ends it with `peer`, and lives.
+        // A live member that gives up a long message in flight ends it with `peer` too: then that
+        // code is not the reason.
         const bool is_reason_known =
             message.code() == Code::memory ||
             (message.code() == Code::peer &&
@@ -306,7 +312,9 @@ bool Team::have_gone_well(std::span<FarMessage> messages) {
     return true;
 }
 
-// A member that finds the team broken ends its messages at once: what it, or who told it, tells is on its way here.
+// A member that finds the team broken ends its messages at once. The notification with the reason
+// is still in flight, from it or from the member that notified it: waits for that, at most
+// reason_within_ns.
 void Team::await_reason(std::uint32_t rank) {
     class Reason final : public Expectation {
     public:
@@ -328,7 +336,7 @@ void Team::await_reason(std::uint32_t rank) {
 
 bool Team::depart() {
     if (members_.size() == 1) return true;
-    ends_.begin_free();  // may throw, and then the others, who wait for that, are told
+    ends_.begin_free();  // if this throws, the other members, which wait for it, are notified
     is_leaving_ = true;
 
     class Freed final : public Expectation {

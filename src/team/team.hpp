@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team, as one of its members uses it: it publishes to and reads from the members on its node (team/board.hpp), exchanges messages with
-// members on other nodes, waits, and notices that the team is broken. collectives.hpp builds the collective calls on it. Functions that may
-// wait or fail return false when the team is broken, or when the deadline of the call has passed (is_late()).
+// A team, as one of its members uses it: it publishes to and reads from the members of its node
+// (team/board.hpp), exchanges messages with members on other nodes, waits, and detects that the
+// team is broken. The collective calls (collectives.hpp) are built on it. Functions that may wait
+// or fail return false if the team is broken, or if the deadline of the call has passed
+// (is_late()).
 //
-// Each member notices by itself that the process of another one has died. A member that finds any other reason why the team is broken tells
-// all others (team/breakage.hpp).
-// For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp, tests/team.
+// Each member detects the death of another member's process by itself. A member that finds any
+// other reason for which the team is broken notifies all members (team/breakage.hpp).
+// For the one thread that is in a call on the team. Tests: tests/conformance/team_test.cpp,
+// tests/team.
 #pragma once
 
 #include <atomic>
@@ -37,17 +40,17 @@ namespace acp::team {
 
 using memory::GlobalAddress;
 
-// The parts of the library that all teams of a process use. One object per epoch.
+// Objects that all teams of a process use. One set per epoch.
 struct TeamTools {
     gma::Gma& gma;
     data::Allocator& allocator;
     message::ChannelTools channels;
     Telling& telling;
-    bool is_checking = false;  // members compare each call before they make it
-    int looks = 1;  // how often a thread looks for what it waits for, before Gma::wait_until begins
+    bool is_checking = false;  // a barrier that compares signatures precedes each call
+    int looks = 1;             // polls of a wait before Gma::wait_until begins
 };
 
-// What a thread waits for.
+// What a waiting thread waits for.
 class Expectation {
 public:
     Expectation() = default;
@@ -57,35 +60,37 @@ public:
 
     virtual bool has_come() noexcept = 0;
 
-    // Called after the thread has announced its sleep: looks also where has_come() does not, since that takes longer.
+    // Called after the thread has announced its sleep: also polls sources that has_come() skips
+    // because they are slow.
     virtual void look_thoroughly() noexcept {}
 
-    // For diagnostics: the rank of a member that it waits for, or nobody.
+    // For diagnostics: the team rank of an awaited member; or the constant nobody.
     [[nodiscard]] virtual std::uint32_t rank() const noexcept = 0;
 };
 
-// Where a call that runs on a fiber has stopped.
+// The state of a call that runs on a fiber.
 struct StoppedCall {
-    os::Fiber* fiber = nullptr;       // on which calls run; nullptr: they block the thread
-    Expectation* expected = nullptr;  // what the call waits for; nullptr: it has not stopped
+    os::Fiber* fiber = nullptr;       // nullptr: calls run on the thread, and block it
+    Expectation* expected = nullptr;  // why the call has stopped; nullptr: it has not
     bool has_come = false;
 };
 
-// How far a barrier has come: a deadline may interrupt the call, and the next call goes on from here.
+// The state of a barrier: a deadline may interrupt the call, and the next one resumes the barrier.
 struct PendingSync {
     bool is_begun = false;
-    bool is_arrived = false;  // the caller has published that it is in the barrier
+    bool is_arrived = false;  // the caller has published its arrival
     RoundNumber arrival = 0;
     RoundNumber release = 0;
-    std::uint32_t distance = 1;  // the step of the dissemination: to the leader so many nodes on
+    std::uint32_t distance = 1;  // current step of the dissemination: nodes to the partner
     std::vector<FarMessage> messages;
 };
 
 class Team {
 public:
-    //   tools   outlives this
-    //   boards  of each member, by team rank: all zero when the team is made, with room for board_bytes
-    //   id      as of FarEnds
+    //   tools   must outlive this
+    //   boards  the block of each member, by team rank: board_bytes long, all zero when the team
+    //           is made
+    //   id      the number that FarEnds takes
     Team(TeamTools& tools, Membership members, std::vector<GlobalAddress> boards, std::uint64_t id);
     ~Team() = default;
     Team(const Team&) = delete;
@@ -98,13 +103,15 @@ public:
     // The address of the caller's block; 0: none, in a team of one.
     [[nodiscard]] GlobalAddress own_board() const noexcept { return addresses_[members_.own()]; }
 
-    // The id of the next team that is made from this one. All members get the same, since they make teams in the same order.
+    // The id of the next team that is made from this one. Members make teams in the same order, so
+    // all get the same id.
     [[nodiscard]] std::uint64_t next_child() noexcept { return number_of_child(id_, ++children_); }
 
-    // The number of the next plan that is compiled on this team. Likewise.
+    // The number of the next plan that is compiled on this team; the same on all members.
     [[nodiscard]] std::uint64_t next_plan() noexcept { return ++plans_; }
 
-    // Begins a collective call. False: the team is broken.
+    // Begins a collective call. False: the team is broken, and the other members are notified if
+    // necessary.
     [[nodiscard]] bool begin_call(const Signature& signature,
                                   gma::Deadline deadline = {}) noexcept {
         signature_ = stopped_.fiber == nullptr ? signature : signature.non_blocking();
@@ -116,45 +123,47 @@ public:
         return is_whole;
     }
 
-    // The call that was begun.
+    // The current call.
     [[nodiscard]] CollectiveCall call() const noexcept { return signature_.call(); }
 
     [[nodiscard]] bool is_broken() const noexcept { return breakage_.is_broken(); }
 
     [[nodiscard]] bool is_late() const noexcept { return is_late_; }
 
-    // Why it is broken.
+    // The reason, if the team is broken.
     [[nodiscard]] base::Status failure() const { return breakage_.failure(); }
 
-    // --- Calls on a fiber, which stop where others wait ---
+    // --- Calls on a fiber, which stop instead of waiting ---
 
-    // The calls that follow stop on this fiber instead of waiting. nullptr: they wait again.
+    // Later calls stop on this fiber instead of waiting. nullptr: they wait.
     void run_on(os::Fiber* fiber) noexcept { stopped_ = {fiber, nullptr, false}; }
 
-    // Whether a call that has stopped can go on, or never will, so that its fiber is to be resumed.
+    // Whether the fiber of a stopped call must be resumed: its expectation has come true, the team
+    // is broken, or the deadline has passed.
     //   is_thorough  the thread has announced that it sleeps
     [[nodiscard]] bool can_go_on(bool is_thorough) noexcept;
 
-    // Tells people what a call that has stopped waits for.
+    // Reports to the node's diagnostics what a stopped call waits for.
     void announce_stopped(node::AwaitedEntry& entry, std::uint64_t since_ns) const {
         if (stopped_.expected != nullptr) announce(*stopped_.expected, entry, since_ns);
     }
 
-    // Makes the team broken for the caller alone: its epoch ends.
+    // Breaks the team for the caller alone, because its epoch ends.
     void end_epoch() noexcept {
         note_failure(base::Code::state,
                      "acp_finalize or acp_reset was called before the request had ended");
         is_untold_ = false;
     }
 
-    // Makes the team broken, here and, by telling them, on all other members. Returns false.
+    // Breaks the team for the caller, and notifies all other members. Returns false.
     bool fail(const base::Status& why) noexcept;
 
     // --- Members of this node: rounds on the board ---
 
     [[nodiscard]] RoundNumber begin_round() noexcept { return board_.begin_round(); }
 
-    // Waits until the caller may publish in a round. Returns where to put the payload of `bytes` bytes; nullptr: broken or late.
+    // Waits until the caller may publish in a round. Returns the place of its payload of `bytes`
+    // bytes; nullptr: broken or late.
     [[nodiscard]] char* room(RoundNumber round, std::uint64_t bytes) {
         const auto has_room = [&] { return board_.has_room(round); };
         const auto behind = [&] { return rank_at(board_.place_behind(round)); };
@@ -166,13 +175,14 @@ public:
         ring_near();
     }
 
-    // Waits for the payload that a member of the node, perhaps the caller, publishes in a round. nullptr: broken or late.
+    // Waits for the payload that a member of the node, which may be the caller, publishes in a
+    // round. nullptr: broken or late.
     [[nodiscard]] char* read(std::uint32_t place, RoundNumber round, std::uint64_t bytes) {
         return read(place, round, bytes, [&] { return rank_at(place); });
     }
 
-    // The same for the node's leader, which publishes in `release` after all have published in `arrival`. Diagnostics name the member that is
-    // missing in `arrival`.
+    // Waits for the node's leader, which publishes in `release` after all have published in
+    // `arrival`. Diagnostics name a member that is missing in `arrival`.
     [[nodiscard]] char* read_release(RoundNumber arrival, RoundNumber release) {
         return read(0, release, 0, [&] {
             const std::uint32_t missing = board_.place_missing(arrival);
@@ -180,7 +190,7 @@ public:
         });
     }
 
-    // As read(), and copies the payload to `target` by copy_out().
+    // Calls read(), and copies the payload to `target` by copy_out().
     bool read_to(
         std::uint32_t place, RoundNumber round, char* target, std::uint64_t bytes, bool is_alone) {
         char* const shown = read(place, round, bytes);
@@ -189,7 +199,8 @@ public:
         return true;
     }
 
-    // The caller has read what all others have published in a round, the first one of its call.
+    // The caller has read the publications of all other members in a round, the first one of its
+    // call.
     void note_all_came(RoundNumber round) noexcept { board_.note_all_came(round); }
 
     void finish(RoundNumber round) noexcept {
@@ -198,7 +209,8 @@ public:
     }
 
     // --- Messages between any two members ---
-    // A message that was begun must live until settle() has returned true, or the team is broken: that ends all messages.
+    // A message must live from its begin until settle() has returned true, or the team is broken,
+    // which ends all messages.
 
     bool begin_send(FarMessage& message,
                     std::uint32_t rank,
@@ -214,7 +226,8 @@ public:
         return begin_receive(message, rank, target, bytes, signature_);
     }
 
-    // The same with a signature other than that of the call, on which these two members agree.
+    // The messages have a signature of their own instead of the call's, on which the two members
+    // agree.
     bool begin_send(FarMessage& message,
                     std::uint32_t rank,
                     const void* source,
@@ -226,14 +239,14 @@ public:
                        std::uint64_t bytes,
                        const Signature& signature) noexcept;
 
-    // Waits until all messages that were begun have ended.
+    // Waits until all messages that were begun have ended, and checks their results.
     bool settle(std::span<FarMessage> messages);
 
-    // Leaves the team, after all members have met in a barrier for that. True: no member touches the caller's block any more, and the team's
-    // memory in heaps may be freed.
+    // Leaves the team, after a barrier in which all members leave. True: no member accesses the
+    // caller's block any longer, and the team's memory in heaps may be freed.
     bool depart();
 
-    // Waits until what was sent to other nodes has ended, and drops its failures: no call reports them.
+    // Waits until sends to other nodes have ended, and discards their failures.
     void settle_sent() noexcept { ends_.settle_sent(); }
 
     [[nodiscard]] Scratch& scratch() noexcept { return scratch_; }
@@ -256,7 +269,8 @@ private:
         return board_.published(place, round, bytes);
     }
 
-    // Waits until ready() is true.   who()  returns what Expectation::rank() does
+    // Waits until ready() is true.
+    //   who()  the result of Expectation::rank()
     template <typename Ready, typename Who>
     bool wait(const Ready& ready, const Who& who) {
         const int looks = stopped_.fiber == nullptr ? tools_.looks : 1;
@@ -298,7 +312,7 @@ private:
         return fail_mismatch(rank, expected, [&found] { return describe(found); });
     }
 
-    //   found()  what that member has called
+    //   found()  the other member's call, as text
     template <typename Found>
     bool fail_mismatch(std::uint32_t rank, const Signature& expected, const Found& found) noexcept {
         return fail(base::Status::worded(base::Code::mismatch, [&] {
@@ -311,7 +325,7 @@ private:
     void tell_others() noexcept;
     [[nodiscard]] bool has_lost_node() const noexcept;
 
-    // Of a place on the own node.
+    // The team rank of a place on the own node.
     [[nodiscard]] std::uint32_t rank_at(std::uint32_t place) const noexcept {
         return place == nobody ? nobody : members_.near()[place];
     }
@@ -327,22 +341,23 @@ private:
 
     TeamTools& tools_;
     Membership members_;
-    std::vector<GlobalAddress> addresses_;  // of all boards
+    std::vector<GlobalAddress> addresses_;  // of the members' blocks, by team rank
     std::uint64_t id_;
     std::uint64_t children_ = 0;
     std::uint64_t plans_ = 0;
-    std::vector<sync::Bell<>*> bells_;  // of the other members of the node
+    std::vector<sync::Bell<>*> bells_;  // bells of the other members of the node
     Board board_;
     FarEnds ends_;
-    TellingRoom telling_room_;  // for all members on other nodes
+    TellingRoom telling_room_;  // one notification for each member on another node
     Scratch scratch_;
     PendingSync sync_;
-    Signature signature_;  // of the call that is being made
+    Signature signature_;  // the current call's
     gma::Deadline deadline_;
     StoppedCall stopped_;
     bool is_late_ = false;
-    bool is_leaving_ = false;  // other members may have freed their blocks: none is told any more
-    bool is_untold_ = false;   // other members must still be told why the team is broken
+    // set in depart(): members may have freed their blocks, so none is notified
+    bool is_leaving_ = false;
+    bool is_untold_ = false;  // the other members must be notified of the failure
     Breakage breakage_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a handle of a team names: the team, its memory and its non-blocking calls, and the lock that says which thread uses them. Any thread.
+// The entry of a team's handle: the team, its memory and its non-blocking calls, and the lock by
+// which one thread at a time uses them. Any thread.
 // Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -20,30 +21,32 @@ struct TeamEntry {
     static constexpr message::SlotKind slot_kind = message::SlotKind::team;
     message::SlotEntry slot;
     CallLock lock;
-    bool is_listed = false;  // in AllCalls, whose lock guards it
+    bool is_listed = false;  // AllCalls has it; guarded by the lock of AllCalls
     std::unique_ptr<Team> team;
     CallQueue calls;
     TeamMemory memory;
-    std::uint64_t allocations = 0;        // how many were begun, the same on all members
-    std::atomic<std::uint32_t> looks{0};  // TeamLook: how many are there
+    std::uint64_t allocations = 0;        // number of allocations so far; the same on all members
+    std::atomic<std::uint32_t> looks{0};  // number of TeamLooks at this entry
 
-    // For whoever has hidden the entry: nobody looks at the team when this returns. Looks are short.
+    // Waits until no thread reads the team through a TeamLook. The caller has hidden the entry, so
+    // no new one succeeds. TeamLooks are short.
     void await_looks() const noexcept {
-        // seq_cst: between hiding the handle and the count; partner: TeamLook()
+        // seq_cst: orders the hiding before the read of the count; partner: TeamLook()
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        // acquire: what those who looked have read; partner: ~TeamLook()
+        // acquire: the readers have finished; partner: ~TeamLook()
         while (looks.load(std::memory_order_acquire) != 0) os::yield_cpu();
     }
 };
 
-// A look at a team that another thread may be in a call on. The team is not freed meanwhile.
+// A thread's read access to a team that another thread may be in a call on. The team is not freed
+// while it lives.
 class TeamLook {
 public:
-    //   entry  that the handle was found at; nullptr: none
+    //   entry  the entry of the handle; nullptr: none
     TeamLook(TeamEntry* entry, message::SlotHandle handle) noexcept : entry_(entry) {
         if (entry == nullptr) return;
         entry->looks.fetch_add(1, std::memory_order_relaxed);
-        // seq_cst: between the count and the look at the handle; partner: await_looks()
+        // seq_cst: orders the count before the read of the handle; partner: await_looks()
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (!message::Slots<TeamEntry>::is_still(*entry, handle)) end();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that the members of a team have allocated together: of each allocation, where the part of each member begins. A member finds
-// the address of another one's part by that of its own, so nobody exchanges addresses after the allocation. Knows no heap and no
-// team. Any thread.
+// The memory that the members of a team have allocated together: for each allocation, the address
+// of each member's part. A member finds the address of another member's part by that of its own, so
+// the members exchange no addresses after the allocation. Knows no heap and no team. Any thread.
 // Tests: tests/unit/team/team_memory_test.cpp.
 #pragma once
 
@@ -19,16 +19,17 @@ namespace acp::team {
 using memory::GlobalAddress;
 
 struct TeamAllocation {
-    std::uint64_t number = 0;          // how many the team made before it, the same on all members
-    std::uint64_t bytes = 0;           // of each member
-    std::vector<GlobalAddress> parts;  // of each member, by team rank
+    std::uint64_t number = 0;  // number of earlier allocations of the team; the same on all members
+    std::uint64_t bytes = 0;   // size of each part
+    std::vector<GlobalAddress> parts;  // address of each member's part, by team rank
 };
 
 class TeamMemory {
 public:
-    using Allocations = std::map<GlobalAddress, TeamAllocation>;  // by the address of the own part
+    // key: the address of the own part
+    using Allocations = std::map<GlobalAddress, TeamAllocation>;
 
-    // Adds an allocation, which is the only one in `made`. Allocates no memory.
+    // Moves the only allocation in `made` into this. Allocates no memory.
     void add(Allocations& made) noexcept {
         const std::scoped_lock lock(mutex_);
         allocations_.merge(made);
@@ -42,7 +43,7 @@ public:
         return found->second.number;
     }
 
-    // The address in the part of a member that lies as far behind its beginning as `own` lies behind that of the own part.
+    // The address in a member's part at the same offset as `own` in the own part.
     [[nodiscard]] std::optional<GlobalAddress> address(GlobalAddress own,
                                                        std::uint32_t rank) const {
         const std::scoped_lock lock(mutex_);
@@ -59,7 +60,7 @@ public:
         allocations_.erase(own);
     }
 
-    // Takes all allocations out.
+    // Removes all allocations and returns them.
     [[nodiscard]] Allocations take_all() noexcept {
         const std::scoped_lock lock(mutex_);
         return std::exchange(allocations_, {});

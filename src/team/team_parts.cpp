@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocating and freeing what members have together.
+// Allocates and frees memory that members of a team have together.
 #include "team/team_parts.hpp"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::uint64_t part_alignment = 64;
 
-// What a member tells the others of its part.
+// What each member gathers about a member's part.
 struct Part {
     GlobalAddress address = 0;
-    std::uint64_t code = 0;  // why it has none
+    std::uint64_t code = 0;  // the error, if it could not be allocated
 };
 
 }  // namespace
@@ -52,7 +52,8 @@ Status allocate_parts(TeamTools& tools,
         status = Status::bare(Code::memory);
     }
     own.code = static_cast<std::uint64_t>(status.code());
-    // Where the team breaks in this, other members may have the addresses, so the part stays until the epoch ends.
+    // If the team breaks here, other members may have the address: the part stays until the epoch
+    // ends.
     if (!all_gather(team, reinterpret_cast<const char*>(&own), reinterpret_cast<char*>(all.data()),
                     sizeof own))
         return team.failure();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of memory that the members of a team allocate together, in the heap of each. For the one thread that is in a call on the team.
+// The parts of memory that the members of a team allocate together, one in the heap of each member.
+// For the one thread that is in a call on the team.
 // Tests: tests/conformance/team_memory_test.cpp.
 #pragma once
 
@@ -10,19 +11,21 @@
 
 namespace acp::team {
 
-// Allocates a part on each member. Either all have theirs and know them all, or those that were made are freed. The team goes on in either case.
+// Allocates a part on each member. On success all members know all parts; on failure all parts are
+// freed. A failed allocation does not break the team. Errors: memory, unsupported, on all members;
+// those of a broken team.
 //   bytes  >= 1, the same on all members
-//   made   becomes the address of the caller's part
-// Errors: memory, unsupported, of any member; those of a team that is broken by this.
+//   made   receives the address of the caller's part
 base::Status allocate_parts(TeamTools& tools,
                             TeamEntry& entry,
                             std::uint64_t bytes,
                             GlobalAddress& made);
 
-// Frees a part of the caller's.
+// Frees one part of the caller.
 base::Status free_part(TeamTools& tools, GlobalAddress own);
 
-// Frees the caller's parts of all that the team has allocated, after all members have left it. The first error.
+// Frees the caller's parts of all allocations, after all members have left the team. Returns the
+// first error.
 base::Status free_all_parts(TeamTools& tools, TeamEntry& entry);
 
 }  // namespace acp::team

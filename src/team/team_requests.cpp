@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beginning non-blocking calls, and waiting for them.
+// Begins non-blocking calls, and waits for their ends.
 #include "team/team_requests.hpp"
 
 #include <new>
@@ -17,7 +17,7 @@ using base::Status;
 
 namespace {
 
-// That a request has ended.
+// Condition: a request has ended.
 class RequestCondition final : public gma::Condition {
 public:
     RequestCondition(AllCalls& calls, const TeamRequest& request, RequestHandle handle) noexcept
@@ -32,8 +32,8 @@ public:
     }
 
 private:
-    // Or that another thread has taken its end. seq_cst: how it has ended is visible, and the look is not before the announcement;
-    // partner: CallQueue::go_on()
+    // True also if another thread has retired the request. seq_cst: makes the result visible, and
+    // is ordered after the announcement of the sleep; partner: CallQueue::go_on()
     [[nodiscard]] bool is_done() const noexcept {
         return request_.is_done.load(std::memory_order_seq_cst) ||
                !message::Slots<TeamRequest>::is_still(request_, handle_);
@@ -44,14 +44,15 @@ private:
     RequestHandle handle_;
 };
 
-// That no call is under way on a team, which is locked by the caller.
+// Condition: all non-blocking calls on a team have ended. The caller has locked the team.
 class CallsCondition final : public gma::Condition {
 public:
     CallsCondition(AllCalls& calls, TeamEntry& entry) noexcept : calls_(calls), entry_(entry) {}
 
     gma::LookResult look() override {
         const bool is_thorough = std::exchange(is_announced_, false);
-        // Orders the announcement before the looks that follow; partner: Board::publish(), and the rings of channels
+        // Orders the announcement before the polls below; partners: Board::publish(), and the rings
+        // of channels
         if (is_thorough && !os::expedite()) base::fence(std::memory_order_seq_cst);
         calls_.go_on_with(entry_, is_thorough);
         return entry_.calls.is_empty() ? gma::LookResult::all : gma::LookResult::nothing;

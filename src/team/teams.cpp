@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making teams and freeing them.
+// Makes and frees teams.
 #include "team/teams.hpp"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace {
 constexpr std::uint64_t board_alignment = 64;
 static_assert(board_bytes <= node::world_board_bytes);
 
-// Before a waiting thread lets others run: a moment, where each has a CPU.
+// Polls before a waiting thread enters the full wait: many where each rank has a CPU of its own,
+// few where ranks share CPUs.
 int looks_of(const node::Segment& segment) noexcept {
     constexpr int looks_alone = 256;
     constexpr int looks_crowded = 2;
@@ -32,12 +33,12 @@ int looks_of(const node::Segment& segment) noexcept {
 
 }  // namespace
 
-// What the members of the old team tell each other when it is divided.
+// What each member of the old team gathers about a member when the team is divided.
 struct Teams::Candidate {
     std::int64_t color = -1;
     std::int64_t key = 0;
-    GlobalAddress board = 0;  // 0: it could not be allocated
-    std::uint64_t code = 0;   // why not
+    GlobalAddress board = 0;  // 0: it is in no new team, or has no memory
+    std::uint64_t code = 0;   // the error, if the board could not be allocated
     std::uint64_t digest = 0;
 };
 
@@ -86,7 +87,7 @@ std::uint32_t Teams::node_of(std::uint32_t process) const noexcept {
 }
 
 TeamHandle Teams::world() {
-    // acquire: the team; partner: the store below
+    // acquire: makes the team visible; partner: the store below
     if (const TeamHandle known = world_.load(std::memory_order_acquire); known != no_team)
         return known;
     const std::scoped_lock lock(world_mutex_);
@@ -117,7 +118,7 @@ Result<TeamHandle> Teams::add(Membership members,
     return entries_.show(*entry);
 }
 
-// The board that this member brings into a new team, and what it tells the others.
+// Allocates the board that this member brings into a new team.
 Status Teams::prepare(const Team& parent, Candidate& own) {
     if (own.color < 0 || parent.members().size() == 1) return {};
     auto board =
@@ -130,7 +131,7 @@ Status Teams::prepare(const Team& parent, Candidate& own) {
     return tools_.allocator.clear(own.board, sizeof(BoardBlock));
 }
 
-// The caller's new team, of what all members of the old one have told.
+// Makes the caller's new team from the candidates of all members of the old one.
 Result<TeamHandle> Teams::make(const Team& parent,
                                const Candidate& own,
                                std::span<const Candidate> all,
@@ -177,7 +178,7 @@ Status Teams::divide_in(Team& parent, const Division& division, TeamHandle& made
         } else if (status.is_ok()) {
             status = std::move(added).failure();
         }
-        // All have their team, or nobody has.
+        // Either all members get their team, or none does.
         const auto code = static_cast<std::uint64_t>(status.code());
         is_going = all_gather(parent, reinterpret_cast<const char*>(&code),
                               reinterpret_cast<char*>(codes.data()), sizeof code);
@@ -190,7 +191,8 @@ Status Teams::divide_in(Team& parent, const Division& division, TeamHandle& made
             Status(static_cast<Code>(*failed), "member " + std::to_string(failed - codes.begin()) +
                                                    " could not make its part of the team");
     }
-    // Where the old team broke others may have theirs, and look at this member's board.
+    // If the old team broke here, other members may have their new team and access this member's
+    // board: it stays.
     if (status.is_ok() || !is_going) return status;
     if (made != no_team) forget(*entries_.find(made));
     made = no_team;
@@ -208,7 +210,7 @@ Result<TeamHandle> Teams::divide(TeamHandle handle, CollectiveCall call, const D
     if (status.is_ok() && ran.is_ok()) return made;
     if (status.is_ok()) status = std::move(ran);
     if (made != no_team) {
-        // Members that have theirs, and are out of the call, wait for nobody in it.
+        // Other members may have their new team and have left this call: the failure notifies them.
         Entry& entry = *entries_.find(made);
         (void)entry.team->fail(status);
         forget(entry);

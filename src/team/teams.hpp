@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The teams of a process by handle: the one of all ranks, and those made of others. One for each epoch. Any thread, but one at a time
-// for each team.
+// The teams of a process, by handle: the team of all ranks, and teams made from others. One object
+// per epoch. Any thread, but one at a time for each team.
 // Tests: tests/conformance/team_test.cpp.
 #pragma once
 
@@ -33,8 +33,8 @@ inline constexpr TeamHandle no_team = message::no_slot;
 
 class Teams {
 public:
-    //   gma, hashed, allocator  outlive this
-    //   is_checking  members compare each call before they make it
+    //   gma, hashed, allocator  must outlive this
+    //   is_checking             a barrier that compares signatures precedes each call
     Teams(gma::Gma& gma,
           data::Hashed& hashed,
           data::Allocator& allocator,
@@ -47,15 +47,16 @@ public:
     Teams(const Teams&) = delete;
     Teams& operator=(const Teams&) = delete;
 
-    // Zeroes what a process keeps in the node segment for the team of all ranks, before an epoch begins.
+    // Zeroes the board of a process for the team of all ranks, in the node segment, before an epoch
+    // begins.
     static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
 
     // The team of all ranks. Throws std::bad_alloc.
     TeamHandle world();
 
-    // Calls body(team), which returns false when the team is broken or late, as part of a call that is `signature`. The non-blocking calls
-    // that were begun on the team before it end first.
-    // Errors: stale, state, peer, mismatch, memory, timeout (of a call with a deadline).
+    // Runs a call with this signature: calls body(team), which returns false if the team is broken
+    // or late. Non-blocking calls that were begun on the team before must end first. Errors: stale,
+    // state, peer, mismatch, memory, timeout (of a call with a deadline).
     template <typename Body>
     base::Status run(TeamHandle handle,
                      const Signature& signature,
@@ -65,7 +66,8 @@ public:
         return run_checked(handle, signature, check, body, deadline);
     }
 
-    // The same, after check(members) has looked at the call's arguments: nothing is begun where it does not return ok.
+    // run(), after check(members) has checked the call's arguments: if it does not return ok,
+    // nothing is begun.
     template <typename Check, typename Body>
     base::Status run_checked(TeamHandle handle,
                              const Signature& signature,
@@ -87,60 +89,66 @@ public:
         return run_call(use.team(), signature, body, deadline);
     }
 
-    // Begins a non-blocking call: the same call as run() makes, after those that were begun on the team before it.
+    // Begins a non-blocking call: run() on a fiber, after all calls that were begun on the team
+    // before it.
     // Errors: stale, state, limit, memory, system.
     base::Result<RequestHandle> begin(TeamHandle handle,
                                       const Signature& signature,
                                       std::function<bool(Team&)> body);
 
-    // Waits for the end of a non-blocking call, whose request is gone then. Returns how the call has ended.
-    //   timeout_ns  0: only look; < 0: for ever
-    // Errors: stale (no such request), timeout (it goes on), and those of run() but timeout.
+    // Waits for the end of a non-blocking call, retires its request, and returns the call's result.
+    // Errors: stale (no such request), timeout (the call is still in flight), and those of run().
+    //   timeout_ns  0: only polls; < 0: for ever
     base::Status wait(RequestHandle handle, std::int64_t timeout_ns) {
         return requests_.wait(handle, timeout_ns);
     }
 
-    // Which of the new teams of a division the caller is in.
+    // The caller's arguments in a division of a team.
     struct Division {
-        std::int64_t color = -1;  // < 0: none
-        std::int64_t key = 0;
-        std::uint64_t digest = 0;  // of what all members must have given alike
+        std::int64_t color = -1;   // members of one color form a team; < 0: the caller is in none
+        std::int64_t key = 0;      // orders the ranks of a new team
+        std::uint64_t digest = 0;  // of arguments that must be the same on all members
     };
 
-    // no_team where the caller is in none. Errors: as run; memory and unsupported of the boards' heaps.
+    // Makes new teams from the members of a team. no_team: the caller is in none. Errors: those of
+    // run(); memory and unsupported, from the boards' heaps.
     base::Result<TeamHandle> divide(TeamHandle handle,
                                     CollectiveCall call,
                                     const Division& division);
 
-    // Memory of the same size on each member. Returns the address of the caller's part, and no part is made where one member has no room.
-    // Errors: as run; memory and unsupported of the heaps.
+    // Allocates memory of the same size on each member. Returns the address of the caller's part.
+    // No part is made if one member has no room. Errors: those of run(); memory and unsupported,
+    // from the heaps.
     base::Result<GlobalAddress> allocate(TeamHandle handle, std::uint64_t bytes);
 
-    // Frees it, after all members have met.   own  as allocate() returned
-    // Errors: as run; argument (nothing begins there).
+    // Frees such memory, after a barrier of all members. Errors: those of run(); argument (no part
+    // begins there).
+    //   own  an address that allocate() has returned
     base::Status free_memory(TeamHandle handle, GlobalAddress own);
 
-    // The address in the part of a member that stands where `own` stands in the own part. At any time. Errors: stale, argument.
+    // The address in a member's part at the same offset as `own` in the own part. May be called at
+    // any time. Errors: stale, argument.
     base::Result<GlobalAddress> translate(TeamHandle handle, GlobalAddress own, std::uint32_t rank);
 
-    // Errors: stale, state, argument (the team of all ranks), and what breaks a team: then it is gone all the same.
+    // Frees a team, after a barrier of all members. Errors: stale, state, argument (the team of all
+    // ranks), and those that break a team; after the last ones the team is freed nevertheless.
     base::Status free(TeamHandle handle);
 
-    // Ends the non-blocking calls, which fail. While no other thread is in a call on a team.
+    // Ends the non-blocking calls with an error. No other thread is in a call on a team.
     void end_requests() noexcept { all_calls_.end_epoch(); }
 
-    // Waits for what was sent to other nodes and told to members of broken teams, and takes its failures, which are nobody's to be told. While no
-    // other thread is in a call on a team.
+    // Drains outstanding sends and failure notifications; their errors are discarded. No other
+    // thread is in a call on a team.
     void settle_sent() noexcept;
 
-    // What the next epoch is told, so that no handle of this one means anything there.
+    // The argument of the next epoch's constructor: no handle of this epoch is valid there.
     [[nodiscard]] std::uint64_t handles_made() {
         return std::max(entries_.handles_made(), requests_.handles_made());
     }
 
     [[nodiscard]] bool is_checking() const noexcept { return tools_.is_checking; }
 
-    // Calls body(members) at any time. Errors: stale.
+    // Calls body(members), also while another thread is in a call on the team. Errors: stale.
     template <typename Body>
     base::Status ask(TeamHandle handle, const Body& body) {
         const TeamLook look(entries_.find(handle), handle);
@@ -152,7 +160,7 @@ public:
 private:
     using Entry = TeamEntry;
 
-    // The team of a handle, for one thread.
+    // Locks the team of a handle for one thread.
     class Use {
     public:
         explicit Use(Teams& teams,
@@ -160,7 +168,7 @@ private:
                      CallLock::Use how = CallLock::Use::call) noexcept
             : entry_(teams.entries_.find(handle)) {
             is_mine_ = entry_ != nullptr && entry_->lock.lock(how);
-            // It may have been freed since it was found.
+            // Another thread may have freed the team between find() and lock().
             if (!is_mine_ || teams.entries_.is_still(*entry_, handle)) [[likely]]
                 return;
             let_go();
@@ -203,7 +211,7 @@ private:
         return team.is_late() ? timeout() : team.failure();
     }
 
-    // The call that was begun.
+    // Runs the body of the current call.
     template <typename Body>
     bool run_in(Team& team, const Body& body) {
         try {

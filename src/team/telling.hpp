@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process tells members of broken teams: operations that nobody waits for, since one that does not answer would hold up the call that
-// has failed. Their own failures concern nobody, and are taken here. The memory for them is taken beforehand, by TellingRoom: what most often
-// is to be told is that there is no memory left. One for each epoch. Any thread.
+// Sends failure notifications to members of broken teams and plans. They are operations that no
+// call waits for, since a member that does not answer would hold up the failed call. Their own
+// failures are discarded. TellingRoom reserves the memory for them beforehand, because the most
+// frequent failure is a lack of memory. One object per epoch. Any thread.
 // Tests: tests/team/cut_test.cpp.
 #pragma once
 
@@ -25,8 +26,8 @@ public:
     Telling& operator=(const Telling&) = delete;
     ~Telling() = default;
 
-    // Begins an operation. Takes no memory while no more are under way than all TellingRooms are for; else throws std::bad_alloc, and has begun
-    // nothing then.
+    // Issues a notification. Allocates no memory while at most as many are in flight as all
+    // TellingRooms have reserved; else it may throw std::bad_alloc, and then issues nothing.
     void tell(const gma::Invocation& call) {
         const std::scoped_lock lock(mutex_);
         const auto has_ended = [this](gma::Handle handle) { return gma_.has_ended(handle); };
@@ -37,7 +38,7 @@ public:
         under_way_.back() = gma_.issue_invoke(call, gma::handle_null);
     }
 
-    // Waits for all of them.
+    // Waits for all notifications in flight.
     void settle() noexcept {
         const std::scoped_lock lock(mutex_);
         take(under_way_.begin(), under_way_.end());
@@ -60,7 +61,7 @@ private:
         expected_ -= count;
     }
 
-    // Takes what is left of some, to the last one.
+    // Waits for the notifications in a range that ends with the last one, and removes them.
     void take(Handles::iterator first, Handles::iterator last) noexcept {
         for (auto each = first; each != last; ++each) {
             if (*each != gma::handle_null) (void)gma_.wait_for_one(*each);
@@ -71,13 +72,14 @@ private:
     gma::Gma& gma_;
     std::mutex mutex_;
     Handles under_way_;
-    std::size_t expected_ = 0;  // by all TellingRooms
+    std::size_t expected_ = 0;  // reserved by all TellingRooms
 };
 
-// That somebody may have so many to tell at once, as long as this lives.
+// Reserves room for `count` notifications in flight at once, while it lives.
 class TellingRoom {
 public:
-    //   telling  outlives this.   Throws std::bad_alloc.
+    // Throws std::bad_alloc.
+    //   telling  must outlive this
     TellingRoom(Telling& telling, std::size_t count) : telling_(telling), count_(count) {
         telling_.make_room(count);
     }
