@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of an end: making, meeting, the partner's death, freeing.
+// An end's life: it is made, finds its partner, fails if the partner dies, and is freed.
 #include "message/channel_end.hpp"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace acp::message {
 using base::Code;
 using base::Status;
 
-// The start of an end's block. The ring of a receiver follows, or the credits of a sender to another node, or the LendingWords of one to its
-// own.
+// The start of an end's block. Behind it: the ring of a receiver; the credits of a sender to
+// another node; the LendingWords of a sender to its own node.
 struct ChannelEnd::OwnBlock {
     Letter letter;
     alignas(line_bytes) std::atomic<std::uint64_t> taken{0};
@@ -38,26 +38,27 @@ namespace {
 
 constexpr std::uint64_t block_head_bytes = 2 * line_bytes;
 constexpr std::uint64_t recovery_pause_ns = 200'000'000;
-// Between nodes a ring holds what is under way in a round trip, which is longer than on a node: docs/adr/0023-channels.md.
+// Between nodes a ring holds the bytes in flight during a round trip, which is longer than on a
+// node: docs/adr/0023-channels.md.
 constexpr std::uint64_t far_ring_factor = 4;
 // Longer pieces of a message gain nothing; see docs/adr/0024-pipe.md.
 constexpr std::uint64_t slot_bytes_max = 64 << 10;
 
 constexpr std::uint64_t pipe_slots = PipeSender<MappedPath<>>::slots;
 
-// How many times a slot of a pipe is as large as the ring. Where ranks share CPUs a full pipe waits for a turn of the other one on its CPU, so that
-// it shall hold more.
+// The size of a pipe's slot, in multiples of the ring's. Where ranks share CPUs, the sender of a
+// full pipe waits until the receiver is scheduled, so a larger pipe saves switches.
 std::uint64_t slot_rings(const node::Segment& segment) noexcept {
     const node::WaitLoad load = node::load_of(segment, 1);
     return load.ranks <= load.cpus ? 2 : 4;
 }
 
-// The part of a ring that lies with the sender: from the first credit on.
+// The offset of the first credit, where the sender's part of a ring begins.
 constexpr std::uint64_t credits_begin(RingShape shape) noexcept {
     return shape.credit_offset(0);
 }
 
-// Writes the credits of a ring that was opened under a key and never used.
+// Writes the credits that open a ring under a key while it is empty.
 void grant_all(char* credits, std::uint64_t key) noexcept {
     const std::uint64_t credit = RingKey(static_cast<std::uint32_t>(key)).credit(0);
     for (const std::uint64_t offset : {std::uint64_t{0}, line_bytes})
@@ -81,7 +82,7 @@ ChannelEnd::OwnBlock& ChannelEnd::own() const noexcept {
     return *reinterpret_cast<OwnBlock*>(pointer_to(block_));
 }
 
-// Of memory in the heap of a process of this node.
+// A pointer into the heap of a process of this node.
 char* ChannelEnd::pointer_to(GlobalAddress address) const noexcept {
     const auto process = static_cast<std::uint32_t>(tools_->gma.space().layout().process(address));
     return blocks_of(process) + (address - tools_->allocator.start_of(process));
@@ -123,12 +124,14 @@ Status ChannelEnd::make(ChannelTools& tools, const ChannelName& name, Side side)
     return status;
 }
 
-// Meets the partner if that is there. After a failure no partner knows of this end.
+// Exchanges introductions with the partner if it exists already. After a failure no partner knows
+// of this end.
 Status ChannelEnd::introduce() {
     const bool is_near_receiver =
         side_ == Side::receiver && tools_->gma.space().is_on_node(name_.sender);
     if (is_near_receiver) {
-        // Of the sender it needs to know nothing more, and messages may come before it looks at its letter.
+        // It needs no more data about the sender, whose messages may arrive before this end polls
+        // its introduction slot.
         Status status = open({});
         if (!status.is_ok()) return status;
     }
@@ -138,14 +141,15 @@ Status ChannelEnd::introduce() {
     has_found_ = true;
     if (is_near_receiver) return {};
     if (!open(*partner.value()).is_ok()) {
-        // The partner knows of this end by now: it opens with its first request, as if the partner had come later.
+        // The partner knows this end already. The next request opens it, as if the partner's
+        // introduction had arrived later.
         own().letter.from = *partner.value();
         own().letter.has_come.store(1, std::memory_order_relaxed);
     }
     return {};
 }
 
-// An empty ring with room for all of it, so that the sender need not wait for the receiver.
+// Opens an empty ring with credit for all of it, so that the sender need not wait for the receiver.
 void ChannelEnd::open_own_ring() noexcept {
     const RingShape shape(introduction_.record_bytes);
     grant_all(pointer_to(introduction_.ring) + credits_begin(shape), introduction_.key);
@@ -153,10 +157,11 @@ void ChannelEnd::open_own_ring() noexcept {
 
 bool ChannelEnd::has_met() noexcept {
     const Letter& letter = own().letter;
-    // acquire: the introduction is there; partner: operations::PutSignal
+    // acquire: makes the introduction visible; partner: operations::PutSignal
     if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
     if (open(letter.from).is_ok()) return true;
-    // No memory now. The partner must be told of a free, which therefore waits for memory.
+    // Without memory all requests fail but one to free: that must notify the partner, so it waits
+    // for memory.
     while (!queue_.is_empty() && queue_.front().kind != RequestKind::free)
         queue_.end_front({Status::bare(Code::memory), 0});
     return false;
@@ -242,7 +247,7 @@ bool ChannelEnd::is_near() const noexcept {
     return tools_->gma.space().is_on_node(partner());
 }
 
-// That of a partner on this node; else the own one, which nobody is to be woken on.
+// The bell of a partner on this node; otherwise the own bell, as no process is to be woken by it.
 sync::Bell<>& ChannelEnd::bell() const noexcept {
     const local::Space& space = tools_->gma.space();
     return space.segment()
@@ -255,23 +260,25 @@ bool ChannelEnd::is_partner_gone() const noexcept {
 }
 
 void ChannelEnd::go_on_thoroughly() noexcept {
-    // Both before the last look: what a partner that has died since had sent is taken, and so is its release of all records, with which it had
-    // freed its own end. While something is under way neither credits nor a last record are taken (RingSender::read_credits, Receiving::go_on),
-    // so that look is not the last one; what is under way ends soon, and whoever waits looks again.
+    // Both are determined before the last poll: it then takes all that a partner sent before its
+    // death, and its release of all records, which it had published when it freed its own end.
+    // While a command is in flight, neither credits nor a last record are taken
+    // (RingSender::read_credits, Receiving::go_on). Then that poll is not the last one; the command
+    // ends soon, and a waiting thread polls again.
     const bool is_gone = is_partner_gone() || (work_ != nullptr && work_->is_cut_off());
     const bool is_settled = work_ == nullptr || work_->is_idle();
     // Sends to a partner that is gone fail at once.
     if (is_gone && side_ == Side::sender && !is_being_freed_) break_off();
     (void)go_on();
     if (is_broken_) return;
-    // Not at each look: it may wake the partner, whose own look would wake this process again.
+    // Not at every poll: recover() may wake the partner, whose poll would wake this process again.
     const std::uint64_t now_ns = os::now_ns();
     if (work_ != nullptr && now_ns - recovered_at_ns_ >= recovery_pause_ns) {
         recovered_at_ns_ = now_ns;
         work_->recover();
         (void)work_->go_on(queue_);
     }
-    // What lies in the ring waits for requests of a receiver that has none now.
+    // Records in the ring stay for later requests: without a request the end is not broken yet.
     if (!is_gone || queue_.is_empty()) return;
     if (!is_settled) {
         if (!work_->is_idle()) return;
@@ -297,15 +304,15 @@ std::string ChannelEnd::fate_of_partner() const {
     return node::fate_of_process(tools_->gma.space().segment(), partner());
 }
 
-// Of a broken end. Not while something is under way, which may still write to a buffer; that ends soon, and whoever waits looks again.
-// true: requests have ended.
+// Fails all requests of a broken end. Does nothing while a command is in flight that may still
+// write to a buffer; it ends soon, and a waiting thread polls again. True: requests have ended.
 bool ChannelEnd::fail_all() noexcept {
     if (queue_.is_empty() || (work_ != nullptr && !work_->is_idle())) return false;
     if (work_ != nullptr) work_->settle();
     while (!queue_.is_empty()) {
         const std::uint64_t key = queue_.front().key;
         if (key != 0) (void)tools_->gma.registry().remove(key);
-        // How the partner of an abandoned end has ended is not asked for: it may live, and nobody would tell.
+        // The partner of an abandoned end may be alive, so its fate is not the reason.
         queue_.end_front({Status::worded(Code::peer,
                                          [this] {
                                              return is_abandoned_ ? "this end was abandoned"
@@ -324,7 +331,8 @@ void ChannelEnd::drop() noexcept {
     const bool has_met = has_found_ || own().letter.has_come.load(std::memory_order_acquire) != 0;
     try {
         pipe_.give_back();
-        // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
+        // A partner that has taken this end's entry will write to the introduction slot: then, or
+        // if that is unknown, the block stays.
         bool is_letter_awaited = false;
         if (!has_met && is_known_) {
             const auto withdrawn = tools_->pairing.withdraw(name_, side_);
@@ -335,7 +343,8 @@ void ChannelEnd::drop() noexcept {
         if (side_ == Side::sender && partner_ring_ != 0)
             (void)tools_->allocator.free(partner_ring_);
     } catch (const std::exception&) {
-        // Without memory for the calls the blocks stay until the heaps are emptied.
+        // free() may need memory for its request; without it the blocks are reclaimed when the
+        // heaps are emptied.
     }
     block_ = 0;
 }

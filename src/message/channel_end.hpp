@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a channel, of its rank's process. It is made, meets its partner, moves messages (end_work.hpp), and is freed by a last request,
-// or because its partner is dead. What it keeps in the heap of its rank, in one block:
-//   sender    its letter, the count of taken offers, and, for a receiver on another node, the credits of the ring, for one on its own
-//             the words about what it lends
-//   receiver  its letter, and the ring
-// A sender of long messages on a node keeps a pipe there too (pipe_block.hpp).
-// The receiver's block is freed by the sender, who looks at it last; each frees its own where the other one is dead.
-// All but `slot` is for the holder of `mutex`. Tests: tests/conformance/channel_test.cpp.
+// One end of a channel, in its rank's process. It is made, exchanges introductions with its
+// partner, moves messages (end_work.hpp), and is freed by a last request, or because its partner is
+// dead. Its memory in the heap of its rank is one block:
+//   sender    the introduction slot, the count of taken offers, and the ring's credits (receiver on
+//             another node) or the words of its loans (receiver on its own node)
+//   receiver  the introduction slot, and the ring
+// For long messages on a node, the sender has a pipe there too (pipe_block.hpp). The sender frees
+// the receiver's block, because it accesses it last; each end frees its own if the other is dead.
+// The holder of `mutex` may access every member; other threads only `slot`. Tests:
+// tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -29,15 +31,15 @@
 
 namespace acp::message {
 
-// How channels are made.
+// The settings of all channels.
 struct ChannelSettings {
-    std::uint64_t record_bytes = 16384;  // of the ring of a receiver: a power of two
+    std::uint64_t record_bytes = 16384;  // size of a receiver's ring; a power of two
     std::uint64_t eager_bytes =
         16384;  // longer messages to other nodes are fetched by the receiver
-    std::uint32_t requests_max = 1024;  // under way on one channel
+    std::uint32_t requests_max = 1024;  // the most requests in flight on one channel
 };
 
-// What the ends of a process work with. One for each epoch.
+// Objects that the ends of a process use. One set per epoch.
 struct ChannelTools {
     gma::Gma& gma;
     data::Allocator& allocator;
@@ -55,7 +57,8 @@ public:
     ChannelEnd& operator=(const ChannelEnd&) = delete;
     ~ChannelEnd() = default;
 
-    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::match, memory; then nothing is left of it.
+    // Makes the end, and exchanges introductions with its partner if that exists. Errors: those of
+    // Pairing::match, memory; then nothing of the end is left.
     base::Status make(ChannelTools& tools, const ChannelName& name, Side side);
 
     [[nodiscard]] Side side() const noexcept { return side_; }
@@ -68,10 +71,10 @@ public:
         return side_ == Side::sender ? name_.receiver : name_.sender;
     }
 
-    // No request goes well any more: its partner is dead or cut off.
+    // Every request fails: the partner is dead or cut off.
     [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
-    // No request but that to free may follow.
+    // A request to free was begun: no other may follow.
     [[nodiscard]] bool is_being_freed() const noexcept { return is_being_freed_; }
 
     void begin_free() noexcept {
@@ -79,44 +82,46 @@ public:
         end_short_way();
     }
 
-    // The ring of a sender to a rank of its node, for messages that take no request (short_way.hpp). nullptr: a request is under way, or
-    // needed.
+    // The ring of a sender to a rank of its node, for messages without a request (short_way.hpp).
+    // nullptr: a request is in flight, or the message needs one.
     [[nodiscard]] NearSender* ring_to_send() const noexcept {
         return queue_.is_empty() ? near_sender_ : nullptr;
     }
 
-    // The same of a receiver.
+    // ring_to_send() of a receiver.
     [[nodiscard]] NearReceiver* ring_to_receive() const noexcept {
         return queue_.is_empty() ? near_receiver_ : nullptr;
     }
 
-    // Goes on with the requests as far as it can. true: something moved.
+    // Makes progress on the requests. True: a record or piece was moved.
     bool go_on() noexcept {
         if (is_broken_) return fail_all();
         if (work_ == nullptr && !has_met()) return false;
         return work_->go_on(queue_);
     }
 
-    // As go_on(), after nothing has come for long, or before the thread sleeps: also looks whether the partner lives.
+    // go_on(), after a long time without progress or before the thread sleeps: also checks whether
+    // the partner lives.
     void go_on_thoroughly() noexcept;
 
-    // The same where somebody of the job has died since the last call: then a request with a dead partner fails at once.
+    // Calls go_on_thoroughly() if a process of the job has died since the last call: then a request
+    // with a dead partner fails at once.
     //   deaths  ControlBlock::deaths
     void heed_deaths(std::uint32_t deaths) noexcept {
         if (std::exchange(deaths_heeded_, deaths) != deaths) [[unlikely]]
             go_on_thoroughly();
     }
 
-    // EndWork::settle_sent, where the end has met its partner.
+    // Calls EndWork::settle_sent, if the end knows its partner.
     void settle_sent() noexcept {
         if (work_ != nullptr) work_->settle_sent();
     }
 
-    // Gives back what the end has, after its last request has ended.
+    // Gives up the end's resources, after its last request has ended.
     void drop() noexcept;
 
-    // Ends all requests with a failure: no buffer of theirs is written any more, and nobody takes for a message what is
-    // read of one. What the end has stays, for the partner may live.
+    // Fails all requests: no buffer of theirs is written from now on, and a partner that reads one
+    // discards the message. The end's block stays, for the partner may be alive.
     void abandon() noexcept;
 
     static constexpr SlotKind slot_kind = SlotKind::channel;
@@ -154,18 +159,19 @@ private:
     ChannelName name_;
     Side side_ = Side::sender;
     bool is_being_freed_ = false;
-    bool has_found_ = false;     // the partner was there first
-    bool is_known_ = false;      // others may know of this end: as Pairing::match says
-    bool is_broken_ = false;     // the partner is dead or cut off, or
-    bool is_abandoned_ = false;  // as abandon() says
+    bool has_found_ = false;     // Pairing found the partner's entry
+    bool is_known_ = false;      // the partner may know of this end (Pairing::match)
+    bool is_broken_ = false;     // the partner is dead or cut off, or the end is abandoned
+    bool is_abandoned_ = false;  // abandon() was called
     std::uint32_t deaths_heeded_ = 0;
     std::uint64_t recovered_at_ns_ = 0;
-    GlobalAddress block_ = 0;         // own one
-    Introduction introduction_;       // own one
-    GlobalAddress partner_ring_ = 0;  // sender: the receiver's ring, to be freed
-    PipeBlock pipe_;                  // of a sender to a receiver on its node
-    std::unique_ptr<EndWork> work_;   // nullptr: knows too little of its partner yet
-    // The ring of work_, while messages may pass without a request: on a node, of an end that is neither broken nor being freed.
+    GlobalAddress block_ = 0;         // this end's block
+    Introduction introduction_;       // this end's
+    GlobalAddress partner_ring_ = 0;  // sender: the receiver's block, to be freed
+    PipeBlock pipe_;                  // sender to a rank of its node
+    std::unique_ptr<EndWork> work_;   // nullptr: the partner's introduction has not arrived
+    // The ring of work_, while messages may pass without a request: the partner is on this node,
+    // and the end is neither broken nor being freed.
     NearSender* near_sender_ = nullptr;
     NearReceiver* near_receiver_ = nullptr;
     RequestQueue queue_;

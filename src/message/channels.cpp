@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: begun, waited for, ended.
+// Begins requests, waits for them, and retires them.
 #include "message/channels.hpp"
 
 #include <string>
@@ -18,10 +18,11 @@ using base::Status;
 
 namespace {
 
-// Of the looks of waiting threads one in so many goes on with all channels.
+// A waiting thread makes progress on its own channel at every poll, and on all channels at every
+// 8th.
 constexpr std::uint32_t looks_per_round = 8;
 
-// That makes a request of a kind and waits for it.
+// The blocking call that makes a request of this kind, for diagnostics.
 node::AwaitedCall blocking_call_of(RequestKind kind) noexcept {
     switch (kind) {
         case RequestKind::send:
@@ -36,7 +37,7 @@ node::AwaitedCall blocking_call_of(RequestKind kind) noexcept {
 
 }  // namespace
 
-// That a request has ended, or that it is another's by now.
+// Condition: a request has ended, or another thread has retired it.
 class Channels::RequestCondition final : public gma::Condition {
 public:
     RequestCondition(Channels& channels,
@@ -50,15 +51,15 @@ public:
           call_(call) {}
 
     [[nodiscard]] bool is_done() const noexcept {
-        // acquire: partner is RequestQueue::end_front
+        // acquire: makes the result visible; partner: RequestQueue::end_front
         return request_.is_done.load(std::memory_order_acquire) ||
                !Slots<ChannelRequest>::is_still(request_, handle_);
     }
 
-    // At this end alone.
+    // Polls this end alone.
     gma::LookResult look_here() noexcept {
         if (is_done()) return gma::LookResult::all;
-        // Another thread that has the lock does the same.
+        // A thread that has locked the end makes the same progress.
         const std::unique_lock lock(end_.mutex, std::try_to_lock);
         const bool has_moved = lock && has_end() && end_.go_on();
         if (is_done()) return gma::LookResult::all;
@@ -67,7 +68,7 @@ public:
 
     gma::LookResult look() override { return look_here(); }
 
-    // Once, whoever has the lock.
+    // Polls once, after waiting for the lock.
     [[nodiscard]] bool look_thoroughly() noexcept {
         const std::scoped_lock lock(end_.mutex);
         if (has_end()) end_.go_on_thoroughly();
@@ -85,13 +86,14 @@ public:
     }
 
 private:
-    // With the lock of the end: no other thread has ended the request, and so none has freed the end, whose last one ends after it.
+    // The caller holds the end's lock: the request is in flight, so no thread has freed the end,
+    // whose last request ends after it.
     [[nodiscard]] bool has_end() const noexcept { return !is_done(); }
 
     Channels& channels_;
     ChannelRequest& request_;
     SlotHandle handle_;
-    ChannelEnd& end_;  // if the request is still that of the handle
+    ChannelEnd& end_;  // valid while the handle names the request
     node::AwaitedCall call_;
 };
 
@@ -105,7 +107,8 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
     }
     ChannelEnd* const end = ends_.take();
     if (end == nullptr) return Status(Code::limit, "this process has too many ends of channels");
-    // Nobody finds the end before it is shown, so nobody waits for this lock while other nodes are asked.
+    // No thread finds the end before show(), so none waits for this lock while make() waits for
+    // other nodes.
     const std::unique_lock lock(end->mutex);
     Status status = numbers_.make_next(sender, receiver, [&](std::uint64_t number) {
         return end->make(tools_, {sender, receiver, number},
@@ -116,7 +119,7 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
     return status;
 }
 
-// The end of a handle, locked.
+// Finds the end of a handle and locks it.
 Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
     ChannelEnd* const end = ends_.find(channel);
     if (end != nullptr) [[likely]] {
@@ -125,7 +128,8 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
             const bool is_fit = kind == RequestKind::free ||
                                 (kind == RequestKind::send) == (end->side() == Side::sender);
             if (is_fit) [[likely]] {
-                // A partner that is dead by now is known at once. acquire: who has died; partner: node::mark_dead
+                // A request with a dead partner fails at once. acquire: makes the deaths visible;
+                // partner: node::mark_dead
                 const node::Segment& segment = tools_.gma.space().segment();
                 end->heed_deaths(segment.control().deaths.load(std::memory_order_acquire));
                 return locked;
@@ -139,7 +143,7 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
                   "there is no such channel: it was freed, or never made by this rank");
 }
 
-// With the lock of the end.
+// Appends a request to the end's queue. The caller holds the end's lock.
 Result<SlotHandle> Channels::add(ChannelEnd& end,
                                  RequestKind kind,
                                  char* buffer,
@@ -171,7 +175,7 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
     return handle;
 }
 
-// Not by its adopter: by whoever adopts it now, or by one of several threads.
+// Locks the end for a thread that has not adopted it; the thread adopts it if no thread ever has.
 void Channels::lock_and_adopt(ChannelEnd& end) const noexcept {
     end.mutex.lock();
     if (is_adoption_safe_) end.mutex.adopt();
@@ -225,7 +229,8 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
     return take(*request, handle);
 }
 
-// Of a request that is done: of several threads that wait for it one is told its end.
+// Retires a completed request. Of several waiting threads exactly one gets the result, the others
+// get `stale`.
 RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     ChannelEnd& end = *request.end.load(std::memory_order_relaxed);
     const std::scoped_lock lock(end.mutex);
@@ -259,7 +264,7 @@ void Channels::go_on(bool is_thorough) noexcept {
         if (is_thorough) {
             lock.lock();
         } else if (!lock.try_lock()) {
-            return;  // who has it does the same
+            return;  // the thread that has locked it makes progress
         }
         if (end.queue().is_empty()) return;
         if (is_thorough) return end.go_on_thoroughly();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The channels of a process: their ends and requests by handle, and waiting for requests. One for each epoch. Any thread.
+// The channels of a process: their ends and requests by handle, and waiting for requests. One
+// object per epoch. Any thread.
 // Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
@@ -20,8 +21,9 @@ namespace acp::message {
 
 class Channels final : public gma::WorkUnderWay {
 public:
-    // The handle of a request that has ended already and of which nothing is left but the length of its message. No slot has such a handle.
-    //   length  of a receive: at most that of one record; 0 of a send
+    // The handle of a request that ended at its begin; it holds only the length of the message. No
+    // slot has such a handle.
+    //   length  of a receive: at most that of one record; of a send: 0
     [[nodiscard]] static constexpr SlotHandle ended_at_once(std::uint64_t length) noexcept {
         return length << slot_index_bits | no_index;
     }
@@ -34,11 +36,11 @@ public:
         return ended_at_once >> slot_index_bits;
     }
 
-    // Looks at the ring alone before a thread that waits begins to look at everything.
+    // How often a waiting thread polls the ring alone before it makes progress on everything.
     static constexpr int looks_at_once = 128;
 
     //   handles_made  handles_made() of the epoch before this one
-    //   all but settings outlive this
+    //   all arguments but settings must outlive this
     Channels(gma::Gma& gma,
              data::Hashed& hashed,
              data::Allocator& allocator,
@@ -51,12 +53,13 @@ public:
           ends_(handles_made),
           requests_(handles_made) {}
 
-    // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
+    // Ends that were not freed are not freed here: the heaps are emptied before the next epoch.
     ~Channels() override = default;
     Channels(const Channels&) = delete;
     Channels& operator=(const Channels&) = delete;
 
-    // Makes this process's end of its next channel with another one.   sender, receiver  < procs
+    // Makes this process's end of its next channel with another process.
+    //   sender, receiver  < procs
     // Errors: argument (the process is not exactly one of the two), memory, peer, unsupported.
     base::Result<SlotHandle> make(std::uint32_t sender, std::uint32_t receiver);
 
@@ -67,18 +70,19 @@ public:
                                    char* buffer,
                                    std::uint64_t bytes);
 
-    // Waits for the end of a request, which is gone then.
-    //   timeout_ns  0: only look; < 0: for ever
-    //   call        that waits, for people
-    // The outer failure: stale (no such request), timeout (it goes on).
+    // Waits for the end of a request and retires it. Outer errors: stale (no such request), timeout
+    // (the request is still in flight).
+    //   timeout_ns  0: only polls; < 0: for ever
+    //   call        the waiting call, for diagnostics
     base::Result<RequestEnd> wait(SlotHandle handle,
                                   std::int64_t timeout_ns,
                                   node::AwaitedCall call);
 
-    // Sends a message, or receives one that fits its buffer, without a request: short_way.hpp. true: done. Else nothing has happened, and
-    // run() or begin() does it or says why not. Makes no system call that may end a cancelled thread.
-    //   looks   > 0: how often it looks for room, or for a message
-    //   length  becomes that of the message
+    // Sends a message, or receives one that fits its buffer, without a request: short_way.hpp.
+    // True: done. False: nothing has happened, and run() or begin() does it or returns the error.
+    // Makes no system call that is a cancellation point.
+    //   looks   > 0: how often it polls for room, or for a message
+    //   length  receives the length of the message
     [[nodiscard]] bool send_at_once(SlotHandle channel,
                                     const void* source,
                                     std::uint64_t bytes,
@@ -88,10 +92,11 @@ public:
                                        int looks,
                                        std::uint64_t& length) noexcept;
 
-    // Of these the part in which nothing is called, for the thread that uses the end most: a message of 1 .. 56 bytes into a buffer no
-    // longer than that, one look for room, and no credit to be told.
-    //   bell  becomes the word on which the receiver sleeps, whom the caller must wake, with sent_to_sleeper; else it stays
-    // none: looked in vain; another: receive_at_once() is to look.
+    // The cases of send_at_once() and receive_at_once() that take no function call, for the thread
+    // that has adopted the end: a message of 1 .. 56 bytes into a buffer of at most that size, one
+    // poll for room, and no credit that is due. none: polled without success; another: use
+    // receive_at_once().
+    //   bell  set with sent_to_sleeper only: the word on which the caller must wake the receiver
     using BellWord = std::atomic<std::uint32_t>;
     [[nodiscard]] SendAttempt send_line(SlotHandle channel,
                                         const void* source,
@@ -104,16 +109,17 @@ public:
 
     void go_on(bool is_thorough) noexcept override;
 
-    // begin() and wait(), in the call of the kind.
+    // begin() and wait(), with the blocking call of this kind.
     base::Result<RequestEnd> run(SlotHandle channel,
                                  RequestKind kind,
                                  char* buffer,
                                  std::uint64_t bytes);
 
-    // Waits for what ends have sent. What of it failed, since a partner has gone, is told by requests or by nobody.
+    // Waits until the commands that ends have issued have ended. Requests report their failures;
+    // without a request they are discarded.
     void settle_sent() noexcept;
 
-    // What the next epoch is told, so that no handle of this one means anything there.
+    // The argument of the next epoch's constructor: no handle of this epoch is valid there.
     [[nodiscard]] std::uint64_t handles_made() {
         return std::max(ends_.handles_made(), requests_.handles_made());
     }
@@ -126,7 +132,7 @@ private:
         std::unique_lock<EndLock> lock;
     };
 
-    // Of all handles of slots only this one's lower bits are ones.
+    // No handle of a slot has ones in all of these bits.
     static constexpr SlotHandle no_index = (SlotHandle{1} << slot_index_bits) - 1;
 
     void lock_and_adopt(ChannelEnd& end) const noexcept;
@@ -143,10 +149,10 @@ private:
 
     Pairing pairing_;
     ChannelTools tools_;
-    bool is_adoption_safe_;  // EndLock::adopt: the kernel has the barrier that it takes
+    bool is_adoption_safe_;  // EndLock::adopt may be used: the kernel has the barrier that it needs
     Slots<ChannelEnd> ends_;
     Slots<ChannelRequest> requests_;
-    std::atomic<std::uint32_t> looks_{0};  // of waiting threads
+    std::atomic<std::uint32_t> looks_{0};  // polls of waiting threads
     EndNumbers numbers_;
 };
 

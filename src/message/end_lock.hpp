@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of an end of a channel: biased to the thread that sends or receives with it first (sync/biased_lock.hpp), as most ends are used
-// by one thread. Any thread.
+// The lock of a channel's end: biased to the thread that first sends or receives with it
+// (sync/biased_lock.hpp), as one thread uses most ends. Any thread.
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,13 @@ struct EndLockPlatform {
     using Atomic = std::atomic<T>;
     using Mutex = std::mutex;
 
-    // The address of a variable of the thread. A later thread that has the same address takes a dead one's place.
+    // The address of a thread-local variable. A later thread with the same address takes the place
+    // of a dead one.
     static std::uint64_t self() noexcept {
         return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
     }
 
-    // Only where the kernel does it is a lock adopted; see Channels.
+    // Channels adopts a lock only if the kernel has this barrier.
     static void expedite() noexcept { (void)os::expedite(); }
 
     static void pause() noexcept { os::yield_cpu(); }

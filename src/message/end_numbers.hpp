@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which end this is of those that a process makes with one partner: ends of the same number belong together (pairing.hpp). One for each
-// kind of end and epoch. Any thread.
+// Numbers the ends that a process makes with one partner: the two ends with the same number are
+// partners (pairing.hpp). One object per kind of end and epoch. Any thread.
 // Tests: tests/unit/message/end_numbers_test.cpp.
 #pragma once
 
@@ -16,10 +16,11 @@ namespace acp::message {
 
 class EndNumbers {
 public:
-    // Calls make(number) with the number of the next end of two processes, which counts as made if the Status that comes back is ok. Else the
-    // next call gets the same number. So ends of the same two processes are made one after the other, for two round trips each
-    // where the partner is on another node; those of others meanwhile.
-    // Errors: those of `make`; memory, also where that throws std::bad_alloc.
+    // Calls make(number) with the number of the next end of two processes. If make() returns ok,
+    // the number is used up; otherwise the next call gets it again. So ends of the same two
+    // processes are made one after another, each in two round trips if the partner is on another
+    // node; ends of other pairs are made concurrently. Errors: those of `make`; memory, also if
+    // make() throws std::bad_alloc.
     template <typename Make>
     base::Status make_next(std::uint32_t sender, std::uint32_t receiver, const Make& make) {
         try {
@@ -45,7 +46,7 @@ private:
     }
 
     std::mutex mutex_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Next> next_;  // none is ever removed
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Next> next_;  // entries are never removed
 };
 
 }  // namespace acp::message

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an end of a channel does once it has met its partner: moves messages between the buffers of its requests and the ring. A sender
-// is a Sending, a receiver a Receiving, each over the path to its partner. For the holder of the end's lock.
+// The work of a channel's end that knows its partner: it moves messages between the buffers of its
+// requests and the ring. A sender has a Sending, a receiver a Receiving, each over the path to its
+// partner. For the holder of the end's lock.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,14 @@
 
 namespace acp::message {
 
-// What a record of a channel's ring is; the tag of its header.
+// The kind of a record in a channel's ring; the tag of its header.
 enum class RecordTag : std::uint8_t {
     whole,   // a message
-    length,  // 8 bytes: so long is the message of which pieces follow
-    piece,   // the next bytes of such a message
-    slot,    // a PipePiece: the next bytes of a message lie in the pipe
+    length,  // 8 bytes: the length of a message whose pieces follow
+    piece,   // the next piece of such a message
+    slot,    // a PipePiece: the next piece of a message is in the pipe
     offer,   // a FetchOffer: the receiver fetches the message
-    loan,    // a LentMessage: the receiver copies out of the sender's buffer
+    loan,    // a LentMessage: the receiver copies from the sender's buffer
     end      // the sender frees its end
 };
 
@@ -30,10 +31,11 @@ struct FetchOffer {
     std::uint64_t bytes = 0;
 };
 
-// A message that the sender lends (lending.hpp). Places are those of local::node_memory.
+// A message in a buffer that the receiver reads (lending.hpp). Places are those of
+// local::node_memory.
 struct LentMessage {
     std::uint64_t words = 0;   // place of the LendingWords
-    std::uint64_t number = 0;  // of the loan, counted with offers
+    std::uint64_t number = 0;  // loans and offers are counted together
     std::uint64_t source = 0;  // place of the buffer
     std::uint64_t bytes = 0;
 
@@ -51,26 +53,31 @@ public:
     EndWork& operator=(const EndWork&) = delete;
     virtual ~EndWork() = default;
 
-    // Goes on with the requests as far as it can, and ends those that are over. true: something moved.
+    // Makes progress on the requests, and ends those that are complete. True: a record or piece was
+    // moved.
     virtual bool go_on(RequestQueue& queue) noexcept = 0;
 
-    // Nothing has come for long: mends the ring's words. May wake the partner, so it is not called often.
+    // Repairs the ring's words, after a long time without progress. May wake the partner, so it is
+    // not called at every poll.
     virtual void recover() noexcept = 0;
 
-    // Whether what this end sends to its partner's node fails, since that node is lost.
+    // Whether commands to the partner's node fail because that node is lost.
     [[nodiscard]] virtual bool is_cut_off() noexcept = 0;
 
-    // Whether the request to free has ended in order: then the partner no longer looks at anything of this end.
+    // Whether the request to free has ended regularly: then the partner no longer accesses this
+    // end's memory.
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
 
-    // Whether nothing is under way that may read or write memory of this end: then settle() does not wait.
+    // Whether no command or copy is in flight that may access memory of this end: then settle()
+    // does not wait.
     [[nodiscard]] virtual bool is_idle() noexcept = 0;
 
-    // Waits for what was sent, and takes its failures, which are nobody's to be told.
+    // Waits until the commands that were issued have ended; their failures are discarded.
     virtual void settle_sent() noexcept = 0;
 
-    // The same, and for whatever else this end has under way: of a lent message a receiver waits for the sender's last piece, and a sender,
-    // whose buffer the receiver may still read, takes the loan back, so that the receive fails. Called before it is destroyed.
+    // settle_sent(), and ends all other work, before the end is destroyed. A receiver of a loan
+    // waits for the sender's last piece. A sender whose buffer the receiver may still read revokes
+    // the loan, so that the receive fails.
     virtual void settle() noexcept = 0;
 };
 

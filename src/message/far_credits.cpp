@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending words and taking their ends.
+// Issues words and waits for their ends.
 #include "message/far_credits.hpp"
 
 #include <new>
@@ -12,7 +12,7 @@ namespace acp::message {
 
 namespace {
 
-// A sender that has not answered for so long is stopped, or starved.
+// A sender that has not answered for this long is stopped, or starved.
 constexpr std::int64_t answer_ns = 50'000'000;
 
 }  // namespace
@@ -70,7 +70,7 @@ void FarCredits::look(CarriedWord& word, std::int64_t timeout_ns) noexcept {
     if (word.handle != gma::handle_null && gma_.has_ended(word.handle, timeout_ns)) end(word);
 }
 
-// Waits for it.
+// Waits for the word in flight.
 void FarCredits::end(CarriedWord& word) noexcept {
     const gma::Handle handle = std::exchange(word.handle, gma::handle_null);
     if (handle == gma::handle_null) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path of the receiver of a ring to a sender on another node: the records come to memory of the receiver, and what it tells goes by FarCredits.
-// A ring's receiver may never be called again, so a word that cannot go at once is waited for. For the thread that uses the end.
+// The path of a ring's receiver to a sender on another node: records arrive in the receiver's
+// memory; FarCredits sends its credits and requests. The receiver may never be called again, so a
+// word that cannot be issued at once is waited for. For the thread that uses the end.
 // Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
@@ -17,8 +18,8 @@ class FarReceiverPath {
 public:
     using Word = std::atomic<std::uint64_t>;
 
-    //   ring     its records and its journal; outlives this
-    //   credits  have begun; of this path and its copies alone
+    //   ring     the records and the journal; must outlive this
+    //   credits  already begun; used by this path and its copies alone
     FarReceiverPath(char* ring, std::shared_ptr<FarCredits> credits) noexcept
         : ring_(ring), credits_(std::move(credits)) {}
 
@@ -33,7 +34,7 @@ public:
         credits_->wait_until_sent(offset);
     }
 
-    // false, always: the operation rings.
+    // Always false: the operation itself rings the sender's bell.
     [[nodiscard]] bool publish(std::uint64_t offset, std::uint64_t value) const noexcept {
         store(offset, value);
         return false;
@@ -41,8 +42,8 @@ public:
 
     [[nodiscard]] static bool ring() noexcept { return false; }
 
-    // A word that is not sent now is sent when somebody looks again, which may be never: so it is put off only where the sender takes
-    // nothing, and else this waits a while.
+    // False: the sender does not take words now. A word that is put off is issued at the next poll,
+    // which may never come: so this waits a short time before it returns false.
     [[nodiscard]] bool may_send() const noexcept { return credits_->is_idle_soon(); }
 
     [[nodiscard]] bool is_cut_off() const noexcept { return credits_->is_cut_off(); }

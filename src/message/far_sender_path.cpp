@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending what a ring's sender stores.
+// Issues the stores of a ring's sender.
 #include "message/far_sender_path.hpp"
 
 #include <new>
@@ -25,7 +25,7 @@ bool FarSenderPath::publish(std::uint64_t offset, std::uint64_t value) noexcept 
     return false;
 }
 
-// Waits for it.
+// Waits for the oldest operation in flight.
 void FarSenderPath::end_oldest() noexcept {
     const base::Status status = gma_->wait_for_one(handle_at(ended_++));
     is_cut_off_ = is_cut_off_ || status.code() == base::Code::peer;
@@ -40,7 +40,7 @@ bool FarSenderPath::is_cut_off() noexcept {
     return is_cut_off_;
 }
 
-// Headers that are asked for again and the like come on top.
+// under_way_max leaves room for words besides records, such as headers that were requested again.
 bool FarSenderPath::may_send() noexcept {
     if (begun_ - ended_ >= under_way_max) forget_ended();
     return begun_ - ended_ < under_way_max;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path of the sender of a ring to a receiver on another node: what is placed and published goes there in one numbered operation
-// (operations/put_signal.hpp), which also wakes whoever waits there. What ring.hpp calls the journal is not written: a header that is lost
-// costs a request and its answer. For the thread that uses the end. Tests: tests/unit/message/far_sender_path_test.cpp,
-// tests/conformance/channel_test.cpp.
+// The path of a ring's sender to a receiver on another node: place() and publish() together issue
+// one numbered operation (operations/put_signal.hpp), which also wakes threads that wait at the
+// receiver. It does not write the ring's journal (ring.hpp): a lost header costs a request and its
+// answer. For the thread that uses the end.
+// Tests: tests/unit/message/far_sender_path_test.cpp, tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <array>
@@ -25,16 +26,16 @@ public:
     // The most bytes of a record's payload.
     static constexpr std::uint64_t payload_bytes_max = operations::put_signal_bytes_max;
 
-    // Where a ring's parts lie.
+    // Where the parts of a ring are.
     struct RingPlace {
-        char* credits = nullptr;          // the part that the receiver tells
-        RingShape shape;                  // of the ring
+        char* credits = nullptr;          // the part that the receiver writes, in this process
+        RingShape shape;                  // the ring's shape
         std::uint32_t process = 0;        // the receiver
-        memory::GlobalAddress there = 0;  // the start of the ring
+        memory::GlobalAddress there = 0;  // the start of the ring at the receiver
     };
 
-    //   gma  outlives this
-    // Throws std::bad_alloc: afterwards no record is lost for want of memory.
+    // Throws std::bad_alloc. Afterwards no record is lost for lack of memory.
+    //   gma  must outlive this
     FarSenderPath(gma::Gma& gma, const RingPlace& place);
 
     FarSenderPath(const FarSenderPath&) = default;
@@ -47,7 +48,7 @@ public:
 
     [[nodiscard]] char* room(std::uint64_t /*offset*/) noexcept { return message_.bytes.data(); }
 
-    // 1 .. payload_bytes_max bytes. They leave with the next publish().
+    // Keeps 1 .. payload_bytes_max bytes, which the next publish() sends.
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept {
         placed_at_ = offset;
         placed_bytes_ = bytes;
@@ -58,26 +59,27 @@ public:
         if (offset < place_.shape.record_bytes()) (void)publish(offset, value);
     }
 
-    // false, always: the operation rings.
+    // Always false: the operation itself rings the receiver's bell.
     [[nodiscard]] bool publish(std::uint64_t offset, std::uint64_t value) noexcept;
 
     [[nodiscard]] static bool ring() noexcept { return false; }
 
-    // Whether something that was sent has failed because the other node is lost.
+    // Whether an operation has failed because the other node is lost.
     [[nodiscard]] bool is_cut_off() noexcept;
 
-    // Sends a word that means nothing, if nothing is under way: whoever waits long learns by it whether the other node is lost.
+    // Issues a word without meaning, if no operation is in flight: its failure reveals to a waiting
+    // thread that the node is lost.
     void probe() noexcept {
         if (begun_ == ended_) (void)publish(place_.shape.journal_offset(0), 0);
     }
 
-    // Whether another record may be sent without waiting for what is under way.
+    // Whether a record may be sent without waiting for an operation in flight.
     [[nodiscard]] bool may_send() noexcept;
 
-    // Whether nothing that was sent is under way any more.
+    // Whether no operation is in flight.
     [[nodiscard]] bool is_idle() noexcept;
 
-    // Waits for what was sent, so that nothing of it is under way any more.
+    // Waits for all operations in flight.
     void settle() noexcept;
 
 private:
@@ -101,7 +103,7 @@ private:
     std::uint64_t placed_at_ = 0;
     std::uint64_t placed_bytes_ = 0;
     Message message_;
-    // What is under way: from number ended_ on, before begun_.
+    // Operations in flight: numbers ended_ up to begun_ - 1.
     std::array<gma::Handle, handles_max> handles_{};
     std::uint64_t begun_ = 0;
     std::uint64_t ended_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two ends of a channel or a segmented buffer tell each other before they can speak.
+// The data that the two ends of a channel or segmented buffer exchange before they can communicate.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,23 @@ namespace acp::message {
 
 using memory::GlobalAddress;
 
-// Of an end. The other one writes its own to `letter`. Said of channels; of a segmented buffer, `ring` is where the destination's segments lie,
-// `record_bytes` the length of a segment and `key` how many there are (segbuf_end.cpp).
+// The introduction of an end. The partner writes its own introduction to `letter`. The comments
+// below are for channels. For a segmented buffer, `ring` is the address of the destination's
+// segments, `record_bytes` the length of a segment and `key` the number of segments
+// (segbuf_end.cpp).
 struct Introduction {
-    GlobalAddress letter = 0;  // of a Letter in the heap of the end's rank
-    GlobalAddress ring =
-        0;  // receiver: memory of the ring, in its heap. Sender: where the ring's credits lie if it is on another node
-    std::uint64_t record_bytes = 0;  // receiver: of the ring's shape
-    std::uint64_t key = 0;           // receiver: under which the ring was opened first
+    GlobalAddress letter = 0;  // address of a Letter in the heap of the end's rank
+    // Receiver: the memory of the ring, in its heap. Sender: the ring's credits, if the receiver is
+    // on another node.
+    GlobalAddress ring = 0;
+    std::uint64_t record_bytes = 0;  // receiver: see RingShape
+    std::uint64_t key = 0;           // receiver: the first key under which the ring was opened
 };
 
-// Where an introduction arrives.
+// The introduction slot: where the partner's introduction arrives.
 struct Letter {
     Introduction from;
-    std::atomic<std::uint64_t> has_come{0};  // 1: it has; written last
+    std::atomic<std::uint64_t> has_come{0};  // 1: `from` is valid; written last
 };
 
 static_assert(sizeof(Letter) == 40);

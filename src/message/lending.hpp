@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A long message between two ranks of a node whose buffers both have mapped: no copy in between. The sender lends its buffer, and the receiver
-// copies out of it. If the receiver's buffer is mapped by both as well, it opens the message, and then both copy, each piece by whoever
-// claims it first: the receiver from the front; the sender, if it polls the channel just then, from the back. A sender that sleeps or computes copies
-// nothing, and the receiver copies all. One that is stopped within a piece is waited for. One that is dead, of which no thread runs any more, is not: its
-// last piece is copied again.
+// A long message between two ranks of a node that both have its memory mapped: single-copy. The
+// sender exposes its buffer, and the receiver copies from it. If the receiver's buffer is mapped by
+// both too, the receiver opens the message, and both copy: each piece is copied by the end that
+// claims it first, the receiver from the front, the sender from the back whenever it polls the
+// channel. While the sender sleeps or computes, the receiver copies alone. The receiver waits for a
+// sender that is stopped within a piece. For a sender that is dead (none of its threads runs) it
+// copies the last piece again.
 //
 // Contract, per word of LendingWords, all in memory of the sender:
-//   opened, target, wanted  written by the receiver. `opened` last, with release: the number of the message of which the others speak
-//   taken                   the number of the last message that the receiver has taken: by its channel (Receiving::end_loan), not here
-//   claims                  number, pieces claimed from the front, pieces claimed from the back. Each claim is a compare-exchange. The receiver
-//                           begins them before it writes the other words of a message, so that the compare-exchange of a sender
-//                           that has read words of two messages fails.
-//   begun                   number, and how many pieces the sender has claimed or is about to claim: written by it, before it claims
-//   copied                  number, and how many pieces the sender has copied: written by it, with release; begun by the receiver, with the claims
-//   revoked                 not 0: the sender's buffers may be changed by now, and no message is whole that is not taken yet. Written by the
-//                           sender that gives its end up; the receiver looks at it after its last copy
-// Numbers of messages grow from 1 on; the receiver begins a message when the one before is whole or given up. Knows no channel and no
-// process. One thread at each end.
+//   opened, target, wanted  Written by the receiver, `opened` last, with release: the number of the
+//                           message that `target` and `wanted` describe.
+//   taken                   The number of the last message that the receiver has taken. Written by
+//                           its channel (Receiving::end_loan), not here.
+//   claims                  The message's number, pieces claimed from the front, and from the back.
+//                           Each claim is a compare-exchange. The receiver initializes the word
+//                           before it writes the other words of a message, so that the
+//                           compare-exchange of a sender that has read words of two messages fails.
+//   begun                   The number, and how many pieces the sender has claimed or is about to
+//                           claim. The sender writes it before it claims.
+//   copied                  The number, and how many pieces the sender has copied. Written by the
+//                           sender, with release; initialized by the receiver, with `claims`.
+//   revoked                 Not 0: the sender's buffers may have changed, so a message that is not
+//                           taken yet is invalid. Written by a sender that gives its end up; the
+//                           receiver reads it after its last copy.
+// Messages are numbered from 1. The receiver begins a message when the one before is complete or
+// given up. Knows no channel and no process. One thread at each end.
 //
-// When words are overwritten: each end knows for itself what it has claimed. Claims that the receiver has not made, or that the sender has not
-// begun, are none: the receiver then closes the message (no claim is possible any more) and waits for nothing but a piece that the sender says it
-// copies. The sender stores `copied` again whenever it looks. Tests: tests/unit/message/lending_test.cpp.
+// Overwritten words: each end keeps its own claims in private memory. The receiver ignores claims
+// that it has not made, or that the sender has not begun: it closes the message, so that no claim
+// can succeed, and waits only for a piece that the sender reports as being copied. The sender
+// stores `copied` again at every poll.
+// Tests: tests/unit/message/lending_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +48,9 @@ struct LendingWords {
     using Word = Atomic<std::uint64_t>;
 
     alignas(line_bytes) Word opened{0};
-    Word target{
-        0};  // where the bytes are to go, in bytes from the start of the memory that both have mapped
-    Word wanted{0};  // how many: perhaps fewer than the message has
+    // The receiver's buffer, as an offset in the memory that both have mapped.
+    Word target{0};
+    Word wanted{0};  // the bytes wanted; at most the length of the message
     Word taken{0};
     alignas(line_bytes) Word claims{0};
     alignas(line_bytes) Word copied{0};
@@ -48,13 +58,13 @@ struct LendingWords {
     Word revoked{0};
 };
 
-// What `claims` and `copied` say.
+// The content of `claims` and `copied`.
 struct PieceCount {
     static constexpr unsigned count_bits = 20;
     static constexpr std::uint64_t count_max = (std::uint64_t{1} << count_bits) - 1;
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * count_bits)) - 1;
 
-    std::uint64_t number = 0;  // of the message, modulo 2^24
+    std::uint64_t number = 0;  // the message's number modulo 2^24
     std::uint64_t front = 0;
     std::uint64_t back = 0;
 
@@ -71,9 +81,9 @@ struct PieceCount {
     }
 };
 
-// What `begun` says.
+// The content of `begun`.
 struct BegunPieces {
-    std::uint64_t number = 0;  // of the message, modulo 2^44
+    std::uint64_t number = 0;  // the message's number modulo 2^44
     std::uint64_t count = 0;
 
     [[nodiscard]] static constexpr BegunPieces of(std::uint64_t word) noexcept {
@@ -89,7 +99,8 @@ struct BegunPieces {
     }
 };
 
-// Divides a message into pieces of 64 KiB, or of more where there would be 2^19 and more of them. A message of 0 bytes has none.
+// Divides a message into pieces of 64 KiB; of more, if there would be 2^19 pieces or more. A
+// message of 0 bytes has no piece.
 class LentPieces {
 public:
     static constexpr std::uint64_t bytes_min = 64 << 10;
@@ -125,9 +136,10 @@ struct LentBuffer {
 template <template <class> class Atomic = std::atomic>
 class Lender {
 public:
-    // Copies pieces of a message as long as it is open and any is left. true: it has copied some, and the receiver is to be told.
-    //   may_copy(place, bytes)    whether so much lies there in the memory that both have mapped; if not, the words were overwritten, and
-    //                             nothing is copied
+    // Copies pieces of a message while it is open and pieces are unclaimed. True: it has copied
+    // some, and the caller must notify the receiver.
+    //   may_copy(place, bytes)    whether these bytes are in the memory that both have mapped; if
+    //                             not, words were overwritten, and nothing is copied
     //   copy(place, from, bytes)  copies to a place in that memory
     template <typename MayCopy, typename Copy>
     bool help(LendingWords<Atomic>& words,
@@ -135,9 +147,11 @@ public:
               const LentBuffer& message,
               const MayCopy& may_copy,
               const Copy& copy) noexcept {
-        // acquire: what the receiver says of the message is there; partner: Borrower::open()
+        // acquire: makes the receiver's description of the message visible; partner:
+        // Borrower::open()
         if (words.opened.load(std::memory_order_acquire) != number) return false;
-        // acquire: if these are of a later message already, so are the claims below; partner: Borrower::open()
+        // acquire: if these words belong to a later message, the claims read below do too; partner:
+        // Borrower::open()
         const std::uint64_t target = words.target.load(std::memory_order_acquire);
         const std::uint64_t wanted = words.wanted.load(std::memory_order_acquire);
         if (wanted > message.bytes || !may_copy(target, wanted)) [[unlikely]]
@@ -152,7 +166,7 @@ public:
             ++copied_;
             tell_copied(words);
         }
-        // What was overwritten is mended, and what this end did not claim after all is taken back.
+        // Repairs `copied` if it was overwritten, and takes back in `begun` a claim that failed.
         if (PieceCount::of(words.copied.load(std::memory_order_relaxed)).back != copied_)
             tell_copied(words);
         const std::uint64_t begun = BegunPieces{number_, copied_}.word();
@@ -161,15 +175,16 @@ public:
         return copied_ != copied_before;
     }
 
-    // The sender's buffers may be changed after this. Not while help() runs.
+    // After this the sender's buffers may change. Must not run concurrently with help().
     static void revoke(LendingWords<Atomic>& words) noexcept {
         words.revoked.store(1, std::memory_order_relaxed);
-        // Orders it before what is written to a buffer afterwards; partner: Borrower::is_revoked()
+        // Orders it before later writes to a buffer; partner: Borrower::is_revoked()
         base::fence(std::memory_order_seq_cst);
     }
 
 private:
-    // Claims the last piece that nobody has claimed. false: there is none, or the claims are not those of this message.
+    // Claims the last unclaimed piece. False: there is none, or the claims are not those of this
+    // message.
     [[nodiscard]] bool claim(LendingWords<Atomic>& words, std::uint64_t pieces) const noexcept {
         std::uint64_t seen = words.claims.load(std::memory_order_relaxed);
         for (;;) {
@@ -180,7 +195,8 @@ private:
             }
             ++claims.back;
             words.begun.store(BegunPieces{number_, claims.back}.word(), std::memory_order_relaxed);
-            // release: who sees the claim sees that it was begun; partner: Borrower::go_on()
+            // release: a thread that reads the claim also reads the new `begun`; partner:
+            // Borrower::go_on()
             if (words.claims.compare_exchange_weak(seen, claims.word(), std::memory_order_release,
                                                    std::memory_order_relaxed)) {
                 return true;
@@ -189,30 +205,30 @@ private:
     }
 
     void tell_copied(LendingWords<Atomic>& words) const noexcept {
-        // release: the bytes are there; partner: Borrower::copied()
+        // release: publishes the bytes; partner: Borrower::copied()
         words.copied.store(PieceCount{number_, 0, copied_}.word(), std::memory_order_release);
     }
 
-    std::uint64_t number_ = 0;  // of the message that was helped last
-    std::uint64_t copied_ = 0;  // pieces of it
+    std::uint64_t number_ = 0;  // of the last message in help()
+    std::uint64_t copied_ = 0;  // pieces of that message
 };
 
-// How far a loan has come.
+// The state of a loan.
 enum class LoanState : std::uint8_t {
-    waits,       // for the sender's last piece
-    whole,       // the receiver has all that it wanted
-    overwritten  // the words say what cannot be, and nothing is copied any more
+    waits,       // the sender is still copying its last piece
+    whole,       // the receiver has all bytes that it wanted
+    overwritten  // the words are impossible: nothing more is copied
 };
 
-// The receiver's end, of one message at a time.
+// The receiver's end; handles one message at a time.
 template <template <class> class Atomic = std::atomic>
 class Borrower {
 public:
     [[nodiscard]] bool is_busy() const noexcept { return words_ != nullptr; }
 
-    // A message that the receiver alone copies.
-    //   words   of the sender; stay until go_on() or take_over() says how the message has ended
-    //   wanted  its first bytes, not 0
+    // Begins a message, which only the receiver copies until open().
+    //   words   the sender's; must stay until go_on() or take_over() has returned the final state
+    //   wanted  how many of its first bytes to copy; not 0
     void begin(LendingWords<Atomic>& words,
                std::uint64_t number,
                const char* source,
@@ -225,27 +241,31 @@ public:
         pieces_ = LentPieces(wanted);
         front_ = back_ = 0;
         is_closed_ = false;
-        // relaxed, both: published by open(). No piece of an earlier message is claimed and not copied, so that the sender stores nothing now; and
-        // what it stored for a message of the same number modulo 2^24 is not taken for pieces of this one.
+        // relaxed, both: published by open(). All claimed pieces of earlier messages are copied, so
+        // the sender stores nothing now. A value that it stored for a message with the same number
+        // modulo 2^24 is overwritten here.
         words.copied.store(PieceCount{number, 0, 0}.word(), std::memory_order_relaxed);
         words.claims.store(PieceCount{number, 0, 0}.word(), std::memory_order_relaxed);
     }
 
-    // After begin(): lets the sender help.   place  of the target, in the memory that both have mapped; wanted as above
+    // Lets the sender help, after begin().
+    //   place   the target, as an offset in the memory that both have mapped
+    //   wanted  as in begin()
     void open(std::uint64_t place, std::uint64_t wanted) noexcept {
-        // release: the claims were begun first; partner: Lender::help()
+        // release: publishes the initialized claims; partner: Lender::help()
         words_->target.store(place, std::memory_order_release);
         words_->wanted.store(wanted, std::memory_order_release);
-        // release: partner is Lender::help()
+        // release: publishes target and wanted; partner: Lender::help()
         words_->opened.store(number_, std::memory_order_release);
     }
 
-    // Copies what nobody has claimed. Unless it waits, the message is over.
-    //   copy(to, from, bytes)
+    // Copies all unclaimed pieces. Unless it returns `waits`, the message is over.
+    //   copy(to, from, bytes)  copies a piece
     template <typename Copy>
     [[nodiscard]] LoanState go_on(const Copy& copy) noexcept {
         if (is_closed_) return after_close();
-        // acquire, also below: that the sender has begun what it claims; partner: Lender::claim()
+        // acquire, here and below: makes visible that the sender has begun its claims; partner:
+        // Lender::claim()
         std::uint64_t seen = words_->claims.load(std::memory_order_acquire);
         for (;;) {
             PieceCount claims = PieceCount::of(seen);
@@ -267,7 +287,7 @@ public:
         return LoanState::whole;
     }
 
-    // The same where the sender is dead: what it has claimed and not copied is copied again.
+    // go_on() for a dead sender: copies the pieces that the sender has claimed and not copied.
     template <typename Copy>
     LoanState take_over(const Copy& copy) noexcept {
         const LoanState state = go_on(copy);
@@ -280,8 +300,8 @@ public:
         return is_closed_ ? LoanState::overwritten : LoanState::whole;
     }
 
-    // Gives a message up, of which nothing is copied any more afterwards: claims what is left, and waits for the sender's last piece.
-    //   may_wait()  is called between two looks at it; false: the sender is dead
+    // Gives a message up: claims all pieces that are left, and waits for the sender's last piece.
+    //   may_wait()  called between two polls of that piece; false: the sender is dead
     template <typename MayWait>
     void close(const MayWait& may_wait) noexcept {
         close_claims();
@@ -289,9 +309,10 @@ public:
         words_ = nullptr;
     }
 
-    // Whether what was copied of a message may be something else, after the last copy.
+    // Whether the sender has revoked its messages, which makes the copied bytes invalid. Call it
+    // after the last copy.
     [[nodiscard]] static bool is_revoked(const LendingWords<Atomic>& words) noexcept {
-        // The reads of the buffer come before the one below; partner: Lender::revoke()
+        // Orders the reads of the buffer before the load below; partner: Lender::revoke()
         base::fence(std::memory_order_acquire);
         return words.revoked.load(std::memory_order_relaxed) != 0;
     }
@@ -302,16 +323,16 @@ private:
         copy(target_ + pieces_.begin(piece), source_ + pieces_.begin(piece), pieces_.bytes(piece));
     }
 
-    // Whether both ends can have made these claims.
+    // Whether these claims are possible, given both ends' own records.
     [[nodiscard]] bool may_be(const PieceCount& claims) const noexcept {
         return claims.is_of(number_) && claims.front == front_ &&
                front_ + claims.back <= pieces_.count() && claims.back <= begun();
     }
 
-    // No piece can be claimed after this.
+    // Makes further claims impossible.
     void close_claims() noexcept {
         is_closed_ = true;
-        // acquire: that the sender has begun what it has claimed; partner: Lender::claim()
+        // acquire: makes visible that the sender has begun its claims; partner: Lender::claim()
         (void)words_->claims.exchange(PieceCount{number_, pieces_.count(), 0}.word(),
                                       std::memory_order_acq_rel);
     }
@@ -322,30 +343,30 @@ private:
         return LoanState::overwritten;
     }
 
-    // After close_claims(). One that has begun a claim which was too late takes that back.
+    // After close_claims(). A sender whose claim came too late takes it back in `begun`.
     [[nodiscard]] bool is_sender_copying() const noexcept { return copied() != begun(); }
 
     // How many pieces of the message the sender has copied.
     [[nodiscard]] std::uint64_t copied() const noexcept {
-        // acquire: their bytes are there; partner: Lender::tell_copied()
+        // acquire: makes the pieces' bytes visible; partner: Lender::tell_copied()
         const PieceCount copied = PieceCount::of(words_->copied.load(std::memory_order_acquire));
         return copied.is_of(number_) ? copied.back : 0;
     }
 
-    // How many it has claimed or is about to claim.
+    // How many pieces the sender has claimed or is about to claim.
     [[nodiscard]] std::uint64_t begun() const noexcept {
         // relaxed: ordered by the load of the claims
         const BegunPieces begun = BegunPieces::of(words_->begun.load(std::memory_order_relaxed));
         return begun.is_of(number_) ? begun.count : 0;
     }
 
-    LendingWords<Atomic>* words_ = nullptr;  // nullptr: no message is under way
+    LendingWords<Atomic>* words_ = nullptr;  // nullptr: no message is in flight
     std::uint64_t number_ = 0;
     const char* source_ = nullptr;
     char* target_ = nullptr;
     LentPieces pieces_{0};
-    std::uint64_t front_ = 0;  // pieces that this end has claimed
-    std::uint64_t back_ = 0;   // pieces that the sender had claimed at the last look
+    std::uint64_t front_ = 0;  // pieces claimed by this end
+    std::uint64_t back_ = 0;   // pieces claimed by the sender, as of the last poll
     bool is_closed_ = false;
 };
 

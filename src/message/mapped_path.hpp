@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path of one end of a ring to the other end where both have the ring's memory mapped: loads and stores. Knows nothing of records;
-// what it is asked for says ring.hpp. For the thread that uses the end.
+// The path between the ends of a ring that both have the ring's memory mapped: loads and stores.
+// Knows nothing of records; ring.hpp defines its operations. For the thread that uses the end.
 // Tests: tests/unit/message.
 #pragma once
 
@@ -19,14 +19,17 @@ public:
     using Word = Atomic<std::uint64_t>;
     using PeerBell = sync::Bell<Atomic>;
 
-    // What orders a store before the look at the peer's bell, and, at the peer, the announcement before its last look.
+    // How a store is ordered before the check of the peer's bell, and the peer's announcement
+    // before its last poll.
     enum class Fence : std::uint8_t {
-        by_sleeper,  // the sleeper alone, by a barrier on the CPUs of all (os::expedite)
-        by_each  // where the kernel refuses that: whoever stores, by an exchange; the sleeper, by a sequentially consistent fence
+        by_sleeper,  // the sleeper alone executes a barrier on all CPUs (os::expedite)
+        // Where the kernel refuses that barrier: the storing thread uses an exchange, the sleeper a
+        // seq_cst fence.
+        by_each
     };
 
-    //   memory  of the ring; outlives this, as does the bell
-    //   peer    what the thread at the other end sleeps on
+    //   memory  of the ring; must outlive this, and so must the bell
+    //   peer    the bell on which the thread at the other end sleeps
     MappedPath(char* memory, PeerBell& peer, Fence fence) noexcept
         : memory_(memory), peer_(&peer), is_fence_by_each_(fence == Fence::by_each) {}
 
@@ -41,7 +44,8 @@ public:
     }
 
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {
-        // release: partner are the acquiring loads of the other end; what was placed or stored before comes first
+        // release: orders earlier place() and store() before it; partner: the acquire loads of the
+        // other end
         word(offset).store(value, std::memory_order_release);
     }
 
@@ -50,7 +54,8 @@ public:
             word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()
         } else {
             store(offset, value);
-            // The processor is held by the sleeper's barrier, the compiler by this; partner: os::expedite() of the sleeper.
+            // The sleeper's expedited barrier orders the processor, this fence the compiler;
+            // partner: os::expedite() of the sleeper.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
         return ring();
@@ -58,10 +63,10 @@ public:
 
     [[nodiscard]] bool ring() const noexcept { return peer_->ring(); }
 
-    // What the thread at the other end sleeps on.
+    // The bell on which the thread at the other end sleeps.
     [[nodiscard]] PeerBell& peer() const noexcept { return *peer_; }
 
-    // What is stored is there: nothing is ever under way.
+    // Stores take effect at once: no operation is ever in flight.
 
     [[nodiscard]] static bool may_send() noexcept { return true; }
 

@@ -20,7 +20,7 @@ using memory::Operation;
 
 namespace {
 
-// Of an end in the map of the receiver.
+// The key of an end in its receiver's map.
 struct EntryKey {
     std::uint64_t number = 0;
     std::uint32_t sender = 0;
@@ -37,7 +37,7 @@ data::Bytes bytes_of(const EntryKey& key) noexcept {
     return std::as_bytes(std::span(&key, 1));
 }
 
-// What call() returns; memory, if it throws for want of it.
+// Returns the result of call(); memory, if it throws bad_alloc.
 template <typename Call>
 auto contained(const Call& call) -> decltype(call()) {
     try {
@@ -58,9 +58,11 @@ Result<std::optional<Introduction>> Pairing::match(const ChannelName& name,
                                                    const Introduction& own,
                                                    bool& is_known) {
     for (;;) {
-        // Before the partner's is looked for, on both sides; each is one linearizable step of the map.
+        // Both ends add their own entry before they look up the partner's; each is one linearizable
+        // step of the map.
         Status status = contained([&] { return add(name, side, own); });
-        is_known = is_known || status.is_ok();  // of a round before, which could not withdraw it
+        // an earlier iteration may have failed to withdraw it
+        is_known = is_known || status.is_ok();
         if (!status.is_ok()) return status;
         Introduction partner;
         auto meeting = contained([&] { return look_for_partner(name, side, own, partner); });
@@ -69,7 +71,7 @@ Result<std::optional<Introduction>> Pairing::match(const ChannelName& name,
             return std::optional<Introduction>();
         auto withdrawn = contained([&] { return withdraw(name, side); });
         if (withdrawn.is_ok() && !withdrawn.value()) {
-            forget_taken({name, other(side)});  // it has met this end
+            forget_taken({name, other(side)});  // the partner has taken this end's entry
             return std::optional<Introduction>();
         }
         is_known = !withdrawn.is_ok();
@@ -97,16 +99,18 @@ Result<Pairing::Encounter> Pairing::look_for_partner(const ChannelName& name,
     const EndName end{name, other(side)};
     auto taken = take(end, partner);
     if (!taken.is_ok() || taken.value() != Encounter::met) return taken;
-    // Where this fails the partner stays taken, and waits for the next end of this name, which is this process's too.
+    // If this fails, the partner's entry stays in taken_ for the next end of this name, which is
+    // this process's too.
     auto told = contained([&] { return write(own, partner.letter); });
     if (!told.is_ok()) return told;
     forget_taken(end);
-    // Where both find each other, the second finds nothing left. An entry that stays is not looked at again.
+    // If both ends find each other, the second finds no entry to remove. An entry that stays is
+    // never read again.
     (void)contained([&] { return withdraw(name, side); });
     return Encounter::met;
 }
 
-// Removes the entry of a partner; met: it is removed, now or before.
+// Removes the entry of a partner and keeps it in taken_. met: the entry is removed, now or earlier.
 Result<Pairing::Encounter> Pairing::take(const EndName& end, Introduction& partner) {
     {
         const std::scoped_lock lock(mutex_);
@@ -126,7 +130,7 @@ Result<Pairing::Encounter> Pairing::take(const EndName& end, Introduction& partn
     if (found.value().effect != data::Effect::done) return Encounter::awaited;
     {
         const std::scoped_lock lock(mutex_);
-        taken_.emplace(end, partner);  // before it is removed, for this may throw
+        taken_.emplace(end, partner);  // before withdraw(), for this may throw
     }
     auto removed = contained([&] { return withdraw(name, side); });
     if (removed.is_ok() && removed.value()) return Encounter::met;
@@ -180,14 +184,15 @@ Result<data::ContainerName> Pairing::map_of(std::uint32_t process) {
     return map;
 }
 
-// Of several that make one, that of the first is kept.
+// Makes the map of a process. Of several concurrent makers the first one's map is kept.
 Result<data::ContainerName> Pairing::make_map(std::uint32_t process, GlobalAddress word) {
     data::HashedOptions options;
     options.processes = {process};
     options.directory_process = process;
     auto made = hashed_.create(options);
     if (!made.is_ok()) return made;
-    // In use before others find it: else it would go with this process, and the word would lead nowhere.
+    // Marked as in use before other processes find it: otherwise it would vanish with this process,
+    // and leave a stale word.
     if (Status status = hashed_.begin_use(made.value()); !status.is_ok()) return status;
     auto first =
         gma_.fetch<std::uint64_t, Operation::compare_swap>(word, {made.value().directory, 0});

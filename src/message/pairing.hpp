@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the two ends of a channel or a segmented buffer find each other, whoever comes first, and without the other rank's help. Each rank
-// that receives has a map in its heap, with an entry for each end that has not yet met its partner. An end adds its own entry and then looks
-// for the other one's: of two that come at the same time at least one finds the other. Whoever removes an entry that is not its own has met
-// that end, and writes to its letter (introduction.hpp). An end that could not be made removes its own entry; if that is gone it has met its
-// partner after all. A partner whose entry was removed, and whose letter could not be written, is kept for the next end of the name.
-// The map is made by the first rank that needs it, and is found by a word of a range that this layer claims for each process
-// (node/claims.hpp). One for each epoch. Any thread; blocks where other nodes are asked.
+// How the two ends of a channel or segmented buffer find each other, in either order and without
+// help from the other rank. Each receiving rank has a map in its heap, with an entry for each end
+// that has not found its partner. An end adds its own entry, then looks up its partner's: of two
+// concurrent ends at least one finds the other. The end that removes its partner's entry writes its
+// introduction to the partner's introduction slot (introduction.hpp). An end that could not be made
+// removes its own entry; if the entry is gone, the partner has found it after all. If an end has
+// removed its partner's entry and cannot write to the slot, it keeps the entry for the next end of
+// the name. The first rank that needs the map makes it; a word in a range that this layer claims
+// for each process (node/claims.hpp) has its address. One object per epoch. Any thread; blocks
+// while it waits for other nodes.
 // Tests: tests/conformance/channel_test.cpp, segbuf_test.cpp.
 #pragma once
 
@@ -29,12 +32,14 @@ enum class Side : std::uint16_t { sender, receiver };
     return side == Side::sender ? Side::receiver : Side::sender;
 }
 
-// Ends meet those of the same kind: of the program's channels, of its segmented buffers, of the channels of teams.
+// Only ends of the same kind become partners: ends of the program's channels, of its segmented
+// buffers, of channels of teams.
 enum class EndKind : std::uint16_t { channel, segbuf, team };
 
-// Which channel or segmented buffer: the `number`-th of its kind that its two processes have made, or that of team `number`.
+// Names a channel or segmented buffer: the `number`-th of its kind between the two processes, or
+// the channel of team `number`.
 struct ChannelName {
-    std::uint32_t sender = 0;  // processes, by their index in the job
+    std::uint32_t sender = 0;  // process indexes
     std::uint32_t receiver = 0;
     std::uint64_t number = 0;
     EndKind kind = EndKind::channel;
@@ -49,32 +54,34 @@ struct ChannelName {
 
 class Pairing {
 public:
-    //   both outlive this
+    // Both arguments must outlive this.
     Pairing(gma::Gma& gma, data::Hashed& hashed) noexcept : gma_(gma), hashed_(hashed) {}
 
     ~Pairing() = default;
     Pairing(const Pairing&) = delete;
     Pairing& operator=(const Pairing&) = delete;
 
-    // Empties the word of a process before an epoch begins.
+    // Clears the map's word of a process before an epoch begins.
     static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
 
-    // Adds the entry of an end, and looks for its partner's. nullopt: the partner will write to own.letter, or has done so.
-    // Errors: memory, unsupported, peer; then no partner has met the end.
-    //   is_known  becomes whether others may know of the end, so that it is to be withdrawn before its letter may go
+    // Adds the entry of an end, and looks up its partner's. nullopt: the partner will write to
+    // own.letter, or has done so. Errors: memory, unsupported, peer; then no partner knows the end.
+    //   is_known  set to whether a partner may know the end: then withdraw() must precede the release
+    //             of its introduction slot
     base::Result<std::optional<Introduction>> match(const ChannelName& name,
                                                     Side side,
                                                     const Introduction& own,
                                                     bool& is_known);
 
-    // Removes the entry of an end. false: there is none, for the partner has it, and writes to the letter. Errors: peer, memory.
+    // Removes the entry of an end. False: the partner has removed it, and writes to the
+    // introduction slot. Errors: peer, memory.
     base::Result<bool> withdraw(const ChannelName& name, Side side);
 
 private:
     enum class Encounter : std::uint8_t {
-        met,       // the partner was told, and the introduction is its own
-        awaited,   // the partner was not there, or was first
-        withdrawn  // the partner was there, and has withdrawn
+        met,       // the partner has this end's introduction, and this end the partner's
+        awaited,   // the partner has no entry: it comes later, or has found this end
+        withdrawn  // the partner's entry was there, but the partner has withdrawn it
     };
 
     using EndName = std::pair<ChannelName, Side>;
@@ -93,8 +100,9 @@ private:
     gma::Gma& gma_;
     data::Hashed& hashed_;
     std::mutex mutex_;
-    std::map<std::uint32_t, data::ContainerName> maps_;  // by process, those that were found
-    std::map<EndName, Introduction> taken_;  // whose entry is gone, and who was not told
+    std::map<std::uint32_t, data::ContainerName> maps_;  // maps found so far, by process
+    // entries removed by this process whose ends have no introduction yet
+    std::map<EndName, Introduction> taken_;
 };
 
 }  // namespace acp::message
