@@ -36,10 +36,6 @@ void showValue(const Step& step, std::ostream& stream) {
     stream << "{" << unsigned{step.what} << ", " << step.which << ", " << step.value << "}";
 }
 
-void must(bool is_so, std::string_view what) {
-    if (!is_so) throw Mismatch{std::string(what) + " (" + acp_error_message() + ")"};
-}
-
 std::string text_of(std::uint32_t value) {
     const std::size_t bytes = 1 + (value % 7 == 0 ? value % 2'500 : value % 60);
     return std::string(bytes, static_cast<char>('a' + value % 26));
