@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copying the payload of a record. What fits into two words, as most short messages do, is copied by loads and stores of the caller's own: the
-// call of memcpy, which looks at the length once more, costs as much as the rest of a short send. Pure; any thread.
+// Copies the payload of a record. A payload that fits into two words, as most short messages do, is
+// copied by inline loads and stores: a call of memcpy, which branches on the length again, costs as
+// much as the rest of a short send. Pure; any thread.
 // Tests: tests/unit/message/payload_copy_test.cpp.
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace acp::message {
 
-// `source` may be anything where bytes is 0. The two do not overlap.
+// `source` may have any value if bytes is 0. The two do not overlap.
 inline void copy_payload(char* target, const void* source, std::uint64_t bytes) noexcept {
     constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
     if (bytes - word_bytes <= word_bytes) [[likely]] {
@@ -28,7 +29,8 @@ inline void copy_payload(char* target, const void* source, std::uint64_t bytes) 
 
 namespace detail {
 
-// The first bytes and the last ones, which may overlap: of twice `Part` at most, and no less than one.
+// Copies the first and the last sizeof(Part) bytes, which may overlap: for sizeof(Part) .. 2 *
+// sizeof(Part) bytes.
 template <typename Part>
 [[gnu::always_inline]] inline void copy_ends(char* target,
                                              const char* source,
@@ -43,7 +45,8 @@ template <typename Part>
 
 }  // namespace detail
 
-// The same of a payload of 1 .. 64 bytes, with no call whatever the length: a function that calls nothing saves no registers.
+// Copies a payload of 1 .. 64 bytes without a function call: a function that makes no call saves no
+// registers.
 [[gnu::always_inline]] inline void copy_line(char* target,
                                              const void* source,
                                              std::uint64_t bytes) noexcept {

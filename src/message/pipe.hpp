@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pipe beside a ring (message/ring.hpp): a few slots of memory, mapped by both ends, into which the sender copies the pieces of long
-// messages. For each piece it sends a record of one line in the ring, which says where the piece lies. The record's header hands the slot to
-// the receiver, and the credit that covers the record gives it back. So the slots have no words of synchronisation of their own: waiting, lost words
-// and deaths are handled by the ring. The receiver stores a zero into each line that it has read (sync/lines.hpp), as in the ring. Knows no
-// heap. For the thread that uses the ring's end.
+// The pipe beside a ring (message/ring.hpp): a few slots of memory, mapped by both ends, into which
+// the sender copies the pieces of long messages. For each piece it sends a one-line record in the
+// ring with the piece's place. The record's header hands the slot to the receiver, and the credit
+// that covers the record gives it back. So the slots have no synchronization words of their own:
+// the ring handles waiting, lost words and deaths. The receiver stores a zero into each line that
+// it has read (sync/lines.hpp), as in the ring. Knows no heap. For the thread that uses the ring's
+// end.
 // Tests: tests/unit/message/pipe_test.cpp.
 #pragma once
 
@@ -17,22 +19,23 @@
 
 namespace acp::message {
 
-// What the record of a piece says.
+// The payload of a piece's record.
 struct PipePiece {
-    std::uint64_t place = 0;  // where the piece lies, in bytes from an address that both ends know
-    std::uint64_t bytes = 0;  // of the piece
-    std::uint64_t message_bytes = 0;  // of the message that it belongs to
+    std::uint64_t place = 0;          // offset of the piece from an address that both ends know
+    std::uint64_t bytes = 0;          // length of the piece
+    std::uint64_t message_bytes = 0;  // length of the whole message
 
-    // Whether it lies in memory of the sender that begins where places are counted from. Its lines may be written then.
+    // Whether the piece is in `memory`, the sender's, in which offsets are counted. If so, its
+    // lines may be written.
     [[nodiscard]] bool lies_in(const local::SharedRange& memory) const noexcept {
         return place % line_bytes == 0 && memory.has_place(place, bytes);
     }
 };
 
-// Memory of the slots.
+// The memory of the slots.
 struct PipeRoom {
-    char* data = nullptr;          // aligned to lines; nullptr: there is none
-    std::uint64_t place = 0;       // where data lies, as in PipePiece
+    char* data = nullptr;          // aligned to lines; nullptr: no memory
+    std::uint64_t place = 0;       // offset of `data`, as in PipePiece
     std::uint64_t slot_bytes = 0;  // whole lines
 };
 
@@ -43,34 +46,37 @@ public:
     static constexpr std::uint64_t slots = 4;
     static constexpr std::uint64_t piece_bytes_min = 4096;
 
-    //   ring  outlives this
+    //   ring  must outlive this
     explicit PipeSender(RingSender<Path>& ring) noexcept : ring_(ring) {}
 
     PipeSender(const PipeSender&) = delete;
     PipeSender& operator=(const PipeSender&) = delete;
     ~PipeSender() = default;
 
-    // Before anything else.   room  of slots * slot_bytes, for as long as the ring is used
+    // Call it before any other function.
+    //   room  slots * slot_bytes long; must live as long as the ring is used
     void open(const PipeRoom& room) noexcept { room_ = room; }
 
     [[nodiscard]] bool is_open() const noexcept { return room_.data != nullptr; }
 
-    // The best length of the pieces of a message: short enough that both ends copy at the same time, long enough that they do not spend
-    // their time on waiting for each other's records and credits.
+    // The best length of the pieces of a message: short enough that both ends copy concurrently,
+    // long enough that they do not spend their time waiting for records and credits.
     [[nodiscard]] std::uint64_t piece_bytes(std::uint64_t message_bytes) const noexcept {
         const std::uint64_t part = lines_for((message_bytes + slots - 1) / slots) * line_bytes;
         return std::min(std::max(part, piece_bytes_min), room_.slot_bytes);
     }
 
-    // The next slot, for a piece of at most piece_bytes(). Sending another record of the ring, or another reserve(), discards it.
-    // nullptr: the receiver still reads it, or the ring is full.
+    // Returns the next slot, for a piece of at most piece_bytes(). Another record of the ring or
+    // another reserve() discards it. nullptr: the receiver is still reading it, or the ring is
+    // full.
     [[nodiscard]] char* reserve() noexcept {
         if (!ring_.is_released(behind_[slot()])) return nullptr;
         record_ = ring_.reserve(sizeof(PipePiece));
         return record_ != nullptr ? room_.data + offset() : nullptr;
     }
 
-    // Sends what was written into the reserved slot. true: the caller must wake the receiver.
+    // Sends the piece that was written into the reserved slot. True: the caller must wake the
+    // receiver.
     //   tag  of the record
     [[nodiscard]] bool commit(std::uint64_t bytes,
                               std::uint64_t message_bytes,
@@ -90,9 +96,9 @@ private:
 
     RingSender<Path>& ring_;
     PipeRoom room_;
-    std::uint64_t pieces_ = 0;                   // sent
-    char* record_ = nullptr;                     // of the piece that is reserved
-    std::array<std::uint64_t, slots> behind_{};  // of each slot: the line after its last record
+    std::uint64_t pieces_ = 0;                   // pieces sent
+    char* record_ = nullptr;                     // the record of the reserved piece
+    std::array<std::uint64_t, slots> behind_{};  // per slot: the line after its last record
 };
 
 }  // namespace acp::message

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's end of a channel that has met its partner: takes messages out of the ring for its requests, in order. What no request
-// waits for stays in the ring. What a record says is not believed before it is looked at whether it can be so, for it leads to memory.
+// The receiver's end of a channel, once it knows its partner: takes messages out of the ring for
+// its requests, in order. Messages without a request stay in the ring. A record leads to memory, so
+// its content is checked before it is used.
 // Tests: tests/unit/message/receiving_test.cpp, tests/conformance/channel_test.cpp.
 #pragma once
 
@@ -28,18 +29,20 @@
 
 namespace acp::message {
 
-// What a receiver knows of its sender.
+// What a receiver knows about its sender.
 struct SenderPlaces {
-    memory::GlobalAddress taken = 0;  // of its word that counts what this end has taken
-    local::SharedRange heap;          // its heap, where it is on this node
-    std::uint32_t slot = 0;           // its slot, where it is on this node
+    // the sender's word that counts the messages this end has taken
+    memory::GlobalAddress taken = 0;
+    local::SharedRange heap;  // the sender's heap, if it is on this node
+    std::uint32_t slot = 0;   // the sender's slot, if it is on this node
 };
 
 template <typename Path>
 class Receiving final : public EndWork {
 public:
-    //   path     to a ring that was opened under the key (ChannelEnd::make), and into which the sender may have put messages
-    //   partner  whom to wake, where the path does not
+    //   path     to a ring that was opened under the key (ChannelEnd::make); it may hold messages
+    //            already
+    //   partner  the bell to ring on a node
     Receiving(gma::Gma& gma,
               const Path& path,
               RingShape shape,
@@ -65,7 +68,8 @@ public:
                     wake_if(ring_.tell_due());
                     return has_moved;
                 }
-                // The sender frees its memory when it is told that its last record was taken. Nothing that was sent before may come later.
+                // The sender frees its memory once the release of its last record reaches it. No
+                // earlier word may arrive after that.
                 if (tag_of(record) == RecordTag::end && !ring_.path().is_idle()) return has_moved;
                 if (is_refused_) {
                     refuse(queue);
@@ -78,10 +82,10 @@ public:
     }
 
     void recover() noexcept override {
-        if (has_partner_ended_) return;        // it frees the memory of the ring
-        if (!ring_.path().may_send()) return;  // the partner has not taken what was sent before
+        if (has_partner_ended_) return;        // its ring belongs to the sender now
+        if (!ring_.path().may_send()) return;  // the sender has not taken earlier words
         ring_.recover();
-        wake_if(ring_.path().ring());  // a sender that sleeps has not seen what recover() asks for
+        wake_if(ring_.path().ring());  // a sleeping sender has not seen the request of recover()
     }
 
     [[nodiscard]] bool is_cut_off() noexcept override { return ring_.path().is_cut_off(); }
@@ -118,7 +122,8 @@ private:
         if (is_due) os::futex_wake(partner_.word(), os::everybody);
     }
 
-    // A record for the oldest request. Released, unless it is an offer that is being fetched.
+    // Takes a record for the oldest request, and releases it, unless it is an offer that is being
+    // fetched.
     void take(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         ChannelRequest& request = queue.front();
         switch (tag_of(record)) {
@@ -150,9 +155,10 @@ private:
         if (tag_of(record) != RecordTag::length && request.moved >= request.length) finish(queue);
     }
 
-    // What the record that was received last says cannot be so: words between the ranks were overwritten. It stays, so that each request
-    // after this one fails too, and none takes the rest of a message for another one. The sender is told, whose requests fail as well. A
-    // request to free passes over that record and all that follow, but for the last one.
+    // The record received last is impossible: words between the ranks were overwritten. It stays,
+    // so that every later request fails too, and none takes the rest of a message for a new one.
+    // The sender is notified, and its requests fail as well. A request to free skips this record
+    // and all that follow, except the last one.
     void refuse(RequestQueue& queue) noexcept {
         if (!std::exchange(is_refused_, true)) wake_if(ring_.refuse());
         if (queue.front().kind == RequestKind::free) {
@@ -170,7 +176,7 @@ private:
                          0});
     }
 
-    // How many of the next bytes of the message have room in the buffer.
+    // How many of the next bytes of the message fit into the buffer.
     [[nodiscard]] static std::uint64_t wanted_of(const ChannelRequest& request,
                                                  std::uint64_t bytes) noexcept {
         return request.moved < request.bytes ? std::min(bytes, request.bytes - request.moved) : 0;
@@ -182,7 +188,7 @@ private:
         request.moved += record.bytes;
     }
 
-    // The sender waits for the slot, so it is told at once.
+    // The sender may wait for the slot, so the credit is sent at once.
     void take_piece(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         PipePiece piece;
         if (!read_whole(record, piece) || !piece.lies_in(sender_.heap)) [[unlikely]]
@@ -197,7 +203,7 @@ private:
         if (request.moved >= request.length) finish(queue);
     }
 
-    // What a record says that is nothing else. false: it is of another length, and nothing was read.
+    // Reads a record that contains one value. False: it has another length, and nothing was read.
     template <typename Said>
     [[nodiscard]] static bool read_whole(const ReceivedRecord& record, Said& said) noexcept {
         if (record.bytes != sizeof said) return false;
@@ -205,7 +211,7 @@ private:
         return true;
     }
 
-    // The record is released at the end, so that the words of the loan stay as long as it is there.
+    // The record is released when the loan ends: the words of the loan stay as long as it is there.
     void begin_loan(RequestQueue& queue, const ReceivedRecord& record) noexcept {
         ChannelRequest& request = queue.front();
         LentMessage loan;
@@ -223,7 +229,7 @@ private:
         (void)go_on_with_loan(queue);
     }
 
-    // false: the sender copies its last piece yet.
+    // False: the sender is still copying its last piece.
     bool go_on_with_loan(RequestQueue& queue) noexcept {
         const auto copy = [](char* to, const char* from, std::uint64_t bytes) {
             std::memcpy(to, from, bytes);
@@ -291,7 +297,7 @@ private:
         notice_ = gma::handle_null;
     }
 
-    // The message of the oldest request is whole. One that is being freed takes on.
+    // The message of the oldest request is complete. A request to free discards it and stays.
     void finish(RequestQueue& queue) noexcept {
         ChannelRequest& request = queue.front();
         if (request.kind == RequestKind::free) {
@@ -320,13 +326,15 @@ private:
     RingReceiver<Path> ring_;
     SenderPlaces sender_;
     sync::Bell<>& partner_;
-    gma::Handle fetch_ = gma::handle_null;   // under way: of the offer that the ring still holds
-    gma::Handle notice_ = gma::handle_null;  // to the sender, of the fetch before
-    LendingWords<>* lending_ = nullptr;      // of the last loan
-    Borrower<> borrower_;                    // of a loan that the ring still holds
-    std::uint64_t taken_count_ = 0;          // offers and loans
+    // in flight: fetches the offer that the ring still holds
+    gma::Handle fetch_ = gma::handle_null;
+    // in flight to the sender: the count after the previous fetch
+    gma::Handle notice_ = gma::handle_null;
+    LendingWords<>* lending_ = nullptr;  // the last loan's
+    Borrower<> borrower_;                // for a loan that the ring still holds
+    std::uint64_t taken_count_ = 0;      // offers and loans that were taken
     bool has_partner_ended_ = false;
-    bool is_refused_ = false;  // as refuse() says
+    bool is_refused_ = false;  // refuse() was called
 };
 
 }  // namespace acp::message

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A send, a receive or a free under way on a channel.
+// A send, a receive or a free in flight on a channel.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,20 @@ namespace acp::message {
 
 class ChannelEnd;
 
-// What is sent, or where what is received goes.
+// The bytes to send, or the room for a received message.
 struct MessageBuffer {
     char* data = nullptr;
     std::uint64_t bytes = 0;
 };
 
-// How a request has ended.
+// The result of a request.
 struct RequestEnd {
-    base::Status status;  // ok, or why it has failed; truncated: the rest of the message is lost
-    std::uint64_t bytes = 0;  // put into the buffer of a receive
+    base::Status status;      // ok, or the error; truncated: the rest of the message is lost
+    std::uint64_t bytes = 0;  // receive: bytes put into the buffer
 };
 
-// Of a call that takes something whole, for which its buffer is too short.   what  "message", ...; static text
+// The error of a call whose buffer is too short for a message.
+//   what  "message", ...; static text
 [[nodiscard]] inline base::Status truncated(const char* what,
                                             std::uint64_t length,
                                             std::uint64_t bytes) noexcept {
@@ -38,7 +39,7 @@ struct RequestEnd {
 
 enum class RequestKind : std::uint8_t { send, receive, free };
 
-// Of its end, whose lock guards it, but for `slot`, `end` and `is_done`.
+// Guarded by the lock of its end, except `slot`, `end` and `is_done`.
 struct ChannelRequest {
     static constexpr SlotKind slot_kind = SlotKind::request;
 
@@ -47,11 +48,11 @@ struct ChannelRequest {
     std::atomic<bool> is_done{false};
     RequestKind kind = RequestKind::send;
     char* buffer = nullptr;
-    std::uint64_t bytes = 0;   // of the buffer
-    std::uint64_t length = 0;  // of the message, once its first record has been sent or received
-    std::uint64_t moved = 0;   // of the message, from or to the ring
-    std::uint64_t offer = 0;   // send: the number of its offer, from 1 on; 0: none
-    std::uint64_t key = 0;     // send: the registration of an offered buffer
+    std::uint64_t bytes = 0;   // length of the buffer
+    std::uint64_t length = 0;  // length of the message, once its first record was sent or received
+    std::uint64_t moved = 0;   // bytes of the message moved so far, to or from the ring
+    std::uint64_t offer = 0;   // send: the number of its offer or loan, from 1; 0: none
+    std::uint64_t key = 0;     // send: the registration of an offered buffer; 0: none
     RequestEnd result;
 };
 

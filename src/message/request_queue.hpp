@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests of one end that have not ended, in the order in which they were made and end. For the holder of the end's lock.
+// The requests of one end that have not ended, in the order in which they were made; they end in
+// the same order. For the holder of the end's lock.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +24,13 @@ public:
 
     [[nodiscard]] ChannelRequest& front() const noexcept { return *requests_.front(); }
 
-    // The oldest one has ended.
+    // Ends the oldest request.
     void end_front(RequestEnd end) noexcept {
         ChannelRequest& request = *requests_.front();
         requests_.pop_front();
         request.result = std::move(end);
-        // release: whoever finds it done finds the result and the buffer's bytes; partner: Channels
+        // release: publishes the result and the buffer's bytes; partner:
+        // Channels::RequestCondition::is_done()
         request.is_done.store(true, std::memory_order_release);
     }
 

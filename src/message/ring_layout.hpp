@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in the memory of a ring, and where a record lies in it. Positions are lines of 64 bytes, counted since the ring was
-// opened and never taken back; offsets are bytes from the start of the ring's memory. Knows no memory. Any thread.
+// The layout of a ring's memory, and of a record in it. Positions are lines of 64 bytes, counted
+// since the ring was opened, and never decrease; offsets are bytes from the start of the ring's
+// memory. Knows no memory. Any thread.
+//     0 .. D             records                 written by the sender; first words also by the
+//     receiver
+//     D .. D + D/8       journal: a word per line      written by the sender
+//     + 0, + 64          two credits                   written by the receiver
+//     + 128              request for a header          written by the receiver; the sender stores 0
 //
-//     0 .. D             records                            written by the sender; their first words also by the receiver
-//     D .. D + D/8       journal: a word for each line      written by the sender
-//     + 0, + 64          two credits                        written by the receiver
-//     + 128              request for a header               written by the receiver; the sender stores 0
-//
-// The first two parts may lie on another node than the last one: each is written from afar by one side and read at home by the other.
-// Tests: tests/unit/message/ring_test.cpp.
+// The first two parts may be on another node than the last two: the sender writes the former, the
+// receiver the latter, each into the other's memory. Tests: tests/unit/message/ring_test.cpp.
 #pragma once
 
 #include <bit>
@@ -24,18 +25,18 @@ inline constexpr std::uint64_t header_bytes = 8;
 inline constexpr std::uint64_t ring_bytes_min = 1024;
 inline constexpr std::uint64_t ring_bytes_max = std::uint64_t{1} << 25;
 
-// Lines that n bytes take.
+// The lines that n bytes need.
 [[nodiscard]] constexpr std::uint64_t lines_for(std::uint64_t bytes) noexcept {
     return (bytes + line_bytes - 1) / line_bytes;
 }
 
-// Whether a record with so many bytes of payload is one line, if it does not wrap.
+// Whether a record with this payload takes one line, unless it wraps.
 [[nodiscard]] constexpr bool is_one_line(std::uint64_t bytes) noexcept {
     return bytes <= line_bytes - header_bytes;
 }
 
-// Of D bytes of records.
-//   known_bytes  D, where it is known at compile time: then no instruction is spent on it; 0: it is not
+// The shape of a ring with D bytes of records.
+//   known_bytes  D, if it is a compile-time constant, which saves instructions; else 0
 template <std::uint64_t known_bytes = 0>
 class BasicRingShape {
 public:
@@ -60,25 +61,26 @@ public:
         return request_offset() + line_bytes;
     }
 
-    // The longest payload: 3/8 of D, but a header. A record takes at most 3/4 of the ring even if it wraps, and the receiver keeps less
-    // than 1/4 to itself (RingReceiver::release): so there is always room for one more when all were released.
+    // The longest payload: 3/8 of D, less a header. A record takes at most 3/4 of the ring even if
+    // it wraps, and the receiver withholds credit for less than 1/4 (RingReceiver::release): so
+    // there is room for one more record whenever all are released.
     [[nodiscard]] constexpr std::uint64_t payload_bytes_max() const noexcept {
         return record_bytes() / 8 * 3 - header_bytes;
     }
 
-    // Lines that the receiver releases before it tells the sender.
+    // Lines that the receiver releases before it grants a credit.
     [[nodiscard]] constexpr std::uint64_t credit_lines() const noexcept { return lines() / 4; }
 
     [[nodiscard]] constexpr std::uint64_t index_of(std::uint64_t line) const noexcept {
         return line & (lines() - 1);
     }
 
-    // Where the header of the record that starts at a line lies.
+    // The header's place, for a record that starts at this line.
     [[nodiscard]] constexpr std::uint64_t header_offset(std::uint64_t line) const noexcept {
         return index_of(line) * line_bytes;
     }
 
-    // Where its payload lies: behind the header, or, if it wraps, at the start of the ring.
+    // The payload's place: behind the header, or at the start of the ring if it wraps.
     [[nodiscard]] constexpr std::uint64_t payload_offset(std::uint64_t line,
                                                          bool wraps) const noexcept {
         return wraps ? 0 : header_offset(line) + header_bytes;
@@ -89,7 +91,7 @@ public:
         return header_offset(line) + header_bytes + bytes > record_bytes();
     }
 
-    // The lines of a record, with those that it leaves out at the ring's end if it wraps.
+    // The lines of a record, including those that it skips at the ring's end if it wraps.
     [[nodiscard]] constexpr std::uint64_t lines_of(std::uint64_t line,
                                                    std::uint64_t bytes,
                                                    bool wraps) const noexcept {
@@ -101,7 +103,7 @@ public:
         return record_bytes() + index_of(line) * sizeof(std::uint64_t);
     }
 
-    // which  0, 1
+    //   which  0, 1
     [[nodiscard]] constexpr std::uint64_t credit_offset(std::uint64_t which) const noexcept {
         return record_bytes() + lines() * sizeof(std::uint64_t) + which * line_bytes;
     }

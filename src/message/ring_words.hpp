@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kinds of words by which the ends of a ring speak to each other: a record's header, a credit, a request for a header, a refusal. Each
-// is a check in its upper half and what it says in its lower half. Knows no memory. Any thread.
+// The words that the ends of a ring exchange: a record's header, a credit, a request for a header,
+// a refusal. Each has a check in its upper half and its content in its lower half. Knows no memory.
+// Any thread.
 // Tests: tests/unit/message/ring_words_test.cpp.
 #pragma once
 
@@ -10,26 +11,27 @@
 
 namespace acp::message {
 
-// The most bytes that the header of a record can speak of.
+// The longest payload that a header can describe.
 inline constexpr std::uint64_t header_bytes_max = (std::uint64_t{1} << 24) - 1;
 // Tags are 0 .. tag_max.
 inline constexpr std::uint32_t tag_max = 127;
 
-// What a header says of its record.
+// The content of a header.
 struct RecordHead {
-    std::uint32_t bytes = 0;  // of the payload, 0 .. header_bytes_max
-    std::uint8_t tag = 0;     // 0 .. tag_max: for whoever uses the ring
-    bool wraps = false;       // the payload lies at the start of the ring, not behind the header
+    std::uint32_t bytes = 0;  // payload bytes, 0 .. header_bytes_max
+    std::uint8_t tag = 0;     // 0 .. tag_max; its meaning is the caller's
+    bool wraps = false;       // the payload is at the start of the ring, not behind the header
 };
 
-// Makes and checks words. The check covers what the word says, the key, and the line that the word stands for: a number that only
-// grows, of which 32 bits are covered. So a word that was made under another key or for another line (less than 2^32 lines away) does
-// not fit, and of words that were never made one in 2^32 fits. No word is 0, which never fits.
+// Makes and checks words. The check covers the content, the key, and 32 bits of the word's line
+// number, which only grows. So a word that was made under another key or for another line (less
+// than 2^32 lines away) does not fit, and a random word fits with a probability of 2^-32. No word
+// is 0, which never fits.
 class RingKey {
 public:
     explicit constexpr RingKey(std::uint32_t key) noexcept : key_(key) {}
 
-    // Of the record that starts at a line.
+    // The header of the record that starts at a line.
     [[nodiscard]] std::uint64_t header(std::uint64_t line, RecordHead head) const noexcept {
         return made(
             line, head.bytes | std::uint32_t{head.tag} << tag_shift | (head.wraps ? wraps_bit : 0));
@@ -39,7 +41,7 @@ public:
         return word == made(line, static_cast<std::uint32_t>(word));
     }
 
-    // Of a header that fits: all, and each by itself, which costs an instruction or two.
+    // Read a header that fits: all of it, or one field, which costs an instruction or two.
     [[nodiscard]] static constexpr RecordHead read_header(std::uint64_t word) noexcept {
         return {bytes_of(word), tag_of(word), wraps_of(word)};
     }
@@ -56,21 +58,21 @@ public:
         return (header & wraps_bit) != 0;
     }
 
-    // "All lines before this one may be written again."
+    // The credit: all lines before this one may be written again.
     [[nodiscard]] std::uint64_t credit(std::uint64_t line) const noexcept {
         return of_line(line, credit_mark);
     }
 
-    // "Write the header of the record at this line again."
+    // The request: store the header of the record at this line again.
     [[nodiscard]] std::uint64_t request(std::uint64_t line) const noexcept {
         return of_line(line, request_mark);
     }
 
-    // "What a record says cannot be."
+    // The refusal: a record is impossible.
     [[nodiscard]] std::uint64_t refusal() const noexcept { return of_line(0, refusal_mark); }
 
-    // The line of a credit or of a request. Each reads a word for its line in [first, first + count), count <= 2^32.
-    //   false: it is no such word
+    // Read the line of a credit or of a request, which must be in [first, first + count), count <=
+    // 2^32. False: it is no such word.
     [[nodiscard]] bool read_credit(std::uint64_t word,
                                    std::uint64_t first,
                                    std::uint64_t count,
@@ -89,7 +91,7 @@ private:
     static constexpr std::uint32_t bytes_mask = header_bytes_max;
     static constexpr unsigned tag_shift = 24;
     static constexpr std::uint32_t wraps_bit = std::uint32_t{1} << 31;
-    // Lower halves that no header of a ring has: a record that wraps and is longer than any ring allows.
+    // Lower halves that no header has: a record that wraps and is longer than any ring allows.
     static constexpr std::uint32_t credit_mark = 0xffffffff;
     static constexpr std::uint32_t request_mark = 0xfffffffe;
     static constexpr std::uint32_t refusal_mark = 0xfffffffd;

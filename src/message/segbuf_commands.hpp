@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of one end of a segmented buffer that are under way, in the order begun, and what became of those that have ended. For the
-// holder of the end's lock. Tests: tests/conformance/segbuf_test.cpp, tests/segbuf.
+// The commands of one end of a segmented buffer that are in flight, in the order issued, and the
+// results of those that have ended. For the holder of the end's lock. Tests:
+// tests/conformance/segbuf_test.cpp, tests/segbuf.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,13 @@ namespace acp::message {
 class SegbufCommands {
 public:
     enum class Kind : std::uint8_t {
-        segment,  // its buffer is free when it has ended
+        segment,  // when it has ended, its buffer may be reused
         word,
         goodbye  // the last word to the partner
     };
 
-    // Nothing has been begun.   gma  outlives this
+    // Forgets all commands.
+    //   gma  must outlive this
     void reset(gma::Gma& gma) {
         gma_ = &gma;
         under_way_.clear();
@@ -30,7 +32,7 @@ public:
         has_said_goodbye_ = false;
     }
 
-    // Keeps the handle that issue() returns. Where that throws, nothing was begun.
+    // Calls issue() and keeps its handle. If issue() throws, nothing was issued.
     template <typename Issue>
     void begin(Kind kind, const Issue& issue) {
         const bool is_alone = under_way_.empty();
@@ -42,7 +44,7 @@ public:
             throw;
         }
         has_said_goodbye_ = has_said_goodbye_ || kind == Kind::goodbye;
-        // A handle that is odd has ended well.
+        // An odd handle: the command ran at once and succeeded.
         if (!is_alone || under_way_.back().handle % 2 == 0) return;
         under_way_.pop_back();
         if (kind == Kind::segment) ++segments_left_;
@@ -50,26 +52,26 @@ public:
 
     [[nodiscard]] bool is_empty() const noexcept { return under_way_.empty(); }
 
-    // Takes note of those that have ended.
+    // Records the results of commands that have ended.
     void forget_ended() {
         while (!under_way_.empty() && gma_->has_ended(under_way_.front().handle)) end_oldest();
     }
 
-    // Waits for all.
+    // Waits for all commands in flight.
     void settle() noexcept {
         while (!under_way_.empty()) {
             try {
                 end_oldest();
             } catch (const std::bad_alloc&) {
-                // Without words for it: whoever waits for all asks for none.
+                // No memory for the text of a failure: settle() returns none.
             }
         }
     }
 
-    // How many segments have left their buffers.
+    // How many segments no longer need their buffers.
     [[nodiscard]] std::uint64_t segments_left() const noexcept { return segments_left_; }
 
-    // Whether the last word was begun.
+    // Whether the last word to the partner was issued.
     [[nodiscard]] bool has_said_goodbye() const noexcept { return has_said_goodbye_; }
 
     // The first failure.
@@ -83,7 +85,7 @@ private:
         Kind kind;
     };
 
-    // Waits for it.
+    // Waits for the oldest command.
     void end_oldest() {
         const UnderWay ended = under_way_.front();
         under_way_.pop_front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, meeting, sending, giving back, parting.
+// Makes, connects, sends, releases, disconnects and frees an end.
 #include "message/segbuf_end.hpp"
 
 #include <cstddef>
@@ -24,9 +24,10 @@ using base::Code;
 using base::Result;
 using base::Status;
 
-// The start of an end's block, in the heap of its rank. Behind it, from words_offset on: at the source one word, how many segments were
-// given back (written by the destination); at the destination a word for each place, how many segments have come there (written by
-// the source), and the landing area.
+// The start of an end's block, in the heap of its rank. At words_offset follow the words. Source:
+// one word, the number of segments given back, written by the destination. Destination: one word
+// for each place, the number of segments that have arrived there, written by the source; then the
+// landing area.
 struct SegbufEnd::OwnBlock {
     Letter letter;                          // written by the partner
     std::atomic<std::uint64_t> goodbye{0};  // 1: the partner has disconnected; written by it
@@ -37,7 +38,8 @@ namespace {
 constexpr std::uint64_t words_offset = 64;
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
-// Segments of at most so many bytes land in the heap, of all together no more than that: what one datagram carries.
+// Up to this length segments land in the heap, if all together fit into landing_bytes_max: one
+// datagram carries such a segment.
 constexpr std::uint64_t landing_segment_bytes_max = operations::put_signal_bytes_max;
 constexpr std::uint64_t landing_bytes_max = std::uint64_t{1} << 20;
 
@@ -52,7 +54,7 @@ std::string sizes_of(const char* side,
            " segments of " + std::to_string(bytes) + " bytes";
 }
 
-// A failure may be told many times.
+// A failure may be returned many times.
 Status copy_of(const Status& failure) {
     return Status::worded(failure.code(), [&] { return std::string(failure.message()); });
 }
@@ -68,14 +70,14 @@ std::atomic<std::uint64_t>& SegbufEnd::own_word(std::uint64_t index) const noexc
     return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + words_offset)[index];
 }
 
-// Of memory in the heap of this process.
+// A pointer into the heap of this process.
 char* SegbufEnd::pointer_to(GlobalAddress address) const noexcept {
     const local::Space& space = tools_->gma.space();
     return space.segment().claimed(space.slot(), node::Claim::heap_blocks) +
            (address - tools_->allocator.start_of(space.process()));
 }
 
-// Of a place in the partner's block, at whose start its letter lies.
+// The address of a place in the partner's block, which begins with its introduction slot.
 GlobalAddress SegbufEnd::there(std::uint64_t block_offset) const noexcept {
     return partner_.letter + block_offset;
 }
@@ -115,7 +117,7 @@ Status SegbufEnd::make(SegbufTools& tools,
     return status;
 }
 
-// Gets the block, and says where segments are to be put.
+// Allocates the block, and determines the address at which segments are to be put.
 Status SegbufEnd::prepare(std::uint64_t& where) {
     const local::Space& space = tools_->gma.space();
     const std::uint64_t bytes = ring_.segment_bytes * ring_.segments;
@@ -138,7 +140,7 @@ Status SegbufEnd::prepare(std::uint64_t& where) {
                             ring_.segment_bytes <= landing_segment_bytes_max &&
                             bytes <= landing_bytes_max;
     const std::uint64_t words = is_source ? 1 : ring_.segments;
-    // Far below 2^64, since there is memory for as many segments.
+    // Far below 2^64, since memory for that many segments exists.
     const std::uint64_t head_bytes = words_offset + words * word_bytes;
     auto block = tools_->allocator.allocate(space.process(), head_bytes + (is_landing ? bytes : 0),
                                             words_offset);
@@ -162,7 +164,7 @@ bool SegbufEnd::has_met() noexcept {
     if (is_connected_) return true;
     if (!has_found_) {
         const Letter& letter = own().letter;
-        // acquire: the introduction is there; partner: operations::put_signal_set
+        // acquire: makes the introduction visible; partner: operations::put_signal_set
         if (letter.has_come.load(std::memory_order_acquire) == 0) return false;
         partner_ = letter.from;
     }
@@ -192,7 +194,7 @@ Status SegbufEnd::refuse_state() const {
 
 Result<bool> SegbufEnd::is_connected() {
     if (phase_ != Phase::in_use) return refuse_state();
-    // Before the look: a partner that has died since had met this end if its introduction is there.
+    // Checked before has_met(): then the introduction of a partner that has died since is seen.
     const bool is_gone = is_partner_gone();
     if (!has_met()) {
         if (is_gone) return why_gone();
@@ -210,9 +212,9 @@ bool SegbufEnd::is_partner_gone() const noexcept {
     return node::is_gone(segment, partner());
 }
 
-// Whether the partner has disconnected, and all that it had sent is there.
+// Whether the partner has disconnected, and all its segments and words have arrived.
 bool SegbufEnd::has_partner_ended() const noexcept {
-    // acquire: what it had sent before; partner: operations::put_signal_set
+    // acquire: makes the partner's earlier writes visible; partner: operations::put_signal_set
     return own().goodbye.load(std::memory_order_acquire) != 0;
 }
 
@@ -222,17 +224,17 @@ Status SegbufEnd::why_gone() const {
     });
 }
 
-// Reads what the partner has written.
+// Reads the words that the partner has written, and copies landed segments.
 void SegbufEnd::take_in() noexcept {
     if (side_ == Side::sender) {
         // acquire: the destination no longer reads these segments; partner: its addition
         counts_.released = own_word(0).load(std::memory_order_acquire);
         return;
     }
-    // As many as have come, of those that may have.
+    // Counts the segments that have arrived, among those that may have.
     for (; counts_.sent - counts_.released < ring_.segments; ++counts_.sent) {
         const std::uint64_t place = counts_.sent % ring_.segments;
-        // acquire: the segment is there; partner: the addition behind its put
+        // acquire: makes the segment visible; partner: the addition after its put
         const std::uint64_t come = own_word(place).load(std::memory_order_acquire);
         if (come != counts_.sent / ring_.segments + 1) return;
         if (landing_ != nullptr) {
@@ -243,7 +245,7 @@ void SegbufEnd::take_in() noexcept {
 }
 
 Result<SegbufEnd::Counts> SegbufEnd::counts() {
-    // Before the last look: what had come until then is there.
+    // Checked before take_in(): then segments that arrived before a death are seen.
     const bool is_gone = is_partner_gone();
     if (phase_ != Phase::in_use || !has_met()) {
         if (phase_ == Phase::in_use && is_gone) return why_gone();
@@ -256,7 +258,7 @@ Result<SegbufEnd::Counts> SegbufEnd::counts() {
     counts_.left = commands_.segments_left();
     take_in();
     if (counts_.released != before.released || counts_.sent != before.sent) looks_ = 0;
-    // A destination goes on with what has come.
+    // A destination may still use segments that have arrived.
     if (side_ == Side::receiver && counts_.sent != counts_.released) return counts_;
     if (is_gone) return why_gone();
     if (!commands_.failure().is_ok()) return copy_of(commands_.failure());
@@ -280,7 +282,8 @@ void SegbufEnd::probe() {
     const std::uint64_t now_ns = os::now_ns();
     if (now_ns - probed_at_ns_ < probe_pause_ns) return;
     probed_at_ns_ = now_ns;
-    // To a word that stays: the partner's block is freed once it has taken this end's last word.
+    // To a word that is never freed: the partner's block is freed once it has taken this end's last
+    // word.
     add(tools_->gma.space().claimed_address(partner(), node::Claim::channel_map), 0);
 }
 
@@ -333,12 +336,13 @@ Status SegbufEnd::disconnect() {
     return {};
 }
 
-// Behind all that was sent. An order would say so too, but fail with any command of the program, and then nobody would say it again.
+// After all sends have ended. A command ordered after them would fail with any command of the
+// program, and would never be repeated.
 void SegbufEnd::say_goodbye() {
     if (commands_.has_said_goodbye()) return;
     commands_.settle();
     const GlobalAddress word = there(offsetof(OwnBlock, goodbye));
-    // Wakes who waits there.
+    // The operation wakes a partner that waits.
     const operations::PutSignal told{word, word, 1};
     commands_.begin(Kind::goodbye, [&] {
         return tools_->gma.issue_invoke({partner(),
@@ -369,7 +373,7 @@ bool SegbufEnd::is_over() noexcept {
         if (is_gone || (commands_.has_said_goodbye() && has_partner_ended())) return true;
         probe();
     } catch (const std::bad_alloc&) {
-        // Tried again at the next look.
+        // Repeated at the next poll.
     }
     return false;
 }
@@ -383,7 +387,8 @@ Status SegbufEnd::finish_free() {
 void SegbufEnd::drop() noexcept {
     try {
         if (key_ != 0) (void)tools_->gma.registry().remove(key_);
-        // Who has taken this end's entry writes to its letter; then, and where that is not known, the block stays.
+        // A partner that has taken this end's entry will write to the introduction slot: then, or
+        // if that is unknown, the block stays.
         bool is_letter_awaited = false;
         if (is_known_ && !has_found_ && !has_met()) {
             const auto withdrawn = tools_->pairing.withdraw(name_, side_);
@@ -391,7 +396,8 @@ void SegbufEnd::drop() noexcept {
         }
         if (block_ != 0 && !is_letter_awaited) (void)tools_->allocator.free(block_);
     } catch (const std::exception&) {
-        // Without memory for the calls the block stays until the heaps are emptied.
+        // free() may need memory for its request; without it the block is reclaimed when the heaps
+        // are emptied.
     }
     block_ = key_ = 0;
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a segmented buffer, of its rank's process. Segments are counted from 0 on, and segment i lies at place i modulo their number.
-// All that the ends say to each other are additions to words, so that nothing that is under way has to wait for anything else:
+// One end of a segmented buffer, in its rank's process. Segments are counted from 0, and segment i
+// is at place i modulo their number. The ends communicate by additions to words, so no operation in
+// flight has to wait for another:
 //
-//   source                                            destination
-//   segment i -> its place                            word of that place says that i has come? (it counts arrivals)
-//   then + 1  -> the place's word                     copy it to the buffer, if it has landed elsewhere
-//   released: the places before it are free           give it back: + 1 -> released, in the source's heap
+//   source                                 destination
+//   segment i -> its place                 the place's word counts arrivals: has i arrived?
+//   then + 1  -> the place's word          copy it to the buffer, if it landed elsewhere
+//   released: places before it are free    give it back: + 1 -> released, in the source's heap
 //
-// A segment is put where the destination says: straight into its buffer; or, where that is private memory and the segment is short, into a
-// landing area in the destination's heap, which needs no call of the kernel on a node and lets bytes and word go in one datagram between
-// nodes. Then the destination copies it when it looks.
-// An end that disconnects says so by a command that runs when all it had sent is there, and touches nothing of the other end afterwards.
-// When both have, or the other one is dead, each frees its block. All but `slot` is for the holder of `mutex`.
+// The destination chooses where segments are put: directly into its buffer; or, if that is private
+// memory and the segments are short, into a landing area in its heap. Then a put needs no system
+// call on a node, and the segment and its word travel in one datagram between nodes. The
+// destination copies landed segments when it polls. A disconnecting end issues a last word after
+// all its sends have ended, and accesses nothing of the partner afterwards. When both have done so,
+// or the partner is dead, each frees its block.
+// The holder of `mutex` may access every member; other threads only `slot`.
 // Tests: tests/conformance/segbuf_test.cpp, tests/segbuf.
 #pragma once
 
@@ -29,14 +32,14 @@
 
 namespace acp::message {
 
-// What an end is made of.
+// The program's arguments for an end.
 struct SegmentRing {
     char* buffer = nullptr;
     std::uint64_t segment_bytes = 0;  // 1 ..
     std::uint64_t segments = 0;       // 1 ..; the product is below 2^61
 };
 
-// What the ends of a process work with. One for each epoch.
+// Objects that the ends of a process use. One set per epoch.
 struct SegbufTools {
     gma::Gma& gma;
     data::Allocator& allocator;
@@ -50,8 +53,9 @@ public:
     SegbufEnd& operator=(const SegbufEnd&) = delete;
     ~SegbufEnd() = default;
 
-    // Makes the end, and lets it meet its partner if that is there. Errors: of Pairing::match, memory, limit, argument (the buffer is not
-    // mapped); then nothing is left of it.
+    // Makes the end, and exchanges introductions with its partner if that exists. Errors: those of
+    // Pairing::match, memory, limit, argument (the buffer is not mapped); then nothing of the end
+    // is left.
     base::Status make(SegbufTools& tools,
                       const ChannelName& name,
                       Side side,
@@ -65,26 +69,31 @@ public:
         return side_ == Side::sender ? name_.receiver : name_.sender;
     }
 
-    // Whether it has met its partner. Errors: argument (the partner's segments are others), peer, state (it is disconnected).
+    // Whether it has its partner's introduction. Errors: argument (the partner's segments differ),
+    // peer, state (it is disconnected).
     base::Result<bool> is_connected();
 
-    // Source: sends the next segment. Errors: limit (all are under way or not given back), and those of look().
+    // Source: sends the next segment. Errors: limit (all are in flight or not given back), and
+    // those of look().
     base::Status send();
 
-    // Destination: gives the oldest segment back. Errors: limit (none has come), and those of look().
+    // Destination: gives the oldest segment back. Errors: limit (none has arrived), and those of
+    // look().
     base::Status release();
 
-    // How far the ends are, as this one knows: segments before it.
+    // Progress as this end knows it. Each field is a number of segments.
     struct Counts {
-        std::uint64_t released = 0;  // given back: `head`
-        std::uint64_t sent = 0;      // sent, at the destination: have come: `tail`
-        std::uint64_t left = 0;      // source: need the buffer no longer
+        std::uint64_t released = 0;  // given back to the source: `head`
+        std::uint64_t sent = 0;      // sent; at the destination: arrived: `tail`
+        std::uint64_t left = 0;      // source: no longer need the buffer
     };
 
-    // What is so now; a failure where it will never be better. Copies what has landed.
-    //   is_asked_for_news  the caller wants a change: the thread lets others run now and then, and the partner's node is tried
-    // Errors: state (not connected, disconnected), stale (the partner has disconnected), peer, argument (see is_connected), or that with
-    // which a segment has failed.
+    // The current counts, or a failure after which they cannot change. Copies landed segments.
+    // Errors: state (not connected, disconnected), stale (the partner has disconnected), peer,
+    // argument (see is_connected), or the error of a segment.
+    //   is_asked_for_news  the caller polls for a change: the thread sometimes yields, and probes
+    //                      the
+    //                      partner's node
     base::Result<Counts> look(bool is_asked_for_news);
 
     [[nodiscard]] std::uint64_t segments() const noexcept { return ring_.segments; }
@@ -92,18 +101,19 @@ public:
     // Errors: state (it is disconnected).
     base::Status disconnect();
 
-    // free(), in its steps: whether it may begin (errors: state, stale), whether it is over, and the end of it. Between them the
-    // lock is given up.
+    // Freeing, in steps, between which the lock is released: begin_free() (errors: state, stale),
+    // is_over() until it is true, finish_free().
     base::Status begin_free();
     [[nodiscard]] bool is_over() noexcept;
 
-    // Errors: peer, or that with which a segment has failed; all the same it is freed.
+    // Errors: peer, or the error of a segment; the end is freed nevertheless.
     base::Status finish_free();
 
-    // Waits for what is under way, and keeps the first failure.
+    // Waits for commands in flight, and keeps the first failure.
     void settle_sent() noexcept { commands_.settle(); }
 
-    // For who waits long: if nothing is under way, adds 0 to a word of the partner's process, and so learns whether its node is lost.
+    // For a thread that waits long: if no command is in flight, adds 0 to a word of the partner's
+    // process. If that fails, the node is lost.
     void probe();
 
     static constexpr SlotKind slot_kind = SlotKind::segbuf;
@@ -140,19 +150,20 @@ private:
     Side side_ = Side::sender;
     Phase phase_ = Phase::in_use;
     bool is_near_ = false;    // the partner is on this node
-    bool is_known_ = false;   // others may know of it: as Pairing::match says
-    bool has_found_ = false;  // the partner was there first
+    bool is_known_ = false;   // the partner may know of this end (Pairing::match)
+    bool has_found_ = false;  // Pairing found the partner's entry
     bool is_connected_ = false;
     SegmentRing ring_;
-    GlobalAddress block_ = 0;  // own one
-    char* memory_ = nullptr;   // of it
-    std::uint64_t key_ = 0;    // the registration of the destination's buffer; 0: there is none
-    char* landing_ = nullptr;  // destination: where segments land; nullptr: in the buffer
-    Introduction partner_;     // once it is connected
-    Counts counts_;            // at the source `released` is as it was last read
+    GlobalAddress block_ = 0;  // this end's block
+    char* memory_ = nullptr;   // pointer to the block
+    std::uint64_t key_ = 0;    // the registration of the destination's buffer; 0: none
+    // destination: the landing area; nullptr: segments are put into the buffer
+    char* landing_ = nullptr;
+    Introduction partner_;  // valid once it is connected
+    Counts counts_;         // source: `released` is the value read last
     SegbufCommands commands_;
     std::uint64_t probed_at_ns_ = 0;
-    std::uint32_t looks_ = 0;  // in vain, since something changed
+    std::uint32_t looks_ = 0;  // polls since the counts last changed
 };
 
 }  // namespace acp::message

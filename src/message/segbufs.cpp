@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making ends, and the two calls that wait.
+// Makes ends, connects them and frees them.
 #include "message/segbufs.hpp"
 
 #include <string>
@@ -34,7 +34,7 @@ Status check(const SegmentRing& ring) {
 
 }  // namespace
 
-// That an end is connected, or that it may go.
+// Condition: an end is connected, or may be freed.
 class Segbufs::EndCondition final : public gma::Condition {
 public:
     EndCondition(const SegbufTools& tools,
@@ -44,7 +44,7 @@ public:
         : tools_(tools), end_(end), handle_(handle), call_(call) {}
 
     gma::LookResult look() override {
-        // The lock is held for steps that do not wait.
+        // The lock is held only for steps that do not wait.
         const std::scoped_lock lock(end_.mutex);
         if (call_ == node::AwaitedCall::free_segbuf) {
             return end_.is_over() ? gma::LookResult::all : gma::LookResult::nothing;
@@ -61,7 +61,8 @@ public:
         return connected.value() ? gma::LookResult::all : gma::LookResult::nothing;
     }
 
-    // Whoever makes the condition come rings by itself (operations::put_signal_set), as a death does.
+    // The partner's operation (operations::put_signal_set) rings without being asked, and so does a
+    // death.
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const local::Space& space = tools_.gma.space();
         memory::Command told;
@@ -117,7 +118,7 @@ Status Segbufs::connect(SlotHandle handle) {
 Status Segbufs::free(SlotHandle handle) {
     Status status = with(handle, [](SegbufEnd& end) { return end.begin_free(); });
     if (!status.is_ok()) return status;
-    // Nobody else may free it now, so it stays.
+    // No other thread can free it now, so it stays valid.
     SegbufEnd& end = *ends_.find(handle);
     EndCondition condition(tools_, end, handle, node::AwaitedCall::free_segbuf);
     (void)tools_.gma.wait_until(condition, -1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The segmented buffers of a process: their ends by handle, and waiting for the other rank. One for each epoch. Any thread.
+// The segmented buffers of a process: their ends by handle, and waiting for the partner. One object
+// per epoch. Any thread.
 // Tests: tests/conformance/segbuf_test.cpp.
 #pragma once
 
@@ -19,24 +20,25 @@ namespace acp::message {
 class Segbufs {
 public:
     //   handles_made  handles_made() of the epoch before this one
-    //   all else outlives this
+    //   all other arguments must outlive this
     Segbufs(gma::Gma& gma,
             data::Hashed& hashed,
             data::Allocator& allocator,
             std::uint64_t handles_made) noexcept
         : pairing_(gma, hashed), tools_{gma, allocator, pairing_}, ends_(handles_made) {}
 
-    // Ends that are not freed are left as they are: the heaps are emptied before the next epoch.
+    // Ends that were not freed are not freed here: the heaps are emptied before the next epoch.
     ~Segbufs() = default;
     Segbufs(const Segbufs&) = delete;
     Segbufs& operator=(const Segbufs&) = delete;
 
-    // Makes this process's end of its next segmented buffer with a partner.   partner  < procs
+    // Makes this process's end of its next segmented buffer with a partner.
+    //   partner  < procs
     // Errors: argument (the partner is this process; the sizes), and those of SegbufEnd::make.
     base::Result<SlotHandle> make(std::uint32_t partner, Side side, const SegmentRing& ring);
 
-    // Calls call(end) with the end of a handle, locked, and returns the Status or Result that it returns. Errors of its own: stale (no
-    // such end).
+    // Locks the end of a handle, and returns the result of call(end), a Status or Result. Error of
+    // its own: stale (no such end).
     template <typename Call>
     auto with(SlotHandle handle, const Call& call) -> decltype(call(std::declval<SegbufEnd&>())) {
         SegbufEnd* const end = ends_.find(handle);
@@ -46,16 +48,18 @@ public:
         return call(*end);
     }
 
-    // Waits until the partner has made its end. Errors: as SegbufEnd::is_connected; stale.
+    // Waits until the partner has made its end. Errors: those of SegbufEnd::is_connected; stale.
     base::Status connect(SlotHandle handle);
 
-    // Waits until the partner has disconnected, and frees the end. Errors: as of begin_free() and finish_free(); stale.
+    // Waits until the partner has disconnected, and frees the end. Errors: those of begin_free()
+    // and finish_free(); stale.
     base::Status free(SlotHandle handle);
 
-    // Waits for what ends have begun to send. What of it failed, since a partner has gone, is told by calls on them or by nobody.
+    // Waits until the commands of all ends have ended. Later calls on an end report its failure;
+    // without one it is discarded.
     void settle_sent() noexcept;
 
-    // What the next epoch is told, so that no handle of this one means anything there.
+    // The argument of the next epoch's constructor: no handle of this epoch is valid there.
     [[nodiscard]] std::uint64_t handles_made() { return ends_.handles_made(); }
 
 private:

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender's end of a channel that has met its partner. A message goes as one record if it fits, else in pieces that the receiver
-// takes out while more are put in: through the pipe (pipe.hpp) where both are on one node and the heap has room for it, else in the
-// ring. One that is longer than the pipe, in memory that the receiver has mapped, is lent (lending.hpp). A long one for another node is
-// offered: the receiver fetches it. Of both the receiver counts in a word of the sender what it has taken. Messages are put into the ring in
-// order, also while older ones are being taken. Tests: tests/conformance/channel_test.cpp.
+// The sender's end of a channel, once it knows its partner. A message that fits is one record. A
+// longer one is sent in pieces, which the receiver takes while the sender adds more: through the
+// pipe (pipe.hpp) if both are on one node and the heap has room for one, else through the ring. On
+// a node, a message that is longer than the pipe, in memory that the receiver has mapped, becomes a
+// loan (lending.hpp). A long message to another node is offered, and the receiver fetches it. The
+// receiver counts loans and offers that it has taken in a word of the sender. Messages are put into
+// the ring in order, also while older loans and offers are being taken.
+// Tests: tests/conformance/channel_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -28,22 +31,22 @@
 
 namespace acp::message {
 
-// How a sender sends.
+// When a message takes which way.
 struct SendingRule {
     std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
-    std::uint64_t slot_bytes = 0;                   // of a pipe
-    std::uint64_t lend_bytes = 0;       // longer messages are lent, where that is possible
-    PipeBlock* pipe = nullptr;          // where a pipe's slots come from; nullptr: none
-    LendingWords<>* lending = nullptr;  // of this end; nullptr: nothing is lent
+    std::uint64_t slot_bytes = 0;                   // of each slot of a pipe
+    std::uint64_t lend_bytes = 0;                   // longer messages become loans, where possible
+    PipeBlock* pipe = nullptr;                      // allocates a pipe's slots; nullptr: no pipe
+    LendingWords<>* lending = nullptr;  // the words of this end's loans; nullptr: no loans
     local::SharedRange node;            // local::node_memory
 };
 
 template <typename Path>
 class Sending final : public EndWork {
 public:
-    //   taken    counts the offers and loans that the receiver has taken
-    //   partner  whom to wake, where the path does not
+    //   taken    where the receiver counts the offers and loans that it has taken
+    //   partner  the bell to ring on a node
     Sending(gma::Gma& gma,
             const Path& path,
             RingShape shape,
@@ -84,14 +87,14 @@ public:
     void settle_sent() noexcept override { ring_.path().settle(); }
 
     void settle() noexcept override {
-        // acquire: as has_ended()
+        // acquire: as in has_ended()
         if (rule_.lending != nullptr && offered_ > taken_.load(std::memory_order_acquire))
             Lender<>::revoke(*rule_.lending);
         settle_sent();
     }
 
 private:
-    // Puts what is left of a request into the ring. false: the ring is full.
+    // Puts the rest of a request into the ring. False: the ring is full.
     bool begin(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) return put(nullptr, 0, RecordTag::end);
         if (rule_.lending != nullptr && request.length == 0 && request.moved == 0 &&
@@ -105,10 +108,10 @@ private:
         if (request.bytes <= rule_.record_bytes_max)
             return put(request.buffer, request.bytes, RecordTag::whole);
         if (request.length == 0 && can_use_pipe()) return put_into_pipe(request);
-        return put_into_ring(request);  // and a message that has begun there goes on there
+        return put_into_ring(request);  // also a message that has begun in the ring
     }
 
-    // Where the heap has no room for a pipe, the next message asks again.
+    // If the heap has no room for a pipe, the next message tries again.
     [[nodiscard]] bool can_use_pipe() noexcept {
         if (!pipe_.is_open() && rule_.pipe != nullptr)
             pipe_.open(rule_.pipe->take(PipeSender<Path>::slots, rule_.slot_bytes));
@@ -146,14 +149,14 @@ private:
 
     enum class Offering : std::uint8_t { done, ring_full, impossible };
 
-    // impossible: the buffer cannot be given an address, so the message goes in pieces.
+    // impossible: the buffer cannot be registered, so the message is sent in pieces.
     Offering offer(ChannelRequest& request) noexcept {
         if (request.key == 0) {
             try {
                 auto key = gma_.register_memory(request.buffer, request.bytes, 0);
                 if (!key.is_ok()) return Offering::impossible;
                 request.key = key.value();
-            } catch (const std::exception&) {  // no memory for it, or no thread
+            } catch (const std::exception&) {  // no memory, or no thread
                 return Offering::impossible;
             }
         }
@@ -163,7 +166,7 @@ private:
         return Offering::done;
     }
 
-    // false: the ring is full.
+    // Makes a message a loan. False: the ring is full.
     bool lend(ChannelRequest& request) noexcept {
         const LentMessage loan{rule_.node.place_of(rule_.lending), offered_ + 1,
                                rule_.node.place_of(request.buffer), request.bytes};
@@ -172,7 +175,7 @@ private:
         return true;
     }
 
-    // Copies pieces of a message that the receiver copies just now.
+    // Copies pieces of a loan that the receiver is copying too.
     void help(const ChannelRequest& request) noexcept {
         if (rule_.lending == nullptr || request.offer == 0) return;
         const auto may_copy = [this](std::uint64_t place, std::uint64_t bytes) {
@@ -186,24 +189,27 @@ private:
             return;
         }
         has_moved_ = true;
-        // The receiver's announcement of its sleep and its last look come before or after this; partner: Bell::announce()
+        // Orders the pieces before the check of the bell: the receiver's last poll sees them, or
+        // its announcement is seen here; partner: Bell::announce()
         base::fence(std::memory_order_seq_cst);
         if (ring_.path().ring()) os::futex_wake(partner_.word(), os::everybody);
     }
 
-    // Of a request that is in the ring.
+    // Whether a request has ended whose records are all in the ring.
     [[nodiscard]] bool has_ended(ChannelRequest& request) noexcept {
         if (request.kind == RequestKind::free) {
             is_over_ = ring_.is_released(ring_.next());
             return is_over_;
         }
-        // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal, Receiving::end_loan
+        // acquire: the receiver no longer reads the buffer; partners: operations::PutSignal,
+        // Receiving::end_loan
         if (request.offer > taken_.load(std::memory_order_acquire)) return false;
         if (request.key != 0) (void)gma_.registry().remove(request.key);
         return true;
     }
 
-    // The receiver takes no message any more. What it has begun to take out of a buffer it has ended.
+    // The receiver has refused a record and takes no more messages. It has ended all copies from
+    // this end's buffers.
     void fail_all(RequestQueue& queue) noexcept {
         while (!queue.is_empty() && queue.front().kind != RequestKind::free) {
             if (queue.front().key != 0) (void)gma_.registry().remove(queue.front().key);
@@ -238,8 +244,8 @@ private:
     SendingRule rule_;
     std::atomic<std::uint64_t>& taken_;
     sync::Bell<>& partner_;
-    std::size_t begun_ = 0;  // of the requests in the queue, the first ones: they are in the ring
-    std::uint64_t offered_ = 0;  // how many messages were offered or lent
+    std::size_t begun_ = 0;      // how many requests, from the queue's front, are in the ring
+    std::uint64_t offered_ = 0;  // messages that became offers or loans
     bool has_moved_ = false;     // since go_on() began
     bool is_over_ = false;
 };

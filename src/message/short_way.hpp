@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of a message of one record between two ranks of a node, in the calling thread and without a request. Contract: a message
-// that goes this way is sent or received in its order among those that take requests, whichever thread calls, or else nothing has happened.
-// Threads: any; the lock of the end orders them. Nothing here throws, allocates, reads a clock, or is a cancellation point.
+// Sends or receives a one-record message between two ranks of a node in the calling thread, without
+// a request. Contract: the message is sent or received in its order among those with requests, from
+// whichever thread; or else nothing has happened. Any thread; the lock of the end orders them.
+// Nothing here throws, allocates, reads a clock, or is a cancellation point.
 //
-// What it costs, beyond the copy: the lock, which is a store and a load for the thread that uses the end most (end_lock.hpp); the ring's
-// own words (ring.hpp); one look at the receiver's bell. No locked instruction, no fence, and no line that both ends write but the record's.
-// What keeps a message from the short way: a request under way on the end, an end that has not met its partner, is broken or is being freed
-// (ChannelEnd::ring_to_send), a full or empty ring, a message of several records, and one that is too long for its buffer.
+// Cost beyond the copy: the lock, which is a store and a load for the thread that has adopted the
+// end (end_lock.hpp); the ring's own words (ring.hpp); one check of the receiver's bell. No locked
+// instruction, no fence, and no shared line that both ends write except the record's. A message
+// needs a request instead if one is in flight on the end; if the end has no partner yet, is broken
+// or is being freed (ChannelEnd::ring_to_send); if the ring is full or empty; if the message has
+// several records; or if it is too long for its buffer.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +22,8 @@
 
 namespace acp::message {
 
-// Locks the end of a channel for the calling thread and calls call(ring) with what (end.*ring_of)() says. false: there is no such end, or no
-// ring now, or the call says so.
+// Locks a channel's end for the calling thread, and calls call(ring) with the ring that
+// (end.*ring_of)() returns. False: there is no such end or no ring now, or call() returned false.
 template <auto ring_of, typename Call>
 [[gnu::always_inline]] inline bool Channels::at_ring(SlotHandle channel, Call call) noexcept {
     ChannelEnd* const end = ends_.find(channel);
@@ -36,7 +39,8 @@ template <auto ring_of, typename Call>
     return false;
 }
 
-// The same for the thread that has adopted the lock, and for a call that makes none itself: then nothing is saved for it on the stack.
+// at_ring() for the thread that has adopted the lock, and for a call() that calls no function: so
+// the compiler saves no registers.
 template <auto ring_of, typename Call>
 [[gnu::always_inline]] inline void Channels::at_own_ring(SlotHandle channel,
                                                          const Call& call) noexcept {
@@ -72,7 +76,7 @@ template <auto ring_of, typename Call>
                                                                std::uint64_t& length) noexcept {
     LineTaken taken = LineTaken::another;
     if (!is_one_line(buffer.bytes)) [[unlikely]]
-        return taken;  // where a long message is expected it is not looked for twice
+        return taken;  // with room for a long message it polls only once, in receive_at_once()
     at_own_ring<&ChannelEnd::ring_to_receive>(
         channel, [&](NearReceiver & ring) __attribute__((always_inline)) {
             constexpr auto whole = static_cast<std::uint8_t>(RecordTag::whole);

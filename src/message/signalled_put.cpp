@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As an operation, or as two commands.
+// Issues one numbered operation, or two commands.
 #include "message/signalled_put.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@ namespace acp::message {
 
 namespace {
 
-// One message to another node, where the bytes are few and can be taken now.
+// Issues one operation to another node, for a short put whose bytes can be read now.
 gma::Handle issue_as_operation(gma::Gma& gma,
                                const gma::PointerCopy& put,
                                const gma::Signal& signal,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects that a program names by handles: ends of channels, requests, teams and others. A handle of an object that was given back, of one
-// of another kind, or of none, finds nothing. The objects are never destroyed before this, so that a thread that comes late with an old handle finds one that it can lock and
-// look at. Handles are numbered on from one Slots to the next one of a process, so that no handle of an earlier one finds anything.
+// Objects that a program names by handles: ends of channels, requests, teams and others. A handle
+// finds nothing if its object was given back, if it is of another kind, or if it never named one.
+// Objects are not destroyed before the Slots, so a thread with an old handle finds an object that
+// it can lock and check. Handles of successive Slots of a process continue one numbering, so a
+// handle of an earlier one finds nothing.
 // Any thread.
 // Tests: tests/unit/message/slots_test.cpp.
 #pragma once
@@ -17,14 +19,16 @@
 
 namespace acp::message {
 
-// The object's number plus 1 in the lower 21 bits, above them its SlotKind in 3 bits, above those how many handles were made before it; 0: none.
+// The lower 21 bits: the object's index plus 1. The next 3 bits: its SlotKind. Above: how many
+// handles were made before. 0: none.
 using SlotHandle = std::uint64_t;
 
 inline constexpr SlotHandle no_slot = 0;
 inline constexpr unsigned slot_index_bits = 21;
 inline constexpr unsigned slot_kind_bits = 3;
 
-// What a handle names, so that none passes for another one: a program has them in variables of types that are cast easily.
+// The kind of object that a handle names. A handle of one kind finds no object of another, for a
+// program easily casts one to the other.
 enum class SlotKind : std::uint8_t {
     none,
     channel,
@@ -36,19 +40,22 @@ enum class SlotKind : std::uint8_t {
     team_request
 };
 
-// What an object must have to stand in a slot. It is `handle` while it is in use, and 0 else. Written by Slots.
+// The member by which Slots manages an object. `handle` is 0 while the object is not in use.
+// Written by Slots.
 struct SlotEntry {
     std::atomic<SlotHandle> handle{no_slot};
-    SlotHandle next = no_slot;  // what the handle becomes
+    SlotHandle next = no_slot;  // the handle that show() publishes
     std::uint32_t index = 0;
 };
 
-// Of objects with a member `SlotEntry slot`, and a constant `SlotKind slot_kind` that no other class of objects has.
+// For objects with a member `SlotEntry slot` and a constant `SlotKind slot_kind` that no other
+// class of objects has.
 template <typename Object>
 class Slots {
 public:
     static constexpr std::uint32_t first_objects = 16;
-    static constexpr std::uint32_t blocks_max = 16;  // each twice as long as the one before
+    // each has twice as many objects as the one before
+    static constexpr std::uint32_t blocks_max = 16;
 
     //   handles_made  handles_made() of the Slots before this one
     explicit Slots(std::uint64_t handles_made = 0) noexcept : handles_made_(handles_made) {}
@@ -57,8 +64,8 @@ public:
     Slots& operator=(const Slots&) = delete;
     ~Slots() = default;
 
-    // An object that nobody uses, and that no handle finds before show(); its content is what the last user left. nullptr: there are too
-    // many. Throws std::bad_alloc.
+    // Takes an unused object, which no handle finds before show(); its content is left from its
+    // last use. nullptr: too many objects. Throws std::bad_alloc.
     [[nodiscard]] Object* take() {
         const std::scoped_lock lock(mutex_);
         if (free_.empty() && !add_block()) return nullptr;
@@ -70,38 +77,39 @@ public:
         return object;
     }
 
-    // Gives an object that was taken its handle.
+    // Publishes the handle of an object that was taken.
     static SlotHandle show(Object& object) noexcept {
-        // release: whoever finds the object by the handle sees it as it is now; partner: find()
+        // release: publishes the object's content; partner: find()
         object.slot.handle.store(object.slot.next, std::memory_order_release);
         return object.slot.next;
     }
 
-    // The handle of an object finds it no longer; it is not to be taken yet. For whoever holds the object's lock: who waits for that asks
-    // is_still() then.
+    // From now on the handle does not find the object, which cannot be taken yet. The caller holds
+    // the object's lock; a thread that waits for the lock must check is_still() afterwards.
     static void hide(Object& object) noexcept {
         object.slot.handle.store(no_slot, std::memory_order_release);
     }
 
-    // The object may be taken again, and its handle finds it no longer.
+    // Returns an object, which may be taken again; its handle does not find it any longer.
     void give_back(Object& object) noexcept {
         hide(object);
         const std::scoped_lock lock(mutex_);
         free_.push_back(&object);  // has room: see add_block()
     }
 
-    // The object of a handle, as it was a moment ago; nullptr: there is none. Whoever needs to be sure locks the object, where it has a
-    // lock, and asks is_still().
+    // The object of a handle; nullptr: none. The object may be given back at any time: to use it,
+    // lock it and check is_still().
     [[nodiscard]] Object* find(SlotHandle handle) const noexcept {
         Object* const object = at(handle);
         return object != nullptr && is_still(*object, handle) ? object : nullptr;
     }
 
-    // The object that a handle has named if it has named any, for whoever locks it and asks is_still() in any case. nullptr: it never has.
+    // The object at a handle's index, if one exists, without a check of the handle: the caller
+    // locks it and checks is_still(). nullptr: there never was such an object.
     [[nodiscard]] Object* at(SlotHandle handle) const noexcept {
         constexpr SlotHandle index_mask = (SlotHandle{1} << slot_index_bits) - 1;
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
-        // The first block has all that most programs use.
+        // The first block is enough for most programs.
         const std::uint64_t number = index < first_objects ? 0 : block_of(index);
         if (number >= blocks_max) return nullptr;
         // acquire: partner is add_block()
@@ -113,7 +121,7 @@ public:
         return object.slot.handle.load(std::memory_order_acquire) == handle;
     }
 
-    // Calls call(object) with each object that is in use, or was a moment ago.
+    // Calls call(object) for each object in use; the object may be given back at the same time.
     template <typename Call>
     void for_each(const Call& call) const {
         for (std::uint32_t number = 0; number < blocks_max; ++number) {
@@ -126,17 +134,17 @@ public:
         }
     }
 
-    // How many handles were made, by those before this too.
+    // How many handles were made, by earlier Slots too.
     [[nodiscard]] std::uint64_t handles_made() {
         const std::scoped_lock lock(mutex_);
         return handles_made_;
     }
 
 private:
-    // The block of the object of an index, and the index of a block's first object.
+    // The block of an object's index, and the first index of a block.
     [[nodiscard]] static constexpr std::uint64_t block_of(std::uint64_t index) noexcept {
         constexpr int first_width = std::bit_width(first_objects);
-        // Of the index before 0, which a handle of nothing has, it is beyond all blocks.
+        // For index -1 (a handle of 0) the result is beyond all blocks.
         return static_cast<std::uint64_t>(std::bit_width(index + first_objects) - first_width);
     }
 
