@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How each change of a list is planned, and how one goes from element to element. Included by list/lists.hpp.
-// Each plan changes the mark of a node first: a walker that has not found a node any more never finds its mark live afterwards. While an
-// element goes from one list to another its mark is not live, so that no walker of one list meets it with its mark of the other one.
+// How each change of a list is planned, and how a reader steps from element to element. Included by
+// list/lists.hpp.
+// Each plan changes the mark of a node first. So once a reader has seen a node gone from its list,
+// it never again finds that node's mark live. The mark of an element that moves between two lists
+// is not live in between, so a reader of one list never sees the element with its mark of the other
+// one.
 // Tests: tests/unit/list/list_test.cpp, concurrency_test.cpp.
 #pragma once
 
@@ -9,7 +12,7 @@
 
 namespace acp::list {
 
-// A node in no list, with its bytes. 0: there is no room.
+// Makes a node that is in no list, with its bytes. 0: there is no room.
 template <template <class> class Atomic>
 BlockNumber SharedLists<Atomic>::make_node(const Payload& payload) {
     auto& own = ground_.shown();
@@ -25,7 +28,7 @@ BlockNumber SharedLists<Atomic>::make_node(const Payload& payload) {
     return node;
 }
 
-//   side  previous: before the position; next: behind it
+//   side  previous: inserts before the position; next: behind it
 template <template <class> class Atomic>
 ListEffect SharedLists<Atomic>::insert_at(
     BlockNumber list, const Position& before, Field side, const Payload& payload, Position& made) {
@@ -67,7 +70,7 @@ ListEffect SharedLists<Atomic>::insert_at(
     }
 }
 
-//   find(plan, node)  finds the node; false: the element is not in the list
+//   find(plan, node)  finds the node to take out; false: the element is not in the list
 template <template <class> class Atomic>
 template <typename Find>
 ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Taken& taken) {
@@ -103,7 +106,7 @@ ListEffect SharedLists<Atomic>::take_any(BlockNumber list, const Find& find, Tak
     }
 }
 
-// The mark of a node on its way to a list where it will have the mark `live`.
+// The mark of a node in transit to a list where it will have the mark `live`.
 [[nodiscard]] constexpr std::uint64_t transit_of(std::uint64_t live) noexcept {
     return (live & ~mark::kind_mask) | mark::tentative;
 }
@@ -172,8 +175,9 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
                                           const Position& from,
                                           Field direction,
                                           Position& to) const {
-    // What was seen where the element beside `from` was being changed. Links and marks have numbers of operations: once the operation has
-    // been helped the same two words are not seen again.
+    // The link and mark that were seen while an operation was changing the element beside `from`.
+    // Both words contain operation numbers: once the operation has been helped to its end, the same
+    // two words do not occur again.
     std::uint64_t helped_word = 0;
     std::uint64_t helped_mark = 0;
     for (;;) {
@@ -184,7 +188,8 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
         const BlockNumber node = link::node_in(word);
         Position found{node, 0};
         if (node != list && ground_.has_node(node)) found.mark = mark_of(node);
-        // The link has not changed: the node was beside `from` when its mark was read. The mark of `from` has not: the link was its own.
+        // The link is unchanged, so the node was beside `from` when its mark was read. The mark of
+        // `from` is unchanged, so the link belonged to it.
         const bool is_true =
             link_word.load(std::memory_order_acquire) == word && (from.node == list || is_at(from));
         if (is_true && (node == list || is_at(found))) {
@@ -199,7 +204,8 @@ ListEffect SharedLists<Atomic>::neighbour(BlockNumber list,
     }
 }
 
-// Frees the block of an element whose bytes lie apart; 0, or its address where that is not possible or not wanted.
+// Frees the block of an element whose bytes are in a separate block. Returns 0, or the block's
+// address if this process cannot free it or the caller keeps it.
 template <template <class> class Atomic>
 std::uint64_t SharedLists<Atomic>::free_payload(BlockNumber node, bool is_kept) {
     if (!mark::is_apart(mark_of(node))) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a heap's lists as one thread sees it. Below all operations.
+// A thread's view of the memory of a heap's lists. The lowest layer of the operations.
 // Tests: tests/unit/list.
 #pragma once
 
@@ -14,20 +14,22 @@
 
 namespace acp::list {
 
-// What a list needs from the heap that it lies in, as a table does, and from those of its elements' bytes. Each thread has its own.
+// The interface of a list to its heap, as table::Blocks, and to the heaps of separate payload
+// blocks. Each thread has its own object.
 template <template <class> class Atomic>
 class ListMemory : public table::Blocks<Atomic> {
 public:
-    // Where the heap ends: blocks begin below it.
+    // The end of the heap: blocks begin below it.
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
 
-    // Frees the block of an element whose bytes lie apart. false: it cannot be freed from here, and is the caller's business.
+    // Frees the separate payload block of an element. false: this process cannot free it, and the
+    // caller must have it freed.
     virtual bool free_apart(std::uint64_t address) = 0;
 
-    // Such a block's first word; nullptr: it cannot be freed from here.
+    // The first word of such a block; nullptr: this process cannot free it.
     [[nodiscard]] virtual Atomic<std::uint64_t>* apart_word(std::uint64_t address) = 0;
 
-    // As is_kept(), of such a block that can be freed from here.
+    // Does what is_kept() does, for such a block that this process can free.
     [[nodiscard]] virtual bool is_apart_kept(std::uint64_t address) = 0;
 
 protected:
@@ -44,7 +46,7 @@ public:
     using Word = Atomic<std::uint64_t>;
 
     //   blocks        of this thread; outlives this
-    //   participants  of the heap; `own` is this thread's alone
+    //   participants  of the heap; only this thread uses number `own`
     ListGround(ListMemory<Atomic>& blocks,
                ListParticipants<Atomic> participants,
                std::uint32_t own) noexcept
@@ -69,8 +71,9 @@ public:
 
     [[nodiscard]] ListParticipant<Atomic>& shown() const noexcept { return shown_; }
 
-    // Whether a block of so many bytes with this number lies in the heap. Every number that was read from shared memory or came from a
-    // caller is checked by this before its block is accessed.
+    // Whether a block of this number and length lies within the heap. Every number that was
+    // read from shared memory or passed by a caller is checked by this before its block is
+    // accessed.
     [[nodiscard]] bool has_block(BlockNumber block, std::uint64_t bytes) const noexcept {
         return block - 1 < limit_bytes_ / heap::granule_bytes &&
                bytes <= limit_bytes_ - offset_of(block);
@@ -80,7 +83,7 @@ public:
         return has_block(block, ListNode<Atomic>::head_bytes);
     }
 
-    // The node with its element's bytes, whose number its mark states.
+    // Whether a node lies in the heap with its element's bytes, whose number its mark states.
     [[nodiscard]] bool has_element(BlockNumber block, std::uint64_t mark) const noexcept {
         return has_block(block, ListNode<Atomic>::head_bytes + mark::bytes_in(mark));
     }
@@ -101,13 +104,14 @@ public:
         return *reinterpret_cast<ListHead<Atomic>*>(base_ + offset_of(list));
     }
 
-    // As table/freeing.hpp.   spare  first_word: the mark, second_word: the link to the next node
+    // See table/freeing.hpp.   spare  first_word: the mark, second_word: the link to the next node
     template <typename Unlink>
     void unlink_and_free(BlockNumber block, table::Spare spare, const Unlink& unlink) const {
         table::unlink_and_free<Atomic>(blocks_, shown_.freeing, own_, block, spare, unlink);
     }
 
-    // The same with an element's bytes that lie apart. false: they cannot be freed from here, and unlink() was not called.
+    // Does so with a separate payload block. false: this process cannot free it, and unlink() was
+    // not called.
     template <typename Unlink>
     bool unlink_and_free_apart(std::uint64_t address, const Unlink& unlink) const {
         Word* const first = blocks_.apart_word(address);
@@ -119,7 +123,7 @@ public:
         return blocks_.free_apart(address);
     }
 
-    //   is_known(address)  whether another of its words leads there
+    //   is_known(address)  whether another word of the dead participant leads to the block
     template <typename IsKnown>
     [[nodiscard]] bool finish_freeing_apart(std::uint32_t dead, const IsKnown& is_known) const {
         auto& shown = participants_[dead].freeing_apart;
@@ -128,7 +132,7 @@ public:
         Word* const first = blocks_.apart_word(address);
         if (first != nullptr && !is_known(address)) {
             if (table::is_recovering(participants_, dead)) return false;
-            // In the order of table/freeing.hpp.
+            // In the order that table/freeing.hpp explains.
             if (blocks_.is_apart_kept(address) && first->load(std::memory_order_acquire) ==
                                                       table::freeing::signature(address, dead)) {
                 (void)blocks_.free_apart(address);

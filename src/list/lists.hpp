@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists in shared memory: elements of any length, inserted, taken out, moved and read at any position by any thread of any process of
-// a node at once. One object is one thread's way to all lists of one heap; a list is named by the block it begins with.
+// Lists in shared memory: elements of any length, which any thread of any process of a node
+// inserts, removes, moves and reads at any position, concurrently. One object serves one thread,
+// for all lists of one heap; a list is named by the block it begins with.
 //
 // Contract:
-// - Inserting, taking out, and moving one element within a list or between two lists of the heap take effect at one moment between
-//   the call and its return (they are linearizable). Every element is in exactly one list at every moment.
-// - Nobody waits for anybody: a thread that is stopped at any instruction keeps others from nothing (list/turns.hpp).
-// - Reading writes nothing. What is read of an element was its content while it was in the list. An element that was taken out, and
-//   one that was moved to another list, is told by its position (ListEffect::stale).
-// - A process that is killed at any instruction leaves no half change: its operation is done or not. recover() frees what it held,
-//   also what it was about to free (table/freeing.hpp).
-// - Where there is no memory an insertion says so, and the list is as before.
-// - Nobody may use a list that is being destroyed; a list that was destroyed is told (ListEffect::no_list).
-// - A call retries only where an operation of another thread has completed meanwhile. Where the words of a list contradict each other and
-//   none has, the call fails (ListEffect::damaged) and changes nothing.
+// - Inserting, taking out, and moving one element within a list or between two lists of the heap
+//   take effect at one moment between the call and its return (they are linearizable). Every
+//   element is in exactly one list at every moment.
+// - No thread waits for another one: a thread that is stopped at any instruction delays no other
+//   (list/turns.hpp).
+// - Reading writes nothing. The bytes read of an element are its content at a time when it was in
+//   the list. A read of an element that was taken out, or moved to another list, returns
+//   ListEffect::stale.
+// - A process that is killed at any instruction leaves no half change: its operation has taken
+//   effect or not. recover() frees the blocks that it held, also those that it was about to free
+//   (table/freeing.hpp).
+// - Where there is no memory an insertion returns no_room, and the list is as before.
+// - No thread may use a list while it is being destroyed; a call on a destroyed list returns
+//   ListEffect::no_list.
+// - A call retries only if an operation of another thread has completed since it began. If the
+//   words of a list contradict each other and none has completed, the call fails
+//   (ListEffect::damaged) and changes nothing.
 //
-// Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
+// Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two
+// accesses.
 // Tests: tests/unit/list.
 #pragma once
 
@@ -33,34 +41,38 @@
 
 namespace acp::list {
 
-// What a call did.
+// The result of a call.
 enum class ListEffect : std::uint8_t {
     done,
     no_list,  // no list is there, or it was destroyed
     stale,    // the element was taken out, or is in another list
     end,      // there is no such element: the list is empty, or the position is its end
     no_room,  // there is no memory
-    damaged,  // words of the list contradict each other, though no operation has changed it: the program has overwritten them
+    // words of the list contradict each other, though no operation has changed it: the program has
+    // overwritten them
+    damaged,
 };
 
-// Where in a list: at an element, or at the end. A position at an element stays true until the element is taken out.
+// A position in a list: an element, or the end. A position of an element stays valid until the
+// element is taken out or moved to another list.
 struct Position {
-    BlockNumber node = 0;    // of the end: the list
-    std::uint64_t mark = 0;  // of the element; of the end: 0
+    BlockNumber node = 0;  // the end's: the list
+    // the element's mark; 0: the end
+    std::uint64_t mark = 0;
 };
 
-// An element's bytes, or where they are.
+// An element's bytes, or their address.
 struct Payload {
-    PlainBytes bytes;       // in the node: at most mark::size_max
-    bool is_apart = false;  // then they are those of an ApartPayload
+    PlainBytes bytes;       // stored in the node: mark::size_max bytes at most
+    bool is_apart = false;  // they are an ApartPayload, the address of a separate block
 };
 
 template <template <class> class Atomic = std::atomic>
 class SharedLists {
 public:
     //   blocks        of the calling thread; outlives this
-    //   participants  of the heap, zero at first; number `own` is the calling thread's alone
-    //   batch         as NodeReclaimer
+    //   participants  of the heap, zero at first; only the calling thread uses number `own`
+    //   batch         see NodeReclaimer
     SharedLists(ListMemory<Atomic>& blocks,
                 ListParticipants<Atomic> participants,
                 std::uint32_t own,
@@ -71,8 +83,9 @@ public:
     SharedLists(const SharedLists&) = delete;
     SharedLists& operator=(const SharedLists&) = delete;
 
-    // Makes an empty list; it is freed if the process is killed before keep(). 0: there is no room.
-    //   maker  to whose process it is lent until it is used (table/first_use.hpp)
+    // Makes an empty list; recovery frees it if the process is killed before keep(). 0: there is no
+    // room.
+    //   maker  the process that owns it until its first use (table/first_use.hpp)
     [[nodiscard]] BlockNumber make(std::uint64_t maker = table::no_process) {
         auto& own = ground_.shown();
         const BlockNumber list =
@@ -91,7 +104,7 @@ public:
         return list;
     }
 
-    // The caller has stored where its new list is.
+    // Called after the number of the new list was stored: recover() no longer frees the list.
     void keep() noexcept { ground_.shown().made.store(0, std::memory_order_release); }
 
     [[nodiscard]] bool is_list(BlockNumber list) const {
@@ -100,25 +113,26 @@ public:
                                        mark::of_list(list));
     }
 
-    // Takes all elements out, then the list itself. done, no_list. What stays of elements whose bytes are apart: as settle().
-    //   left(address)  is called with each that cannot be freed from here
+    // Takes out all elements, then destroys the list. done, no_list, damaged. Elements with
+    // separate payload blocks: see settle().
+    //   left(address)  is called with each such block that this process cannot free
     template <typename Left>
     ListEffect destroy(BlockNumber list, const Left& left);
 
-    // Destroys a list that nobody has used. false: it is none, of this maker.
-    //   begun()  is called once nobody else can use or destroy it
+    // Destroys a list that was never used. false: there is none of this maker.
+    //   begun()  is called once no other thread can use or destroy it
     template <typename Begun>
     bool destroy_unused(BlockNumber list, std::uint32_t maker, const Begun& begun);
 
-    // How many elements there are.
+    // The number of elements.
     [[nodiscard]] std::uint64_t size(BlockNumber list) const noexcept {
         return count::elements_in(ground_.head(list).count.load(std::memory_order_acquire));
     }
 
     [[nodiscard]] static Position end_of(BlockNumber list) noexcept { return {list, 0}; }
 
-    // Puts an element before a position. done, no_list, stale, no_room.
-    //   made  the new element
+    // Inserts an element before a position. done, no_list, stale, no_room, damaged.
+    //   made  position of the new element
     ListEffect insert(BlockNumber list,
                       const Position& before,
                       const Payload& payload,
@@ -130,15 +144,17 @@ public:
         return insert_at(list, end_of(list), Field::next, payload, made);
     }
 
-    // What was taken out. It is the calling thread's alone until settle(), which it calls before its next call here.
+    // An element that was taken out. It belongs to the calling thread until settle(), which the
+    // thread calls before its next call here.
     struct Taken {
         BlockNumber node = 0;
-        std::uint64_t bytes = 0;  // in the node
+        std::uint64_t bytes = 0;  // bytes in the node
         bool is_apart = false;
-        Position next;  // what followed it
+        // the position that followed it
+        Position next;
     };
 
-    // Takes the element at a position out. done, no_list, stale, end.
+    // Takes out the element at a position. done, no_list, stale, end, damaged.
     ListEffect take(BlockNumber list, const Position& at, Taken& taken) {
         if (at.node == list) return is_list(list) ? ListEffect::end : ListEffect::no_list;
         return take_any(
@@ -159,13 +175,13 @@ public:
         return take_end(list, Field::previous, taken);
     }
 
-    // Copies the first bytes of what was taken out.
+    // Copies the first bytes of an element that was taken out.
     void read_taken(const Taken& taken, void* to, std::uint64_t count) const noexcept {
         read_payload(ground_.node(taken.node), to, count);
     }
 
-    // Frees what was taken out. Returns 0, or the address of its bytes where these are apart and cannot be freed from here, or are
-    // kept: then they are the caller's.
+    // Frees an element that was taken out. Returns 0, or the address of its separate payload block
+    // if this process cannot free it or the payload is kept: then the block belongs to the caller.
     std::uint64_t settle(const Taken& taken, bool is_payload_kept = false) {
         const std::uint64_t left = free_payload(taken.node, is_payload_kept);
         reclaimer_.retire(ground_.own(), taken.node);
@@ -173,16 +189,18 @@ public:
         return left;
     }
 
-    // Moves an element before a position, of the same or another list of the heap. Where that is another list, the element has a new
-    // position. done, no_list, stale, end (there is no element).
-    //   moved  the element's position then
+    // Moves an element before a position in the same or another list of the heap. In another list
+    // the element gets a new position. done, no_list, stale, end (`element` is no element),
+    // damaged.
+    //   moved  the element's position after the move
     ListEffect move(BlockNumber to,
                     const Position& before,
                     BlockNumber from,
                     const Position& element,
                     Position& moved);
 
-    // The neighbour of a position. Behind the last element and before the first one is the end. done, no_list, stale.
+    // The neighbour of a position. The end follows the last element and precedes the first one.
+    // done, no_list, stale, damaged.
     ListEffect next(BlockNumber list, const Position& from, Position& to) const {
         return neighbour(list, from, Field::next, to);
     }
@@ -191,28 +209,31 @@ public:
         return neighbour(list, from, Field::previous, to);
     }
 
-    // Reads an element: visit(node, bytes, is_apart), which copies by read_payload() and does nothing else that lasts; it may be called
-    // in vain. done, no_list, stale, end.
+    // Reads an element: visit(node, bytes, is_apart), which copies by read_payload() and has no
+    // other lasting effect, since it may run although the result is stale. done, no_list, stale,
+    // end.
     template <typename Visit>
     ListEffect read(BlockNumber list, const Position& at, const Visit& visit) const {
         if (!is_list(list)) return ListEffect::no_list;
         if (at.node == list) return ListEffect::end;
         if (!is_at(at)) return ListEffect::stale;
         visit(ground_.node(at.node), mark::bytes_in(at.mark), mark::is_apart(at.mark));
-        // Bytes that lie apart are read by plain loads, and before the mark.
+        // The bytes of a separate block are read by plain loads, which the fence orders before the
+        // check of the mark.
         base::fence(std::memory_order_acquire);
         return is_at(at) ? ListEffect::done : ListEffect::stale;
     }
 
-    // Frees what the calling thread took out and nobody names.
+    // Frees the elements that the calling thread has taken out and that no participant names.
     void reclaim() { (void)reclaimer_.scan(ground_.own()); }
 
-    // Tells whose block the next insertion links: freed with the element, or if the process is killed before that.
+    // Publishes the separate payload block that the next insertion links: it is freed with the
+    // element, or by recovery if the process is killed before that.
     [[nodiscard]] Atomic<std::uint64_t>& made_apart() noexcept {
         return ground_.shown().made_apart;
     }
 
-    // Frees that block where the insertion has failed.
+    // Frees that block after the insertion has failed.
     void drop_made_apart() {
         auto& word = made_apart();
         const std::uint64_t address = word.load(std::memory_order_relaxed);
@@ -220,8 +241,9 @@ public:
         if (!ground_.unlink_and_free_apart(address, forget)) forget();
     }
 
-    // Finishes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was killed
-    // meanwhile. false: a process that lives is at it, or somebody still names what it had taken out.
+    // Completes the operation of a dead participant, and frees the blocks that it held. Any
+    // survivor may call it, again if that survivor was killed in it. false: another live process is
+    // recovering the participant, or a thread still names an element that it had taken out.
     //   is_dead(number)  whether the process of a participant is dead
     template <typename IsDead>
     bool recover(std::uint32_t dead, const IsDead& is_dead);
@@ -246,7 +268,8 @@ private:
             taken);
     }
 
-    // An element, its neighbours, and the place before which it is to be, behind `beside`.
+    // An element to be moved, its neighbours, and its destination: before `before`, behind
+    // `beside`.
     struct Moving {
         BlockNumber to = 0;
         BlockNumber from = 0;
@@ -265,13 +288,14 @@ private:
     BlockNumber make_node(const Payload& payload);
     std::uint64_t free_payload(BlockNumber node, bool is_kept = false);
 
-    // Whether an element, of any list, is at a position, which may be any two words.
+    // Whether an element of any list is at a position, which may be any two words.
     [[nodiscard]] bool is_at(const Position& at) const noexcept {
         return mark::kind_of(at.mark) == mark::live && ground_.has_element(at.node, at.mark) &&
                at.mark != mark::of_list(at.node) && mark_of(at.node) == at.mark;
     }
 
-    // Whether an element of a list of the plan is at a position. Called after the plan began: who gave the position read it before that.
+    // Whether an element of a list of the plan is at a position. Called after the plan began: the
+    // caller's position was read before that.
     [[nodiscard]] bool is_element(const TurnPlan& plan,
                                   std::uint32_t which,
                                   const Position& at) const noexcept {
@@ -280,7 +304,7 @@ private:
         return is_at(at) && mark::is_between(at.mark, first, turn::sequence_in(plan.idles[which]));
     }
 
-    // The address of the bytes of an element that lie apart.
+    // The word in a node with the address of its separate payload.
     [[nodiscard]] Atomic<std::uint64_t>& payload_word(BlockNumber node) const noexcept {
         return *reinterpret_cast<Atomic<std::uint64_t>*>(ground_.node(node).payload());
     }
@@ -293,7 +317,7 @@ private:
         return link::node_in(ground_.word(node, direction).load(std::memory_order_acquire));
     }
 
-    // A link of a node is to name another node.
+    // Plans that a link of a node names `target`.
     void relink(TurnPlan& plan,
                 BlockNumber node,
                 Field direction,
@@ -304,33 +328,33 @@ private:
                   link::to(target, sequence)});
     }
 
-    // The number of elements is to change by `by`, which may be -1.
+    // Plans that the number of elements changes by `by`, which may be -1.
     void recount(TurnPlan& plan, BlockNumber list, std::uint64_t by) const noexcept {
         const std::uint64_t old = ground_.head(list).count.load(std::memory_order_acquire);
         plan.add({place::of(list, Field::count), old,
                   count::of(count::elements_in(old) + by, turn::sequence_in(plan.idles[0]) + 1)});
     }
 
-    // Both neighbours of a node that lies between them.
+    // Plans that the two neighbours of a node are linked to each other.
     void unlink(TurnPlan& plan, BlockNumber before, BlockNumber after) const noexcept {
         relink(plan, before, Field::next, after);
         relink(plan, after, Field::previous, before);
     }
 
-    // Begins a plan. done, no_list, damaged.
+    // Begins a plan on one list. done, no_list, damaged.
     [[nodiscard]] ListEffect begin(TurnPlan& plan, BlockNumber list) const {
         plan = TurnPlan();
         return add_list(plan, 0, list);
     }
 
-    // Begins a plan for both lists, which may be one.
+    // Begins a plan on two lists, which may be the same.
     [[nodiscard]] ListEffect begin_both(TurnPlan& plan, BlockNumber one, BlockNumber other) const {
         const ListEffect begun = begin(plan, std::min(one, other));
         if (begun != ListEffect::done || one == other) return begun;
         return add_list(plan, 1, std::max(one, other));
     }
 
-    // Adds list number `which` of a plan: the second one has the larger number.
+    // Adds a list to a plan as number `which`; the second one has the larger block number.
     [[nodiscard]] ListEffect add_list(TurnPlan& plan, std::uint32_t which, BlockNumber list) const {
         if (!is_list(list)) return ListEffect::no_list;
         plan.lists[which] = list;
@@ -339,7 +363,8 @@ private:
         return turn::is_busy(plan.idles[which]) ? ListEffect::damaged : ListEffect::done;
     }
 
-    // Where the numbers of a list's operations begin: elsewhere for each list, so that marks of different lists differ.
+    // The number at which a list's operations begin: different for each list, so that the marks of
+    // different lists differ.
     [[nodiscard]] std::uint64_t first_sequence(BlockNumber list) noexcept {
         auto& number = ground_.shown().number;
         const std::uint64_t next = number.load(std::memory_order_relaxed) + 1;
@@ -347,7 +372,7 @@ private:
         std::uint64_t mixed = list ^ std::uint64_t{ground_.own()} << number_bits ^ next << 50;
         mixed = (mixed ^ next) * 0x9e3779b97f4a7c15;
         mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93;
-        constexpr std::uint32_t free_bits = 4;  // so that it can grow
+        constexpr std::uint32_t free_bits = 4;  // so that the number can grow
         return (mixed ^ mixed >> 32) >> free_bits | 1;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of an element, in words: a thread that reads a node which is being freed and used anew reads nonsense, finds by the mark that
-// it did, and has raced with nobody.
+// Copies the bytes of an element word by word with atomics: a thread may read a node that is being
+// freed and reused. It then reads garbage, detects that by the changed mark, and has caused no data
+// race.
 // Tests: tests/unit/list/list_test.cpp.
 #pragma once
 
@@ -15,7 +16,7 @@ namespace acp::list {
 
 inline constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
-// PlainBytes as one caller sees them.
+// The bytes of one caller.
 struct PlainBytes {
     const void* data = nullptr;
     std::uint64_t count = 0;
@@ -32,7 +33,7 @@ void write_payload(ListNode<Atomic>& node, const PlainBytes& bytes) noexcept {
     }
 }
 
-// acquire: what is read afterwards, the mark, is read afterwards
+// acquire: the caller's later read of the mark is not earlier than these reads
 template <template <class> class Atomic>
 void read_payload(ListNode<Atomic>& node, void* to, std::uint64_t count) noexcept {
     const auto* const words = reinterpret_cast<const Atomic<std::uint64_t>*>(node.payload());

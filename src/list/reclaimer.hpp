@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frees nodes and heads that were taken out of use, once no thread that carries out an operation names them (hazard pointers): a
-// helper that comes late never changes memory that has become somebody else's. They wait in a list of the participant that claimed
-// them, linked through their own words, so the list has no end and needs no memory.
-// Who reads a node names nothing: it looks at the mark afterwards.
-// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/list/kill_test.cpp, concurrency_test.cpp.
+// Frees nodes and heads that were taken out of their lists, once no thread that carries out an
+// operation names them (hazard pointers): so the late compare-and-swap of a helper never changes
+// memory of a new owner. Until then they are in a list of the participant that claimed them. It is
+// linked through their own words, so it has no limit and needs no memory.
+// A thread that only reads a node names nothing: it checks the mark afterwards.
+// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Tests: tests/unit/list/kill_test.cpp,
+// concurrency_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +22,16 @@ template <template <class> class Atomic>
 class NodeReclaimer {
 public:
     static constexpr std::uint32_t usual_batch = 128;
-    // PlainBytes that wait to be freed, but for those that are named.
+    // The most retired bytes before a scan.
     static constexpr std::uint64_t bytes_most = 256 << 10;
 
-    //   batch  after so many more blocks it looks at what others name
+    //   batch  blocks that a participant retires between two scans
     explicit NodeReclaimer(const ListGround<Atomic>& ground,
                            std::uint32_t batch = usual_batch) noexcept
         : ground_(ground), batch_(batch) {}
 
-    // Puts a block that a participant has claimed into its list, unless it is there already. The participant is the calling thread's,
-    // or a dead one.
+    // Puts a block that a participant has claimed into its list of retired blocks; the caller knows
+    // that it is not there. The participant is the calling thread's, or a dead one.
     void retire(std::uint32_t owner, BlockNumber block) const {
         auto& shown = ground_.participants()[owner];
         auto& node = ground_.node(block);
@@ -60,8 +62,9 @@ public:
         return false;
     }
 
-    // Frees what a participant has retired and nobody names; the participant is the calling thread's, or a dead one. Whether none is
-    // left. Where there is no memory to note what is named, that is done another time.
+    // Frees the blocks that a participant has retired and that no participant names; the
+    // participant is the calling thread's, or a dead one. True if none is left. Where there is no
+    // memory for the list of named blocks, a later scan frees them.
     bool scan(std::uint32_t owner) const noexcept {
         try {
             return free_all_but(owner, named_blocks());
@@ -75,8 +78,9 @@ private:
         return link::node_in(ground_.node(block).next.load(std::memory_order_acquire));
     }
 
-    // What participants name, in rising order. Throws std::bad_alloc. acquire: partner is Turns::run(), through the turn of the list
-    // that the calling thread changed after whoever named something.
+    // The blocks that participants name, sorted. Throws std::bad_alloc. acquire: partner is
+    // Turns::run(); the thread that retired a block changed the list's turn after the other threads
+    // had published their names.
     [[nodiscard]] std::vector<BlockNumber> named_blocks() const {
         std::vector<BlockNumber> named;
         const auto note = [&named](BlockNumber block) {
@@ -97,7 +101,7 @@ private:
 
     bool free_all_but(std::uint32_t owner, const std::vector<BlockNumber>& named) const {
         auto& shown = ground_.participants()[owner];
-        BlockNumber kept = 0;  // the last block that stays
+        BlockNumber kept = 0;  // the last block that stays in the list
         std::uint64_t count = 0;
         for (BlockNumber block = shown.retired.load(std::memory_order_acquire); block != 0;) {
             const BlockNumber next = before(block);

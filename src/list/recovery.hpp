@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finishes what a dead participant was doing: carries out the operation that it had begun, and then finds by marks whether the node it had
-// made is in a list, and whether it had taken one out. Each step may be done again by another survivor. Included by list/lists.hpp.
+// Completes the operation of a dead participant: helps the operation that it had begun, and then
+// finds by marks whether the node that it had made is in a list, and whether it had taken one out.
+// Another survivor may repeat each step. Included by list/lists.hpp.
 // Tests: tests/unit/list/kill_test.cpp.
 #pragma once
 
@@ -40,7 +41,7 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
     const BlockNumber node = table::made::block_in(made);
     const bool is_unseen =
         node != 0 && ((made & table::made::filled) == 0 || mark::is_made_by(mark_of(node), dead));
-    // A node that was linked has its payload with it. Nobody frees it before `made` is cleared.
+    // A linked node owns its payload. No reclaimer frees the node before `made` is cleared.
     const std::uint64_t apart = shown.made_apart.load(std::memory_order_acquire);
     const bool is_linked = node != 0 && !is_unseen;
     const auto forget_apart = [&] { shown.made_apart.store(0, std::memory_order_release); };
@@ -48,7 +49,7 @@ bool SharedLists<Atomic>::recover(std::uint32_t dead, const IsDead& is_dead) {
         forget_apart();
     const auto forget = [&] { shown.made.store(0, std::memory_order_release); };
     if (is_unseen) {
-        // The head of a list has its mark already.
+        // A filled head has its mark already.
         if ((made & table::made::filled) == 0)
             ground_.node(node).mark.store(0, std::memory_order_release);
         ground_.unlink_and_free(node, table::Spare::second_word, forget);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations on lists, one after the other for each list: a thread prepares which words it changes, writes that down where all see
-// it, and makes the list's turn busy with it. From then on the operation is done, whoever carries it out: every thread that meets a
-// busy turn changes the words that are not changed yet and makes the turn idle again. So a thread that stops or is killed anywhere
-// delays nobody.
+// A multi-word compare-and-swap serializes the operations on a list. A thread writes a descriptor
+// of the words that it changes, and makes the list's turn word busy with it. Then the operation is
+// decided: every thread that finds the turn busy helps, changes the words that are not changed yet,
+// and makes the turn idle again. So a thread that is stopped or killed anywhere delays no other
+// thread.
 //
-// What a thread has read of a list is true if the turn is still the idle word that it had read before. An operation on two lists
-// takes the second turn when it has the first one; where that list has changed meanwhile the operation is off, and begins anew.
-// The order of lists in it is that of their numbers, so no two operations hold each other up for ever.
+// Data that a thread has read of a list is consistent if the turn is still the idle word that it
+// had read before. An operation on two lists takes the second turn after the first one; if the
+// second list has changed since the operation began, the operation is cancelled, and its thread
+// retries. Turns are taken in the order of list numbers, so no two operations block each other.
 //
-// Source: T. Harris, K. Fraser, I. Pratt, A practical multi-word compare-and-swap operation, DISC 2002, with one word in place of
-// a descriptor in each changed word. Tests: tests/unit/list.
+// Source: T. Harris, K. Fraser, I. Pratt, A practical multi-word compare-and-swap operation, DISC
+// 2002, with one turn word per list in place of a descriptor in each changed word. Tests:
+// tests/unit/list.
 #pragma once
 
 #include <array>
@@ -22,7 +25,7 @@
 
 namespace acp::list {
 
-// What an operation is to change, while a thread prepares it.
+// The descriptor of a multi-word compare-and-swap while its thread fills it in.
 struct TurnPlan {
     struct Word {
         std::uint64_t place;
@@ -31,7 +34,7 @@ struct TurnPlan {
     };
 
     std::array<BlockNumber, lists_max> lists{};    // in rising order; the second one may be 0
-    std::array<std::uint64_t, lists_max> idles{};  // what their turns were when it began
+    std::array<std::uint64_t, lists_max> idles{};  // the idle words of their turns when it began
     std::array<Word, changes_max> words{};
     std::uint64_t count = 0;
 
@@ -47,14 +50,16 @@ class Turns {
 public:
     explicit Turns(const ListGround<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // The idle word of a list's turn, after helping the operations that it was busy with. A busy word: no help could complete that
-    // operation, so the word was overwritten, or there is no such list any more.
+    // The idle word of a list's turn, after helping its busy operations to their end. Returns a
+    // busy word if help could not complete its operation: then the word was overwritten, or the
+    // list is gone.
     [[nodiscard]] std::uint64_t idle_of(BlockNumber list) const {
         auto& head = ground_.head(list);
         std::uint64_t helped = 0;
         for (;;) {
             const std::uint64_t word = head.turn.load(std::memory_order_acquire);
-            // help() completes a described operation: the word of one that it has helped never appears again.
+            // help() completes every operation that has a descriptor: the busy word of one that was
+            // helped does not occur again.
             if (!turn::is_busy(word) || word == helped) [[likely]]
                 return word;
             if (head.ring.mark.load(std::memory_order_acquire) != mark::of_list(list)) return word;
@@ -63,21 +68,21 @@ public:
         }
     }
 
-    // Whether an operation on one of a plan's lists has begun since the plan did: what the plan's thread has read since may be of two
-    // moments, and it retries. acquire, all: as what it has read.
+    // Whether an operation on one of a plan's lists has begun since the plan did: then the plan's
+    // reads may be inconsistent, and its thread retries. acquire, here and at those reads.
     [[nodiscard]] bool has_changed(const TurnPlan& plan) const noexcept {
         return turn_of(plan, 0).load(std::memory_order_acquire) != plan.idles[0] ||
                (plan.lists[1] != 0 &&
                 turn_of(plan, 1).load(std::memory_order_acquire) != plan.idles[1]);
     }
 
-    // Carries out what a list is busy with, if it is.
+    // Helps the operation that a list is busy with, if any.
     void help_list(BlockNumber list) const {
         const std::uint64_t word = ground_.head(list).turn.load(std::memory_order_acquire);
         if (turn::is_busy(word)) help(word);
     }
 
-    // Does what is planned. false: a list has changed since the plan began, and nothing was done.
+    // Executes the plan. false: a list has changed since the plan began, and nothing was changed.
     bool run(const TurnPlan& plan) const {
         auto& own = ground_.shown();
         own.names.store(1, std::memory_order_relaxed);
@@ -87,24 +92,28 @@ public:
         own.verdict.store(verdict::of(number, verdict::open), std::memory_order_relaxed);
         const std::uint64_t busy = turn::of(ground_.own(), number);
         std::uint64_t idle = plan.idles[0];
-        // release: the description, for helpers, and what is named, for who frees; acquire: that nothing named was changed before
+        // release: the descriptor, for helpers, and the hazard words, for reclaimers; acquire: no
+        // named word has changed before
         const bool is_begun = turn_of(plan, 0).compare_exchange_strong(
             idle, busy, std::memory_order_acq_rel, std::memory_order_acquire);
         const bool is_done = is_begun && finish(plan, busy);
-        own.names.store(0, std::memory_order_release);  // after the last access to what was named
+        // after the last access to the named blocks
+        own.names.store(0, std::memory_order_release);
         return is_done;
     }
 
-    // Carries out the operation that a turn is busy with, if it still is.
+    // Completes the operation that a turn is busy with, if it still is.
     void help(std::uint64_t busy) const {
         const std::uint32_t participant = turn::participant_in(busy);
-        if (participant >= ground_.participants().count) return;  // no word of a turn
+        // not the word of a turn
+        if (participant >= ground_.participants().count) return;
         TurnPlan plan;
         if (!read(ground_.participants()[participant], plan)) return;
         auto& own = ground_.shown();
         own.names.store(1, std::memory_order_relaxed);
         write(plan);
-        // After naming. Who frees what is named has changed the turn later, and so sees the names.
+        // A reclaimer of these blocks changes the turn after our hazard words are published, so its
+        // scan sees them.
         if (is_held(turn_of(plan, 0), busy)) (void)finish(plan, busy);
         own.names.store(0, std::memory_order_release);
     }
@@ -130,8 +139,8 @@ private:
         own.change_count.store(plan.count, std::memory_order_relaxed);
     }
 
-    // Reads another's description, which may be changing: the caller looks afterwards whether the turn is still busy with it. false:
-    // it is none.
+    // Copies another participant's descriptor, which may be changing: the caller checks afterwards
+    // whether the turn is still busy with it. false: it is no valid descriptor.
     [[nodiscard]] bool read(const ListParticipant<Atomic>& other, TurnPlan& plan) const noexcept {
         plan.count = other.change_count.load(std::memory_order_relaxed);
         if (plan.count > changes_max) return false;
@@ -151,18 +160,21 @@ private:
         return true;
     }
 
-    // Whether a turn is busy with an operation: a change of the turn by itself, so that who changes it later sees what the calling
-    // thread did before, and the other way round.
+    // Whether a turn is busy with an operation. A compare-and-swap, which stores the same word: so
+    // a thread that changes the turn later sees the calling thread's earlier writes, and vice
+    // versa.
     [[nodiscard]] static bool is_held(Word& word, std::uint64_t busy) noexcept {
         std::uint64_t expected = busy;
         return word.compare_exchange_strong(expected, busy, std::memory_order_acq_rel,
                                             std::memory_order_acquire);
     }
 
-    // Carries out an operation with which the first turn was busy after this thread had named everything. false: it is off.
+    // Completes an operation with which the first turn was busy after this thread had published its
+    // hazard words. false: it was cancelled.
     bool finish(const TurnPlan& plan, std::uint64_t busy) const {
         bool is_on = true;
-        bool has_all = true;  // the turns of all its lists are busy with it
+        // the turns of all its lists are busy with it
+        bool has_all = true;
         if (plan.lists[1] != 0) {
             Word& second = turn_of(plan, 1);
             std::uint64_t idle = plan.idles[1];
@@ -171,7 +183,7 @@ private:
                       (idle == busy && is_held(second, busy));
             is_on = decide(busy, has_all);
         }
-        // Where it is on and the second turn is past it, others have changed all words.
+        // If it was decided and the second turn is past it, other threads have changed all words.
         if (is_on && has_all) {
             for (std::uint64_t i = 0; i < plan.count; ++i) change(plan.words[i]);
             if (plan.lists[1] != 0) let_go(plan, 1, busy);
@@ -180,7 +192,7 @@ private:
         return is_on;
     }
 
-    // The first one who has looked at the second turn decides for all.
+    // The first thread that has tried the second turn decides for all.
     [[nodiscard]] bool decide(std::uint64_t busy, bool has_all) const noexcept {
         auto& word = ground_.participants()[turn::participant_in(busy)].verdict;
         const std::uint64_t number = turn::number_in(busy);
@@ -193,7 +205,8 @@ private:
         return found != verdict::of(number, verdict::is_off);
     }
 
-    // acq_rel and acquire: who makes the turn idle has seen every change, by itself or by others
+    // acq_rel and acquire: the thread that makes the turn idle has seen every change, its own and
+    // those of helpers
     void change(const TurnPlan::Word& word) const noexcept {
         std::uint64_t expected = word.old_word;
         (void)ground_.word_at(word.place)

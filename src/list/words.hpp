@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 64-bit words of a list hold: marks of nodes and heads, links, counts and op words. No word that an operation of a list
-// expects is zero: a page that was given back, which reads as zero, never looks like permission to change it.
+// The 64-bit words of a list: marks of nodes and heads, links, counts and turns. No word that an
+// operation of a list expects is zero: so a page that was given back to the kernel, and reads as
+// zero, is never changed by a late helper.
 // Tests: tests/unit/list/list_test.cpp.
 #pragma once
 
@@ -16,8 +17,8 @@ using table::number_mask;
 using table::number_of;
 using table::offset_of;
 
-// A link names the next or the previous node, and holds low bits of the number of the operation that wrote it: a compare-and-swap
-// of a helper that comes late finds another word.
+// A link names the next or the previous node, and holds low bits of the number of the operation
+// that wrote it: so the late compare-and-swap of a helper fails.
 namespace link {
 inline constexpr std::uint32_t sequence_bits = 27;
 inline constexpr std::uint64_t sequence_mask = (std::uint64_t{1} << sequence_bits) - 1;
@@ -27,7 +28,7 @@ inline constexpr std::uint64_t is_retired = std::uint64_t{1} << 63;
     return node | (sequence & sequence_mask) << number_bits;
 }
 
-// In a node that is out of use: the one that was retired before it. No operation expects such a word.
+// In a retired node: the block that was retired before it. No operation expects such a word.
 [[nodiscard]] constexpr std::uint64_t after(BlockNumber retired) noexcept {
     return retired | is_retired;
 }
@@ -37,7 +38,7 @@ inline constexpr std::uint64_t is_retired = std::uint64_t{1} << 63;
 }
 }  // namespace link
 
-// How many elements a list has, plus 1, with bits of the number of the operation as a link has.
+// The number of elements of a list, plus 1, with operation bits like a link.
 namespace count {
 [[nodiscard]] constexpr std::uint64_t of(std::uint64_t elements, std::uint64_t sequence) noexcept {
     return link::to(elements + 1, sequence);
@@ -50,19 +51,22 @@ namespace count {
 
 inline constexpr std::uint32_t participant_bits = 16;
 
-// The first word of a node. Its two low bits say what the node is; the other bits of a node that is in a list are never the same for
-// two elements of a heap, but by chance (37 bits of a number that each list begins at another place), so they tell an iterator
-// whether its element is still there.
+// The first word of a node. Its two low bits are the node's kind. The other bits of a linked node
+// are unique among the elements of a heap, up to chance (37 bits of a number that starts at a
+// different value in each list), so an iterator finds by them whether its element is still in the
+// list.
 namespace mark {
 enum NodeKind : std::uint64_t {
-    live = 1,  // in a list, or the head of one
-    tentative =
-        2,  // made by a participant and in no list yet, or on its way from one list to another
-    claimed = 3,  // taken out of its list by a participant, which alone frees it
+    live = 1,  // linked in a list, or the head of one
+    // made by a participant and in no list yet, or moving from one list to another
+    tentative = 2,
+    // taken out of its list by a participant, which alone frees it
+    claimed = 3,
 };
 
 inline constexpr std::uint64_t kind_mask = 3;
-inline constexpr std::uint64_t apart = 4;  // the bytes are in a block of their own
+// the bytes are in a separate block
+inline constexpr std::uint64_t apart = 4;
 inline constexpr std::uint32_t size_shift = 3;
 inline constexpr std::uint32_t size_bits = 24;
 inline constexpr std::uint32_t stamp_shift = size_shift + size_bits;
@@ -73,7 +77,8 @@ inline constexpr std::uint64_t shape_mask = apart | size_max << size_shift;
     return static_cast<NodeKind>(word & kind_mask);
 }
 
-// How many bytes stand in the node itself, and whether they are those of an ApartPayload.   bytes  <= size_max
+// The number of bytes in the node itself, and whether they are an ApartPayload.   bytes  <=
+// size_max
 [[nodiscard]] constexpr std::uint64_t shape(std::uint64_t bytes, bool is_apart) noexcept {
     return bytes << size_shift | (is_apart ? apart : 0);
 }
@@ -86,14 +91,16 @@ inline constexpr std::uint64_t shape_mask = apart | size_max << size_shift;
     return (word & apart) != 0;
 }
 
-// The same node, of another kind.   stamp  number of an operation or a participant
+// A mark with another kind and stamp, and the same shape.   stamp  number of an operation or a
+// participant
 [[nodiscard]] constexpr std::uint64_t of(NodeKind kind,
                                          std::uint64_t word,
                                          std::uint64_t stamp) noexcept {
     return (word & shape_mask) | kind | stamp << stamp_shift;
 }
 
-// Whether an operation of a list whose numbers began with `first`, and are at `now`, gave a live mark.
+// Whether a live mark was given by an operation of a list whose numbers began with `first`, and are
+// at `now`.
 [[nodiscard]] constexpr bool is_between(std::uint64_t word,
                                         std::uint64_t first,
                                         std::uint64_t now) noexcept {
@@ -103,7 +110,8 @@ inline constexpr std::uint64_t shape_mask = apart | size_max << size_shift;
 
 // The stamp of a node that a participant has made or claimed.
 [[nodiscard]] constexpr std::uint64_t stamp_of(std::uint32_t participant) noexcept {
-    constexpr std::uint64_t owner_mark = 0x15a5f;  // so that few other words look alike
+    // makes a chance match with other words unlikely
+    constexpr std::uint64_t owner_mark = 0x15a5f;
     return owner_mark << participant_bits | participant;
 }
 
@@ -115,15 +123,15 @@ inline constexpr std::uint64_t shape_mask = apart | size_max << size_shift;
     return (word & ~shape_mask) == of(claimed, 0, stamp_of(participant));
 }
 
-// Of the head of a list.
+// The mark of a list's head.
 [[nodiscard]] constexpr std::uint64_t of_list(BlockNumber list) noexcept {
     constexpr std::uint64_t list_mark = 0x11575e9dc0ffe1a4;
     return ((list << 20 ^ list_mark) & ~kind_mask) | live;
 }
 }  // namespace mark
 
-// The word by which operations on a list take turns: idle, with a number that grows by 1 with each operation, or busy with the
-// operation that a participant describes.
+// A list's turn word, which serializes its operations: idle, with a number that grows by 1 with
+// each operation, or busy with the operation whose descriptor a participant has published.
 namespace turn {
 inline constexpr std::uint64_t busy = 1;
 inline constexpr std::uint64_t participant_mask = (std::uint64_t{1} << participant_bits) - 1;
@@ -159,7 +167,7 @@ inline constexpr std::uint32_t number_shift = 1 + participant_bits;
 }
 }  // namespace turn
 
-// What is decided of an operation on two lists.
+// The decision about an operation on two lists.
 namespace verdict {
 enum Decision : std::uint64_t { open = 0, goes_on = 1, is_off = 2 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between memory of one thread and a body that others may be writing to or reading from at the same time. Such a reader notices
-// afterwards that what it has read does not count, but it must read by atomics all the same. A content may go around the body's end.
+// Copies between a thread's own memory and a body that other threads may write or read
+// concurrently. A reader detects afterwards that its data is inconsistent and discards it, but it
+// must read by atomics all the same. A content may wrap around the body's end.
 // Tests: tests/unit/sequence/sequence_test.cpp.
 #pragma once
 
@@ -31,7 +32,7 @@ inline constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
 }  // namespace detail
 
-// relaxed: the operation word orders what is in a body, here and below
+// relaxed: the operation word orders the bytes of a body, here and below
 inline void copy_from_shared(char* target, char* shared, std::uint64_t bytes) noexcept {
     std::uint64_t i = 0;
     const auto copy_bytes = [&](std::uint64_t end) {
@@ -61,18 +62,18 @@ inline void copy_to_shared(char* shared, const char* source, std::uint64_t bytes
     copy_bytes(bytes);
 }
 
-// A range of a body that may go around its end.
+// A content in a body, which may wrap around the body's end.
 struct BodyRing {
     char* content = nullptr;
     std::uint64_t capacity = 0;
     std::uint64_t first = 0;  // < capacity, or 0
 
-    // Where the byte with an index lies.   index  <= capacity
+    // The offset of the byte with an index.   index  <= capacity
     [[nodiscard]] std::uint64_t place(std::uint64_t index) const noexcept {
         return index < capacity - first ? first + index : index - (capacity - first);
     }
 
-    // Bytes from an index that lie in one piece.
+    // The number of contiguous bytes from an index on.
     [[nodiscard]] std::uint64_t in_one_piece(std::uint64_t index,
                                              std::uint64_t bytes) const noexcept {
         return std::min(bytes, capacity - place(index));

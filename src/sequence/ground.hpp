@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a heap's sequences as one thread sees it, and what is committed in one of them at a moment. Below all operations.
+// A thread's view of the memory of a heap's sequences, and a consistent read of the committed
+// content of one of them. The lowest layer of the operations.
 // Tests: tests/unit/sequence.
 #pragma once
 
@@ -16,15 +17,15 @@
 
 namespace acp::sequence {
 
-// What a thread has read of a sequence. It may be of several moments, until is_current() or a compare-and-swap of the operation word
-// says that it is of one.
+// A thread's reads of a sequence. They may be inconsistent until is_current(), or a
+// compare-and-swap of the operation word, has shown that they are of one moment.
 struct ContentView {
     std::uint64_t operation_word = 0;
     std::uint64_t body_word = 0;
     OperationWord operation;
     Named body;
     std::uint64_t first = 0;
-    std::uint64_t bytes = 0;  // of the content
+    std::uint64_t bytes = 0;  // length of the content
     std::uint64_t capacity = 0;
 };
 
@@ -32,7 +33,7 @@ template <template <class> class Atomic>
 class SequenceGround {
 public:
     //   blocks, others  of this thread; outlive this
-    //   participants    of the heap; `own` is this thread's alone
+    //   participants    of the heap; only this thread uses number `own`
     SequenceGround(table::Blocks<Atomic>& blocks,
                    Others& others,
                    SequenceUsers<Atomic> participants,
@@ -67,15 +68,16 @@ public:
         return *reinterpret_cast<Body<Atomic>*>(address(block));
     }
 
-    // As table/freeing.hpp.
+    // See table/freeing.hpp.
     template <typename Unlink>
     void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
         table::unlink_and_free(blocks_, shown().freeing, own_, block, table::Spare::second_word,
                                unlink);
     }
 
-    // Frees a sequence that nobody else uses, again if somebody was killed doing it.
-    //   unlink()  makes the last word that leads to its head lead elsewhere
+    // Frees a sequence that no other thread uses; repeated by recovery if the process is killed in
+    // it.
+    //   unlink()  changes the last word that leads to its head
     template <typename Unlink>
     void free_with_body(BlockNumber number, const Unlink& unlink) const {
         auto& word = head(number).body;
@@ -91,13 +93,14 @@ public:
         return {body(view.body.block).content(), view.capacity, view.first};
     }
 
-    // What is committed. A replaced body may have been freed and may hold anything, which is noticed later.
-    //   false: another body than the operation word's is in use
+    // Reads the committed state. A replaced body may have been freed and hold anything, which
+    // is_current() detects later.
+    //   false: the body in use is not the operation word's
     [[nodiscard]] bool read(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
-        // acquire: partner is every compare-and-swap of the word; what it committed is seen
+        // acquire: partner is every compare-and-swap of the word; its committed writes are seen
         view.operation_word = head.operation.load(std::memory_order_acquire);
         view.operation = OperationWord::unpacked(view.operation_word);
-        // acquire: what the body's maker wrote before it was installed
+        // acquire: the writes of the body's maker before it was installed
         view.body_word = head.body.load(std::memory_order_acquire);
         view.body = Named::unpacked(view.body_word);
         if (view.body.generation() != view.operation.generation) return false;
@@ -109,11 +112,12 @@ public:
         return true;
     }
 
-    // Whether what a view says, and what was read of its content since, is of one moment: the content has not changed.
+    // Whether a view, and the content read since, are of one moment: the content has not changed.
     [[nodiscard]] bool is_current(SequenceHead<Atomic>& head,
                                   const ContentView& view) const noexcept {
-        // It is a change, though of nothing, so that it stands before or after each change by others. acq_rel: what was read before it
-        // was not written after a change of the word that it does not see.
+        // fetch_add(0): a read-modify-write, so it is ordered with every writer's read-modify-write
+        // of this word. acq_rel: the bytes read before it were not written after a change of the
+        // word that it does not see.
         const std::uint64_t word = head.operation.fetch_add(0, std::memory_order_acq_rel);
         return OperationWord::unpacked(word).sequence == view.operation.sequence;
     }

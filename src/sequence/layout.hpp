@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a sequence of bytes lies in the blocks of one heap: its head and its body, and what each participant shows to others. Knows no
-// operation.
+// The layout of a byte sequence in the blocks of one heap: its head and its body, and the words
+// that each participant publishes. Knows no operation.
 // Tests: tests/unit/sequence.
 #pragma once
 
@@ -18,15 +18,17 @@ enum class SequenceKind : std::uint64_t { vector = 1, deque = 2 };
 
 inline constexpr std::uint32_t line_bytes = 64;
 
-// What a sequence begins with, and is named by, until it is destroyed.
+// The start of a sequence, whose block names it until it is destroyed.
 template <template <class> class Atomic>
 struct alignas(line_bytes) SequenceHead {
-    Atomic<std::uint64_t>
-        mark;  // mark_of() its block and kind: a sequence begins here; written by who makes and destroys it
-    Atomic<std::uint64_t>
-        operation;  // an Operation: who may change what; compared and swapped by all
-    Atomic<std::uint64_t>
-        body;  // a Named body; its bit is the first Extents in use; compared and swapped by all
+    // mark_of() its block and kind: a sequence begins here; written by its maker and its destroyer
+    Atomic<std::uint64_t> mark;
+    // an OperationWord: which participant may change the sequence, and how; changed by
+    // compare-and-swap of any participant
+    Atomic<std::uint64_t> operation;
+    // a Named body; its bit is the first Extent in use; changed by compare-and-swap of any
+    // participant
+    Atomic<std::uint64_t> body;
 
     [[nodiscard]] static constexpr std::uint64_t mark_of(BlockNumber head,
                                                          SequenceKind kind) noexcept {
@@ -34,7 +36,7 @@ struct alignas(line_bytes) SequenceHead {
         return sequence_mark ^ head ^ static_cast<std::uint64_t>(kind) << 61;
     }
 
-    // The same of a sequence that a participant destroys.
+    // The mark of a sequence that a participant destroys.
     [[nodiscard]] static constexpr std::uint64_t mark_of_destroyed(
         BlockNumber head, std::uint32_t participant) noexcept {
         constexpr std::uint64_t destroyed_mark = 0x3db0e97c8a61f25d;
@@ -42,19 +44,21 @@ struct alignas(line_bytes) SequenceHead {
     }
 };
 
-// Where the content begins in a body, in bytes, and how many bytes it has.
+// The offset of the content in a body, and its length, in bytes.
 template <template <class> class Atomic>
 struct Extent {
     Atomic<std::uint64_t> first;
     Atomic<std::uint64_t> bytes;
 };
 
-// The bytes, behind this. A content that reaches the end goes on at the start.
+// The bytes follow. A content that reaches the end of the body wraps around to its start.
 template <template <class> class Atomic>
 struct Body {
-    Atomic<std::uint64_t> capacity;  // bytes; written by who makes the body, before others see it
-    Atomic<std::uint64_t> maker;     // a participant; likewise
-    // The operation word says which one is committed; who holds the sequence writes the other.
+    // bytes; written by the body's maker before it is installed
+    Atomic<std::uint64_t> capacity;
+    // a participant; written like `capacity`
+    Atomic<std::uint64_t> maker;
+    // The operation word selects the committed one; the holder of the sequence writes the other.
     std::array<Extent<Atomic>, 2> extents;
 
     static constexpr std::uint64_t head_bytes = 48;
@@ -68,22 +72,27 @@ struct Body {
 
 static_assert(sizeof(Body<std::atomic>) == Body<std::atomic>::head_bytes);
 
-// What each thread that uses the sequences of a heap shows to others, in shared memory; zero at first. Others than the participant
-// change a word only where it says so.
+// The words that each thread publishes that uses the sequences of a heap, in shared memory; zero at
+// first. Other participants change a word only where its comment says so.
 template <template <class> class Atomic>
 struct alignas(line_bytes) SequenceUser {
-    Atomic<std::uint64_t> head;  // the sequence that it changes: number of its head
-    Atomic<std::uint64_t>
-        head_made;  // a head that its caller has not stored yet; with a bit once it has its body
-    // A body that was not installed; with a bit and its number once it can be. Whoever sees it installed sets the word to 0.
+    // the sequence that it changes: number of its head
+    Atomic<std::uint64_t> head;
+    // a head whose number its caller has not stored yet; with the bit set once it has its body
+    Atomic<std::uint64_t> head_made;
+    // A body that was not installed; with the bit and its number once it may be. A participant that
+    // sees it installed sets the word to 0.
     Atomic<std::uint64_t> made;
     Atomic<std::uint64_t> replaced;  // the body that it replaces by `made`
-    // The body that it writes into, by the low bits of the Operation's sequence. Whoever sees it replaced by another one sets the
-    // bit: only this participant knows when it has ceased to write, so it frees the body, or recovery does.
+    // The body that it writes into, with the low bits of the OperationWord's sequence. A
+    // participant that sees this body replaced sets the bit: only the holder knows when it has
+    // stopped writing, so the holder frees the body, or recovery does.
     Atomic<std::uint64_t> held;
-    Atomic<std::uint64_t> recoverer;  // who recovers it, plus 1; compared and swapped by the living
-    Atomic<std::uint64_t> freeing;    // a block that it unlinks and frees (table/freeing.hpp)
-    Atomic<std::uint64_t> destroyed;  // a sequence that it destroys: number of its head
+    // the participant that recovers it, plus 1; changed by compare-and-swap of survivors
+    Atomic<std::uint64_t> recoverer;
+    Atomic<std::uint64_t> freeing;  // a block that it unlinks and frees (table/freeing.hpp)
+    // a sequence that it destroys: number of its head
+    Atomic<std::uint64_t> destroyed;
 
     // Whether it has made a block that may not be in use yet.
     [[nodiscard]] bool has_made(BlockNumber block) const noexcept {
@@ -126,7 +135,7 @@ struct SequenceUsers {
     }
 };
 
-// What a participant knows of the others.
+// What a participant asks about the other participants.
 class Others {
 public:
     virtual ~Others() = default;
@@ -136,10 +145,10 @@ public:
     // Whether the process of a participant has ended and will never run again.
     [[nodiscard]] virtual bool is_dead(std::uint32_t participant) = 0;
 
-    // Whether to look again at a sequence that a living participant holds or changes, after having let others run; false: it is to be
-    // taken over.
-    //   turns     how often this was asked before, of the same holder
-    //   capacity  of the body, in bytes: who copies much may take long
+    // Whether to poll again a sequence that a living participant holds or changes; called after
+    // each poll, and may yield to other threads. false: the caller takes the sequence over.
+    //   turns     how often this was asked before about the same holder
+    //   capacity  of the body, in bytes: copying a long body takes long
     [[nodiscard]] virtual bool may_wait(std::uint64_t turns, std::uint64_t capacity) = 0;
 
 protected:

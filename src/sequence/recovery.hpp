@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends what a dead participant was doing: its words say what it had made, what it was replacing and what it held; the sequence's words
-// say whether that is in use. Each step may be done again by another survivor. Included by sequence/sequence.hpp.
+// Completes or undoes the operation of a dead participant: its words name the blocks that it had
+// made, was replacing and held; the sequence's words say whether these are in use. Another survivor
+// may repeat each step. Included by sequence/sequence.hpp.
 // Tests: tests/unit/sequence/kill_test.cpp.
 #pragma once
 
@@ -20,7 +21,7 @@ public:
           dead_(dead),
           shown_(ground.participants()[dead]) {}
 
-    // false: those that the dead one was recovering come first.
+    // false: the participants that the dead one was recovering come first.
     [[nodiscard]] bool run() {
         const bool is_freed =
             table::finish_freeing(ground_.blocks(), ground_.participants(), dead_,
@@ -34,7 +35,8 @@ public:
             end_hold(head);
             end_replacement(head);
         }
-        // A body that was not filled is in use nowhere; of a sequence that was destroyed nothing is known.
+        // A body without the bit was never installed, so it is freed; the bodies of a destroyed
+        // sequence were freed with it.
         const std::uint64_t made = shown_.made.load(std::memory_order_acquire);
         shown_.held.store(0, std::memory_order_release);
         shown_.replaced.store(0, std::memory_order_release);
@@ -54,7 +56,7 @@ private:
                mark == SequenceHead<Atomic>::mark_of(number, SequenceKind::deque);
     }
 
-    // A sequence of which its maker has not told anybody.
+    // Frees a sequence whose number its maker has not stored yet.
     void end_making() {
         const std::uint64_t word = shown_.head_made.load(std::memory_order_acquire);
         const Named made = Named::unpacked(word);
@@ -65,12 +67,12 @@ private:
             return;
         }
         ground_.head(made.block).mark.store(0, std::memory_order_release);
-        shown_.made.store(0, std::memory_order_release);  // which names the body too
+        shown_.made.store(0, std::memory_order_release);  // this word names the body too
         ground_.free_with_body(made.block,
                                [&] { shown_.head_made.store(0, std::memory_order_release); });
     }
 
-    // A sequence that it has begun to destroy.
+    // Completes the destruction of a sequence that the participant had begun.
     void end_destruction() {
         const BlockNumber number = shown_.destroyed.load(std::memory_order_acquire);
         if (number == 0) return;
@@ -87,7 +89,8 @@ private:
                SequenceHead<Atomic>::mark_of_destroyed(number, dead_);
     }
 
-    // Whether its words lead to a block, or the head of a sequence that it has begun to destroy does.
+    // Whether one of its words leads to a block, or the head of a sequence that it has begun to
+    // destroy.
     [[nodiscard]] bool is_known(BlockNumber block) const noexcept {
         if (shown_.names(block)) return true;
         const BlockNumber number = shown_.destroyed.load(std::memory_order_acquire);
@@ -96,7 +99,7 @@ private:
                    block;
     }
 
-    // Takes the sequence from the dead one, where it holds or changes it.
+    // Takes the sequence over from the dead participant if it holds or changes it.
     void end_turn(SequenceHead<Atomic>& head) const {
         for (;;) {
             const ContentView view = reservation_.look(head);
@@ -106,9 +109,10 @@ private:
         }
     }
 
-    // Frees the body that was given up to the dead one, if any.
+    // Frees the body that another participant has given up to the dead one, if any.
     void end_hold(SequenceHead<Atomic>& /*head*/) {
-        // After the operation word: whoever moved it on has set the bit before.
+        // After the operation word was read: the thread that changed that word has set the bit
+        // before.
         const Named held = Named::unpacked(shown_.held.load(std::memory_order_acquire));
         const auto forget = [&] { shown_.held.store(0, std::memory_order_release); };
         if (held.bit != 0) {
@@ -118,7 +122,8 @@ private:
         }
     }
 
-    // Frees what a change made or replaced. Whoever moved the operation word on has taken back the word of what is in use.
+    // Frees the body that a change made, or the one that it replaced. The thread that moved the
+    // operation word on has cleared the word of the body that is in use.
     void end_replacement(SequenceHead<Atomic>& /*head*/) {
         const Named made = Named::unpacked(shown_.made.load(std::memory_order_acquire));
         const Named replaced = Named::unpacked(shown_.replaced.load(std::memory_order_acquire));

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may change a sequence, and how it is taken from a participant that is stopped or dead. A participant holds a sequence to write
-// into its body, outside of the committed content; it commits by one compare-and-swap of the operation word. Where a body is replaced
-// the word of the body decides, then the operation word is moved on by whoever comes; the body's number goes up by one each time, so
-// that a late compare-and-swap of it fails.
+// The right to change a sequence, and its recovery from a participant that is stopped or dead. A
+// participant holds a sequence while it writes into the body outside of the committed content; it
+// commits by one compare-and-swap of the operation word. A replacement of the body is decided by a
+// compare-and-swap of the body word; any participant then moves the operation word on. The body's
+// number grows by one with each replacement, so a late compare-and-swap fails.
 //
-// What is taken over:
-// - held by a dead participant: the operation word becomes idle again, for nothing was committed;
-// - held by a stopped one: it may still write into the body, so that is given up to it, and a copy of the content is installed; if it
-//   comes back before that, it installs its own body again, with its change;
-// - being changed: the old body is installed again, under its next number, so that the new one of who is stopped comes too late.
+// How another participant takes a sequence over:
+// - held by a dead participant: it makes the operation word idle again, because nothing was
+// committed;
+// - held by a stopped one: that one may still write into the body, so the body is given up to it,
+// and a copy of the content is installed; if the stopped one resumes before that, it installs its
+// own body again, with its change;
+// - being changed: it installs the old body again under its next number, so the late installation
+// of a new body fails.
 // Tests: tests/unit/sequence/kill_test.cpp, concurrency_test.cpp.
 #pragma once
 
@@ -24,15 +28,17 @@ class Reservation {
 public:
     explicit Reservation(const SequenceGround<Atomic>& ground) noexcept : ground_(ground) {}
 
-    // What is committed now, whoever holds it.
+    // Reads the committed state, whether or not a participant holds the sequence; completes a body
+    // replacement first.
     [[nodiscard]] ContentView look(SequenceHead<Atomic>& head) const noexcept {
         ContentView view;
         while (!ground_.read(head, view)) finish(head, view.operation, view.body_word);
         return view;
     }
 
-    // Waits until nobody holds the sequence, for as long as the others may have it, then takes it over. false: there was no memory for
-    // that, and nothing has changed.
+    // Waits until no participant holds the sequence; takes it over when the holder is dead or
+    // Others::may_wait() returns false. false: there was no memory for the copy, and nothing has
+    // changed.
     [[nodiscard]] bool wait_until_idle(SequenceHead<Atomic>& head, ContentView& view) const {
         std::uint64_t turns = 0;
         for (std::uint64_t last = 0;; last = view.operation_word) {
@@ -50,15 +56,16 @@ public:
     // Takes an idle sequence to write into its body. false: it has changed since `view`.
     [[nodiscard]] bool hold(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
         auto& held = ground_.shown().held;
-        // release: before others can find us as the holder
+        // release: before other participants can find us as the holder
         held.store(held_word(view), std::memory_order_release);
         if (enter(head, view, TurnState::held)) return true;
         held.store(0, std::memory_order_release);
         return false;
     }
 
-    // Commits what the holder has written, and ends its hold. false: it was taken over, and nothing was committed.
-    //   which  the Extent that is committed; that of the view: nothing was changed
+    // Commits the holder's writes, and ends its hold. false: another participant has taken the
+    // sequence over, and nothing was committed.
+    //   which  the Extent to commit; that of the view: the content is unchanged
     [[nodiscard]] bool release(SequenceHead<Atomic>& head,
                                const ContentView& view,
                                std::uint32_t which) const {
@@ -67,7 +74,7 @@ public:
                                       ? view.operation.as(TurnState::idle, 0)
                                       : view.operation.after(which);
         std::uint64_t expected = view.operation.packed();
-        // release: the bytes and the Extent; partner: Ground::read
+        // release: the bytes and the Extent; partner: SequenceGround::read
         if (head.operation.compare_exchange_strong(
                 expected, now.packed(), std::memory_order_acq_rel, std::memory_order_acquire)) {
             held.store(0, std::memory_order_release);
@@ -89,26 +96,28 @@ public:
         return enter(head, view, TurnState::changing);
     }
 
-    // Puts a body in the place of the view's, and ends the change. false: somebody else has replaced that.
+    // Replaces the view's body, and ends the change. false: another participant has replaced that
+    // body before.
     bool install(SequenceHead<Atomic>& head,
                  const ContentView& view,
                  const OperationWord& operation,
                  const Named& body) const noexcept {
         std::uint64_t in_use = view.body_word;
-        // acq_rel: the new body's content for who reads it; partner: Ground::read
+        // acq_rel: the new body's content for readers; partner: SequenceGround::read
         const bool is_done = head.body.compare_exchange_strong(
             in_use, body.packed(), std::memory_order_acq_rel, std::memory_order_acquire);
         finish(head, operation, is_done ? body.packed() : in_use);
         return is_done;
     }
 
-    // Leaves the content as it is, whatever body a stopped participant is about to install.
+    // Keeps the content, so that a stopped participant's late installation of a body fails.
     void keep_body(SequenceHead<Atomic>& head, const ContentView& view) const noexcept {
         (void)install(head, view, view.operation,
                       view.body.next(view.body.block, view.operation.which));
     }
 
-    // Takes the sequence from a participant that is stopped or dead, by one step; the caller looks again. false: there was no memory.
+    // Does one step of taking the sequence over from a participant that is stopped or dead; the
+    // caller reads it again. false: there was no memory.
     [[nodiscard]] bool take_over(SequenceHead<Atomic>& head,
                                  const ContentView& view,
                                  bool is_dead) const {
@@ -123,7 +132,8 @@ public:
         }
         if (view.operation.state == TurnState::evicting && !is_dead)
             return install_copy(head, view);
-        // The words of a view may be of two moments: a body that came later than the operation is not the old one.
+        // The words of a view may be inconsistent: a body installed after the operation word was
+        // read is not the old one.
         if (ground_.is_current(head, view)) keep_body(head, view);
         return true;
     }
@@ -140,7 +150,7 @@ public:
         return block;
     }
 
-    // The made body may be installed, with this word.
+    // Publishes that the made body may be installed with this word.
     void show_made(const Named& body) const noexcept {
         ground_.shown().made.store(Named{1, body.block, body.number}.packed(),
                                    std::memory_order_release);
@@ -162,7 +172,8 @@ private:
                              TurnState state) const noexcept {
         const OperationWord entered = view.operation.as(state, ground_.own());
         std::uint64_t expected = view.operation_word;
-        // acquire: all that was committed, and all that others have read of what will be overwritten (Ground::is_current)
+        // acquire: all that was committed, and all reads by other threads of bytes that will be
+        // overwritten (SequenceGround::is_current)
         if (!head.operation.compare_exchange_strong(
                 expected, entered.packed(), std::memory_order_acq_rel, std::memory_order_acquire)) {
             return false;
@@ -172,8 +183,10 @@ private:
         return true;
     }
 
-    // Moves the operation word on where a body was installed. Before, the installed body's maker is told that it is in use, and who was
-    // evicted that its body is not; so neither is freed wrongly, whoever dies. Any number of participants may do this, late ones too.
+    // Moves the operation word on after a body was installed. Before that it clears the maker's
+    // word `made`, since the body is in use, and marks an evicted holder's body as given up; so
+    // neither body is freed wrongly if a participant dies. Any number of participants may do this,
+    // also late.
     void finish(SequenceHead<Atomic>& head,
                 const OperationWord& operation,
                 std::uint64_t body_word) const noexcept {
@@ -181,7 +194,8 @@ private:
         const auto mask = (1U << OperationWord::generation_bits) - 1;
         if (!operation.is_replacing() || body.generation() != ((operation.generation + 1) & mask))
             return;
-        // A late caller may read what a body that was freed holds now: then no participant's word is as expected.
+        // A late caller may read a maker from a body that was freed and reused: then no
+        // participant's word matches.
         const std::uint64_t maker = ground_.body(body.block).maker.load(std::memory_order_relaxed);
         if (maker < ground_.participants().count) {
             std::uint64_t made = Named{1, body.block, body.number}.packed();
@@ -197,7 +211,7 @@ private:
             expected, next.packed(), std::memory_order_acq_rel, std::memory_order_relaxed);
     }
 
-    // Tells who was evicted that its body is its own, unless that is in use again.
+    // Marks an evicted participant's body as given up to it, unless that body is in use again.
     void give_up_body(const OperationWord& evicted, BlockNumber in_use) const noexcept {
         auto& held = ground_.participants()[evicted.participant].held;
         std::uint64_t word = held.load(std::memory_order_acquire);
@@ -211,7 +225,7 @@ private:
                                            std::memory_order_relaxed);
     }
 
-    // Installs a copy of the content in the place of a body into which a stopped participant may still write.
+    // Replaces a body into which a stopped participant may still write by a copy of the content.
     [[nodiscard]] bool install_copy(SequenceHead<Atomic>& head, const ContentView& view) const {
         if (!ground_.is_current(head, view)) return true;
         const BlockNumber copy = make_body(view.capacity);

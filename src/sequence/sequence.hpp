@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques in shared memory: sequences of bytes that any thread of any process of a node changes and reads at once. One
-// object is one thread's way to all sequences of one heap; a sequence is named by the block it begins with.
+// Vectors and deques in shared memory: sequences of bytes that any thread of any process of a node
+// changes and reads concurrently. One object serves one thread, for all sequences of one heap; a
+// sequence is named by the block it begins with.
 //
 // Contract:
-// - Each operation takes effect at one moment between its call and its return (it is linearizable). A read is of one moment.
-// - To add at an end and to remove there changes the body in place; what else changes the content makes a new body, at the cost of a copy.
-//   What is removed at an end may be handed out, so that no two get the same bytes.
-// - A participant that is stopped while it holds or changes a sequence is waited for as long as Others::may_wait says, a dead one not at
-//   all; then its operation is undone, and done again by itself if it goes on. Reads wait for nobody.
-// - A process that is killed at any instruction leaves nothing half done, and recover() frees what it held, also what it was about to
-//   free (table/freeing.hpp), and ends the destruction of a sequence.
-// - Where there is no memory an operation says so, and the sequence is as before. To remove at an end needs none, unless a participant
-//   was stopped while it held the sequence, and still lives.
-// - The content of a vector lies in one piece; that of a deque in two at most.
+// - Each operation takes effect at one moment between its call and its return (it is linearizable).
+// A read returns the content of one moment.
+// - Adding and removing at an end changes the body in place; any other change makes a new body, at
+// the cost of a copy. Removing at an end can return the removed bytes; no two calls get the same
+// ones.
+// - An operation waits for a participant that is stopped while it holds or changes the sequence as
+// long as Others::may_wait says, and not at all for a dead one. Then it undoes the other's
+// operation, which a stopped participant retries when it resumes. Reads wait for no participant.
+// - A process that is killed at any instruction leaves no half change; recover() frees the blocks
+// that it held, also those that it was about to free (table/freeing.hpp), and completes its
+// destruction of a sequence.
+// - Where there is no memory an operation returns no_room, and the sequence is as before. Removing
+// at an end needs no memory, unless a living participant was stopped while it held the sequence.
+// - The content of a vector is contiguous; that of a deque has at most two pieces.
 //
-// Who may change is sequence/reservation.hpp. Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process
-// between two accesses. Tests: tests/unit/sequence.
+// sequence/reservation.hpp gives the right to change a sequence. Atomic: std::atomic, or one of a
+// test that a scheduler runs or that kills the process between two accesses. Tests:
+// tests/unit/sequence.
 #pragma once
 
 #include <algorithm>
@@ -34,27 +40,31 @@ enum class SequenceEffect : std::uint8_t { done, no_room, outside };
 
 enum class ContentEnd : std::uint8_t { back, front };
 
-// A change anywhere: `removed` bytes from index `at` give way to `added` others. In place where it only removes bytes at the end.
+// A change anywhere: replaces `removed` bytes from index `at` by `added` new ones. In place if it
+// only removes bytes at the end.
 struct Splice {
     std::uint64_t at = 0;       // beyond the content: its end
     std::uint64_t removed = 0;  // beyond the content: up to its end
     const char* source = nullptr;
     std::uint64_t added = 0;
-    std::uint64_t capacity_least = 0;  // of the new body
-    bool must_fit = false;             // Effect::outside where the range is not in the content
-    bool may_shrink = false;           // the new body may be smaller than the old one
+    // least capacity of the new body
+    std::uint64_t capacity_least = 0;
+    bool must_fit = false;    // SequenceEffect::outside if the range is not in the content
+    bool may_shrink = false;  // the new body may be smaller than the old one
 };
 
-// What is removed at an end.
+// A removal of bytes at an end.
 struct Removal {
     ContentEnd end = ContentEnd::back;
-    char* target = nullptr;  // gets it in the order of the content; nullptr: it is dropped
+    // gets the bytes in the order of the content; nullptr: they are dropped
+    char* target = nullptr;
     std::uint64_t bytes = 0;
-    // Of the target. Where it is too small for what there is of these bytes nothing is removed.
+    // Size of `target`. If it is too small for the bytes that would be removed, none is removed.
     std::uint64_t room_bytes = ~std::uint64_t{0};
 };
 
-// How many bytes a call has handed out, and how many the content had at that moment.
+// The number of bytes that a call has copied or removed, and the length of the content at that
+// moment.
 struct Portion {
     std::uint64_t bytes = 0;
     std::uint64_t there = 0;
@@ -67,10 +77,10 @@ struct ContentPiece {
 };
 
 struct SequenceLayout {
-    std::uint64_t bytes = 0;  // of the content
+    std::uint64_t bytes = 0;  // length of the content
     std::uint64_t capacity = 0;
-    std::array<ContentPiece, 2>
-        pieces{};  // in the order of the content; empty ones where there is nothing
+    // in the order of the content; unused ones are empty
+    std::array<ContentPiece, 2> pieces{};
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -81,7 +91,7 @@ public:
     static constexpr std::uint64_t capacity_least = 16;
 
     //   blocks, others  of the calling thread; outlive this
-    //   participants    of the heap, zero at first; number `own` is the calling thread's alone
+    //   participants    of the heap, zero at first; only the calling thread uses number `own`
     Sequence(table::Blocks<Atomic>& blocks,
              Others& others,
              SequenceUsers<Atomic> participants,
@@ -92,8 +102,9 @@ public:
     Sequence(const Sequence&) = delete;
     Sequence& operator=(const Sequence&) = delete;
 
-    // Makes a sequence of zero bytes; it is freed if the process is killed before keep(). 0: there is no room.
-    //   maker  to whose process it is lent until it is used (table/first_use.hpp)
+    // Makes a sequence of zero bytes; recovery frees it if the process is killed before keep(). 0:
+    // there is no room.
+    //   maker  the process that owns it until its first use (table/first_use.hpp)
     [[nodiscard]] BlockNumber make(SequenceKind kind,
                                    std::uint64_t bytes,
                                    std::uint64_t capacity,
@@ -120,7 +131,7 @@ public:
         first.generation = 1;
         first.sequence = 1;
         head.operation.store(first.packed(), std::memory_order_relaxed);
-        // release: the head, whose body goes with it from now on
+        // release: the head, which owns its body from now on
         shown.head_made.store(Named{1, number, 0}.packed(), std::memory_order_release);
         shown.made.store(0, std::memory_order_release);
         const std::uint64_t mark = SequenceHead<Atomic>::mark_of(number, kind);
@@ -129,10 +140,11 @@ public:
         return number;
     }
 
-    // The caller has stored where the sequence made last is.
+    // Called after the number of the sequence made last was stored: recover() no longer frees it.
     void keep() const noexcept { ground_.shown().head_made.store(0, std::memory_order_release); }
 
-    // Whether a sequence of the kind begins there. Of a block that holds something else the answer is as good as a guess of 64 bits.
+    // Whether a sequence of the kind begins there; this counts as its first use. Wrong only for a
+    // block that holds something else and by chance has the mark of 64 bits.
     //   number  any number whose offset and sizeof(Head) bytes from there are in the heap
     [[nodiscard]] bool is_one(BlockNumber number, SequenceKind kind) const {
         return table::offset_of(number) % line_bytes == 0 &&
@@ -140,14 +152,15 @@ public:
                                SequenceHead<Atomic>::mark_of(number, kind));
     }
 
-    // Frees a sequence. Nobody uses it any more, and the dead who did are recovered. false: it is none, or somebody else destroys it.
+    // Frees a sequence. No thread may use it from then on, and dead participants that did must have
+    // been recovered. false: there is none, or another thread destroys it.
     bool destroy(BlockNumber number, SequenceKind kind) {
         return is_one(number, kind) &&
                destroy_marked(number, SequenceHead<Atomic>::mark_of(number, kind), [] {});
     }
 
-    // Destroys a sequence that nobody has used. false: it is none, of this maker.
-    //   begun()  is called once nobody else can use or destroy it
+    // Destroys a sequence that was never used. false: there is none of this maker.
+    //   begun()  is called once no other thread can use or destroy it
     template <typename Begun>
     bool destroy_unused(BlockNumber number, std::uint32_t maker, const Begun& begun) {
         if (table::offset_of(number) % line_bytes != 0) return false;
@@ -159,7 +172,8 @@ public:
         return false;
     }
 
-    // Adds bytes at an end; those at the front stand in the order of `source`. done (index: where they begin), no_room
+    // Adds bytes at an end, in the order of `source` also at the front. done (index: of the first
+    // added byte), no_room
     SequenceEffect push(BlockNumber number,
                         ContentEnd end,
                         const char* source,
@@ -184,7 +198,7 @@ public:
         }
     }
 
-    // Removes bytes at an end; `portion` tells how many. done, no_room (see the contract)
+    // Removes bytes at an end; `portion` returns how many. done, no_room (see the contract)
     SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
         auto& head = begin(number);
         for (ContentView view;;) {
@@ -200,8 +214,8 @@ public:
         }
     }
 
-    // Copies up to so many bytes from an index; they are of one moment. Waits for nobody, but where others change the content again and
-    // again.
+    // Copies up to `bytes` bytes from an index; all are of one moment. Waits for no participant;
+    // after reads_most failed attempts it holds the sequence if that is idle.
     Portion read(BlockNumber number, std::uint64_t index, char* target, std::uint64_t bytes) {
         auto& head = begin(number);
         ContentView view;
@@ -214,7 +228,8 @@ public:
                                  reservation_.hold(head, view);
             ground_.ring(view).read(index, target, copied);
             if (is_held) {
-                // What was read is of the moment when the hold began, whether it was taken over or not.
+                // The bytes are those of the moment when the hold began, even if the sequence was
+                // taken over since.
                 (void)reservation_.release(head, view, view.operation.which);
                 return {copied, view.bytes};
             }
@@ -222,7 +237,7 @@ public:
         }
     }
 
-    // As Splice says. done (bytes: of the content, before), no_room, outside
+    // Executes a Splice. done (bytes: length of the content before), no_room, outside
     SequenceEffect splice(BlockNumber number, const Splice& splice, std::uint64_t& bytes) {
         auto& head = begin(number);
         for (ContentView view;;) {
@@ -246,7 +261,8 @@ public:
         }
     }
 
-    // How much there is at one moment, and where up to so many bytes from an index lie then.
+    // The length of the content at one moment, and where up to `bytes` bytes from an index lie
+    // then.
     [[nodiscard]] SequenceLayout layout(BlockNumber number,
                                         std::uint64_t index,
                                         std::uint64_t bytes) const noexcept {
@@ -265,8 +281,9 @@ public:
         return layout;
     }
 
-    // Finishes or undoes what a dead participant was doing, and frees what it held. Any survivor calls it, again if the survivor was
-    // killed meanwhile. false: a process that lives is at it.
+    // Completes or undoes the operation of a dead participant, and frees the blocks that it held.
+    // Any survivor may call it, again if that survivor was killed in it. false: another live
+    // process is recovering the participant.
     bool recover(std::uint32_t dead);
 
 private:
@@ -274,7 +291,7 @@ private:
     bool destroy_marked(BlockNumber number, std::uint64_t mark, const Begun& begun) {
         auto& shown = ground_.shown();
         shown.destroyed.store(number, std::memory_order_release);
-        // acq_rel: what others did with it; partner: SequenceRecovery::end_destruction()
+        // acq_rel: other threads' writes to it; partner: SequenceRecovery::end_destruction()
         if (!ground_.head(number).mark.compare_exchange_strong(
                 mark, SequenceHead<Atomic>::mark_of_destroyed(number, ground_.own()),
                 std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -294,14 +311,14 @@ private:
         std::uint64_t count;
     };
 
-    // How often a read is tried before it holds the sequence.
+    // The number of attempts of a read before it holds the sequence.
     static constexpr std::uint32_t reads_most = 8;
 
     [[nodiscard]] static std::uint64_t rounded(std::uint64_t bytes) noexcept {
         return std::max(capacity_least, (bytes + 15) & ~std::uint64_t{15});
     }
 
-    // An empty content begins at the start again.
+    // The new start of the content: an empty content begins at the start of the body again.
     [[nodiscard]] static std::uint64_t at_start(const ContentView& view,
                                                 std::uint64_t left) noexcept {
         return left != 0 ? view.first : 0;
@@ -314,20 +331,20 @@ private:
                !is_shrinking;
     }
 
-    // Whether a splice, which is not nothing, only removes bytes at the end.
+    // Whether a splice, which changes something, only removes bytes at the end.
     [[nodiscard]] static bool is_removing_the_end(const Splice& splice,
                                                   const ContentView& view) noexcept {
         return splice.added == 0 && splice.capacity_least <= view.capacity && !splice.may_shrink &&
                splice.removed >= view.bytes - splice.at;
     }
 
-    // Others find this participant by the sequence that it changes.
+    // Publishes the sequence that this participant changes, for its recovery.
     SequenceHead<Atomic>& begin(BlockNumber number) const noexcept {
         ground_.shown().head.store(number, std::memory_order_relaxed);
         return ground_.head(number);
     }
 
-    // Writes the Extent that is not committed. Returns which one.
+    // Writes the Extent that is not committed. Returns its index.
     std::uint32_t write_extent(const ContentView& view,
                                std::uint64_t first,
                                std::uint64_t bytes) const noexcept {
@@ -357,7 +374,7 @@ private:
         return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
     }
 
-    // Removes bytes at an end, into `target` as of Removal.
+    // Removes bytes at an end, into `target` as Removal says.
     Attempt take_from_end(SequenceHead<Atomic>& head,
                           ContentView view,
                           ContentEnd end,
@@ -373,7 +390,7 @@ private:
         return reservation_.release(head, view, which) ? Attempt::done : Attempt::again;
     }
 
-    // Makes a new body from an idle one. no_room: nothing has changed.
+    // Makes a new body for an idle sequence. no_room: nothing has changed.
     Attempt change(SequenceHead<Atomic>& head, ContentView view, const Splice& splice) {
         if (!reservation_.begin_change(head, view)) return Attempt::again;
         const std::uint64_t at = std::min(splice.at, view.bytes);
@@ -406,7 +423,8 @@ private:
         return is_done ? Attempt::done : Attempt::again;
     }
 
-    // A body for the content after a change: with room to grow if the content has, else as little as will do; 0: there is no room.
+    // Makes a body for the content after a change: with room to grow if the content grows, else as
+    // small as possible; 0: there is no room.
     BlockNumber make_room(const ContentView& view, std::uint64_t bytes, const Splice& splice) {
         const std::uint64_t needed = rounded(std::max(bytes, splice.capacity_least));
         std::uint64_t wanted = std::max(needed, view.capacity);

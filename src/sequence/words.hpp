@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the 64-bit words of a sequence hold: its operation word, and words that name a block. None of them is ever 0 while it is in use, so
-// that a page which was given back never looks like permission.
+// The 64-bit words of a sequence: its operation word, and words that name a block. None of them is
+// 0 while it is in use, so a compare-and-swap never succeeds on a page that was given back to the
+// kernel and reads as zero.
 // Tests: tests/unit/sequence/words_test.cpp.
 #pragma once
 
@@ -12,25 +13,29 @@ namespace acp::sequence {
 
 using table::BlockNumber;
 
-// Who may change a sequence now.
+// Which participant may change a sequence now.
 enum class TurnState : std::uint8_t {
-    idle,      // the next who comes
-    held,      // a participant: it writes into the body, outside of what is committed
-    changing,  // a participant: it makes a new body and writes into no old one
-    evicting,  // nobody: a participant that held the sequence was stopped, and its body is to be replaced
+    idle,      // the next participant that takes it
+    held,      // one participant: it writes into the body, outside of the committed content
+    changing,  // one participant: it makes a new body and writes into no old one
+    // none: a participant that held the sequence was stopped, and its body is to be replaced
+    evicting,
 };
 
-// The operation word. Each word of the same `sequence` number denotes the same content.
+// The operation word. Words with the same `sequence` number denote the same content.
 struct OperationWord {
     static constexpr std::uint32_t participant_bits = 16;
     static constexpr std::uint32_t generation_bits = 8;
     static constexpr std::uint32_t sequence_bits = 37;
 
     TurnState state = TurnState::idle;
-    std::uint32_t which = 0;        // the committed one of the body's two Extents
-    std::uint32_t participant = 0;  // who holds or changes, or was evicted; 0 when idle
-    std::uint32_t generation = 0;   // the low bits of the number of the body that is in use
-    std::uint64_t sequence = 0;     // of changes of the content; begins with 1
+    std::uint32_t which = 0;  // the committed one of the body's two Extents
+    // the participant that holds, changes or was evicted; 0 when idle
+    std::uint32_t participant = 0;
+    // the low bits of the number of the body in use
+    std::uint32_t generation = 0;
+    // number of changes of the content; begins with 1
+    std::uint64_t sequence = 0;
 
     [[nodiscard]] static constexpr OperationWord unpacked(std::uint64_t word) noexcept {
         OperationWord operation;
@@ -55,7 +60,7 @@ struct OperationWord {
         return operation;
     }
 
-    // After a change of the content in place; `next_which` is committed then.
+    // The word after a change of the content in place; commits Extent `next_which`.
     [[nodiscard]] constexpr OperationWord after(std::uint32_t next_which) const noexcept {
         OperationWord operation = as(TurnState::idle, 0);
         operation.which = next_which;
@@ -63,7 +68,7 @@ struct OperationWord {
         return operation;
     }
 
-    // Whether a body may be put in the place of another one.
+    // Whether the body may be replaced by another one.
     [[nodiscard]] constexpr bool is_replacing() const noexcept {
         return state == TurnState::changing || state == TurnState::evicting;
     }
@@ -74,7 +79,8 @@ private:
     }
 };
 
-// A block with a bit and a number that make the word differ from earlier ones that named the same block.
+// A block with a bit and a number that distinguish the word from earlier ones that named the same
+// block.
 struct Named {
     static constexpr std::uint32_t number_bits = 27;
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
@@ -95,7 +101,7 @@ struct Named {
         return static_cast<std::uint32_t>(number) & ((1U << OperationWord::generation_bits) - 1);
     }
 
-    // The word of the body that follows this one.
+    // The body word that follows this one.
     [[nodiscard]] constexpr Named next(BlockNumber next_block,
                                        std::uint32_t next_bit) const noexcept {
         return {next_bit, next_block, (number + 1) & number_mask};

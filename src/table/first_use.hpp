@@ -15,8 +15,8 @@
 namespace acp::table {
 
 // Returns the first mark of a container that is being made, from its mark after the first use.
-//   maker  process that the container is lent to; no_process: it counts as used from the start,
-//          also if there is no room for the loan
+//   maker  the process that owns it until then; no_process: none does, and no loan is made. The
+//          mark is also `mark` if there is no room for the loan
 template <template <class> class Atomic>
 [[nodiscard]] std::uint64_t first_mark(Blocks<Atomic>& blocks,
                                        BlockNumber block,
