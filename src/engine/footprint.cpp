@@ -15,13 +15,15 @@ namespace acp::engine {
 
 namespace {
 
-// Heap, pools' first pages, stacks, the libraries of cipher and key agreement, room for a burst to send and one received: measured.
+// Measured: heap, the pools' first pages, stacks, the libraries of cipher and key agreement, room
+// for one burst to send and one received.
 constexpr std::uint64_t process_bytes = 3200ULL * 1024;
 
 // The same in a rank that is its own gateway, beyond the memory of any rank.
 constexpr std::uint64_t own_process_bytes = 2752ULL * 1024;
 
-// What each rail but the first one adds to either: an endpoint with its pools, room for a burst to send and one received: measured.
+// Measured, for each rail but the first, in either kind of process: an endpoint with its pools,
+// room for one burst to send and one received.
 constexpr std::uint64_t further_rail_bytes = 1984ULL * 1024;
 
 // Per node of the job: its first process index.

@@ -27,7 +27,8 @@ struct GatewaySettings {
     std::uint64_t job_id = 0;
     NodeId node = 0;
     NodeId nodes = 1;
-    // first_process[k] is node k's first process index, [nodes] the number of processes of the job; ascending.
+    // first_process[k] is node k's first process index, [nodes] the number of processes of the job;
+    // ascending.
     std::vector<std::uint32_t> first_process;
     std::array<std::byte, 32> job_key{};  // open() wipes this copy after it has derived its keys
     // The addresses to listen on: each becomes a socket, port 0 is any free one. Families may be

@@ -64,7 +64,8 @@ public:
     base::Result<SlotHandle> make(std::uint32_t sender, std::uint32_t receiver);
 
     // Begins a request, which reads or writes `buffer` until it has ended.
-    // Errors: stale (no such end, or it is being freed), argument (not that kind of end), limit, peer.
+    // Errors: stale (no such end, or it is being freed), argument (the other kind of end), limit,
+    // peer.
     base::Result<SlotHandle> begin(SlotHandle channel,
                                    RequestKind kind,
                                    char* buffer,

@@ -66,8 +66,8 @@ public:
 
     // Adds the entry of an end, and looks up its partner's. nullopt: the partner will write to
     // own.letter, or has done so. Errors: memory, unsupported, peer; then no partner knows the end.
-    //   is_known  set to whether a partner may know the end: then withdraw() must precede the release
-    //             of its introduction slot
+    //   is_known  set to whether a partner may know the end: then withdraw() must precede the
+    //             release of its introduction slot
     base::Result<std::optional<Introduction>> match(const ChannelName& name,
                                                     Side side,
                                                     const Introduction& own,

@@ -39,7 +39,8 @@ struct PipeRoom {
     std::uint64_t slot_bytes = 0;  // whole lines
 };
 
-// The sender's side. The receiver needs no class: it calls sync::take_lines(), then RingReceiver::release() and tell_released().
+// The sender's side. The receiver needs no class: it calls sync::take_lines(), then
+// RingReceiver::release() and tell_released().
 template <typename Path>
 class PipeSender {
 public:

@@ -331,7 +331,7 @@ private:
     // in flight to the sender: the count after the previous fetch
     gma::Handle notice_ = gma::handle_null;
     LendingWords<>* lending_ = nullptr;  // the last loan's
-    Borrower<> borrower_;                // for a loan that the ring still holds
+    Borrower<> borrower_;                // copies a loan that the ring still holds
     std::uint64_t taken_count_ = 0;      // offers and loans that were taken
     bool has_partner_ended_ = false;
     bool is_refused_ = false;  // refuse() was called

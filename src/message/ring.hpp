@@ -196,12 +196,12 @@ public:
     [[nodiscard]] bool is_refused() const noexcept { return is_refused_; }
 
 private:
-    // Compares by the signed difference, since released_ begins below 0: at minus the lines of the ring, modulo 2^64.
+    // By the signed difference, as released_ begins below 0: at minus the ring's lines, mod 2^64.
     [[nodiscard]] bool is_known_released(std::uint64_t line) const noexcept {
         return static_cast<std::int64_t>(released_ - line) >= 0;
     }
 
-    // Whether there is room for a record. Sets wraps_: whether its payload must lie at the ring's start.
+    // Whether there is room for a record. Sets wraps_: its payload must be at the ring's start.
     bool has_room(std::uint64_t bytes) noexcept {
         ACP_ASSERT(bytes <= shape_.payload_bytes_max());
         wraps_ = !is_one_line(bytes) && shape_.must_wrap(next_, bytes);

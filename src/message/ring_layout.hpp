@@ -2,14 +2,16 @@
 // The layout of a ring's memory, and of a record in it. Positions are lines of 64 bytes, counted
 // since the ring was opened, and never decrease; offsets are bytes from the start of the ring's
 // memory. Knows no memory. Any thread.
-//     0 .. D             records                 written by the sender; first words also by the
-//     receiver
+//
+//     0 .. D             records                       written by the sender, and each line's first
+//                                                      word by the receiver too
 //     D .. D + D/8       journal: a word per line      written by the sender
 //     + 0, + 64          two credits                   written by the receiver
 //     + 128              request for a header          written by the receiver; the sender stores 0
 //
 // The first two parts may be on another node than the last two: the sender writes the former, the
-// receiver the latter, each into the other's memory. Tests: tests/unit/message/ring_test.cpp.
+// receiver the latter, each into the other's memory.
+// Tests: tests/unit/message/ring_test.cpp.
 #pragma once
 
 #include <bit>

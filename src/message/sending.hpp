@@ -35,7 +35,7 @@ namespace acp::message {
 struct SendingRule {
     std::uint64_t record_bytes_max = 0;             // the most bytes of one record
     std::uint64_t offer_bytes = ~std::uint64_t{0};  // longer messages are offered
-    std::uint64_t slot_bytes = 0;                   // of each slot of a pipe
+    std::uint64_t slot_bytes = 0;                   // size of a pipe's slot
     std::uint64_t lend_bytes = 0;                   // longer messages become loans, where possible
     PipeBlock* pipe = nullptr;                      // allocates a pipe's slots; nullptr: no pipe
     LendingWords<>* lending = nullptr;  // the words of this end's loans; nullptr: no loans

@@ -76,7 +76,7 @@ template <auto ring_of, typename Call>
                                                                std::uint64_t& length) noexcept {
     LineTaken taken = LineTaken::another;
     if (!is_one_line(buffer.bytes)) [[unlikely]]
-        return taken;  // with room for a long message it polls only once, in receive_at_once()
+        return taken;  // a receive with room for a long message polls in receive_at_once()
     at_own_ring<&ChannelEnd::ring_to_receive>(
         channel, [&](NearReceiver & ring) __attribute__((always_inline)) {
             constexpr auto whole = static_cast<std::uint8_t>(RecordTag::whole);

@@ -5,8 +5,8 @@
 // round a member publishes at most once, and other members read the parts of it that they need. A
 // board never waits: the caller polls has_room() or is_published().
 //
-// A line of a payload has one reader or several. A single reader stores a zero into each line that it has read, which makes the owner's next
-// write to it cheaper (sync/lines.hpp).
+// A line of a payload has one reader or several. A single reader stores a zero into each line that
+// it has read, which makes the owner's next write to it cheaper (sync/lines.hpp).
 //
 // Invariant: a block has room for board_depth rounds, and a member publishes in a round only when
 // all members of the node have finished the round board_depth before it. So no member is still
@@ -53,7 +53,8 @@ struct alignas(64) BoardLine {
 
 static_assert(sizeof(BoardLine) == 64);
 
-// The block of a member. A chunk for each round follows, for payloads that do not fit into a line. All zero at the start.
+// The block of a member. Behind it is a chunk for each round, for payloads that do not fit into a
+// line. All zero at the start.
 struct BoardBlock {
     std::array<BoardLine, board_depth> lines;
     // The owner has finished reading this round and all earlier ones. Writer: the owner.

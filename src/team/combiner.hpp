@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How elements of a reduction are combined: the operations of the interface on its types, or a function of the program. Knows no team. Any
-// thread.
+// Combines elements of a reduction: by an operation of the interface on one of its types, or by a
+// function of the program. Knows no team. Any thread.
 // Tests: tests/unit/team/combiner_test.cpp.
 #pragma once
 

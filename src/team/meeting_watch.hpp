@@ -4,7 +4,8 @@
 // so that both would wait for ever. It is certain once the member has been in the same such call
 // for patience_ns while the thread waited for it: publications and messages that the member sent
 // before have arrived by then.
-// For the one thread that is in a call on the team or the plan. Tests: tests/conformance/team_check_test.cpp.
+// For the one thread that is in a call on the team or the plan.
+// Tests: tests/conformance/team_check_test.cpp.
 #pragma once
 
 #include <cstdint>
