@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room for messages, looking after the pool, and ends of others.
+// Reserves room for messages, tends the pool, and reports dead processes.
 #include "pm/context.hpp"
 
 #include <new>
@@ -14,7 +14,7 @@ namespace acp::pm {
 using base::Code;
 using base::Status;
 
-// Whatever the number of processes; but for what is under way to other nodes.
+// Independent of the number of processes, except for messages in flight to other nodes.
 static_assert(pool_bytes + sizeof(Context) + message_bytes_max +
                   ReceivePool<NodeHost>::private_bytes() +
                   outlets * (sizeof(FarOutlet) + ring_shape.lines() * sizeof(std::uint64_t)) <=
@@ -36,9 +36,9 @@ Context::Context(gma::Gma& gma,
 
 void Context::open() noexcept {
     pool_.open();
-    // release: partner is NodeHost::pool_of, operations::TakeLease; the pool is there
+    // release: publishes the pool; partners: NodeHost::pool_of, operations::TakeLease
     host_.pool_word(host_.process()).store(address_, std::memory_order_release);
-    host_.ring_all();  // some may wait for room here
+    host_.ring_all();  // senders may wait for room here
 }
 
 void Context::close() noexcept {
@@ -47,10 +47,10 @@ void Context::close() noexcept {
     is_held_ = false;
     ready_ = {};
     after_select();
-    // Before the leases end: whoever finds none sees why.
+    // Before the leases are revoked: a sender that finds none then reads why.
     host_.pool_word(host_.process()).store(address_ | pool_closed, std::memory_order_release);
     pool_.close();
-    host_.ring_all();  // some may wait for room here in vain
+    host_.ring_all();  // senders that wait for room here must fail
 }
 
 // --- Destinations ---
@@ -64,11 +64,11 @@ char* Context::reserve_elsewhere(std::uint32_t process, std::uint64_t bytes) noe
         last_ = outlets_.find_or_make(process);
         return last_ != nullptr ? reserve_at(*last_, bytes) : no_room();
     } catch (const std::bad_alloc&) {
-        return nullptr;  // later, perhaps
+        return nullptr;  // a later attempt may succeed
     }
 }
 
-// Whoever tries again and again gives the receivers' words the care that they need.
+// A process that retries in a loop tends its own receivers' words here.
 char* Context::no_room() noexcept {
     (void)look_at_clock();
     return nullptr;
@@ -95,19 +95,19 @@ bool Context::is_sent() {
 
 // --- Looking after the pool ---
 
-// Where has_message() found it.
+// Returns the message that has_message() has found.
 Context::PmMessage Context::receive_ready() noexcept {
     is_held_ = true;
     idle_looks_ = 0;
     return std::exchange(ready_, {});
 }
 
-// When nothing was found, and now and then. Tending may bring a message.
+// Tends the pool if nothing was found, and sometimes otherwise. Tending may recover a message.
 Context::PmMessage Context::look_around(PmMessage found) noexcept {
     if (found.data != nullptr) {
         idle_looks_ = 0;
-        (void)
-            tend_if_due();  // those who send no more, or have no ring, wait for it also while others send all the time
+        // Also while messages keep arriving: silent senders, and senders without a lease, need it.
+        (void)tend_if_due();
         return found;
     }
     if (!look_at_clock()) return found;
@@ -116,11 +116,11 @@ Context::PmMessage Context::look_around(PmMessage found) noexcept {
     return found;
 }
 
-// Whether it has tended.
+// Returns whether it has tended.
 bool Context::look_at_clock() noexcept {
     ++idle_looks_;
     if (has_far_ && idle_looks_ % looks_per_help == 0) (void)host_.gma().help();
-    // Who is waited for may need this CPU.
+    // The awaited process may need this CPU.
     if (idle_looks_ > looks_alone && idle_looks_ % looks_per_yield == 0) os::yield_cpu();
     return idle_looks_ % looks_per_clock == 0 && tend_if_due();
 }
@@ -140,13 +140,14 @@ void Context::tend(std::uint64_t now_ns) noexcept {
 }
 
 void Context::prepare_sleep() noexcept {
-    NodeHost::barrier();  // orders the announcement of the sleep before the looks that follow
+    NodeHost::barrier();  // orders the announcement of the sleep before the polls below
     tend(os::now_ns());
 }
 
 base::Result<bool> Context::before_select(int& descriptor) {
     sync::Bell<>& bell = host_.bell_of(host_.process());
-    // Where the program has closed the descriptor, the next one gets its number, and the old waker would take that for its own.
+    // If the program has closed the descriptor, its number is reused, and the old waker would take
+    // the new file for its own.
     if (waker_ != nullptr && !waker_->has_descriptor()) waker_.reset();
     if (waker_ == nullptr) {
         auto made = PollWaker::create(host_.gma().space().segment(), bell);
@@ -168,7 +169,8 @@ base::Result<bool> Context::before_select(int& descriptor) {
 
 // --- Ends of others ---
 
-// One of whom was not told yet; nobody: of all that have died, be it that more has become known of one.
+// A process that is gone and was not reported by take_gone(). The constant nobody: all were
+// reported; deaths() also grows when more is known about one of them.
 std::uint32_t Context::find_gone() noexcept {
     const std::uint32_t deaths_now = deaths();
     const std::uint32_t processes = host_.gma().space().segment().shape().procs;
@@ -186,8 +188,8 @@ std::optional<std::uint32_t> Context::take_gone() {
     told_gone_.resize(host_.gma().space().segment().shape().procs);
     const std::uint32_t gone = find_gone();
     if (gone == nobody) return std::nullopt;
-    // What that process had sent comes first. The search for it precedes this last look at the pool: one that dies after the look may have sent
-    // after it too.
+    // Messages of that process are received first. It was found before this last poll of the pool:
+    // a process that dies after the poll may have sent messages after it.
     tend(os::now_ns());
     if (ready_.data == nullptr) ready_ = pool_.receive();
     if (ready_.data != nullptr) return std::nullopt;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context of PM messages: the pool by which its process hears all others, and its ways to those it sends to, by shared memory or by the network,
-// chosen for each destination. One message is composed, and one is held, at a time. Paper 001 describes the calls; docs/adr/0026-pm-messages.md says
-// what is done otherwise. One thread at a time. Tests: tests/conformance/pm_test.cpp.
+// A context of PM messages: the pool in which its process receives from all other processes, and
+// its outlets to destinations, by shared memory or by the network. One message is composed, and one
+// is held, at a time. Paper 001 describes the calls; docs/adr/0026-pm-messages.md lists the
+// differences. One thread at a time. Tests: tests/conformance/pm_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -25,10 +26,10 @@ class Context {
 public:
     using PmMessage = ReceivePool<NodeHost>::Message;
 
-    //   pool     a block of pool_bytes in the heap of this process that nobody has used
-    //   number   of the context, the same on all processes
-    //   gma and allocator outlive this
     // Throws std::bad_alloc.
+    //   number          of the context; the same on all processes
+    //   pool            an unused block of pool_bytes in the heap of this process
+    //   gma, allocator  must outlive this
     Context(gma::Gma& gma,
             data::Allocator& allocator,
             std::uint32_t number,
@@ -37,9 +38,10 @@ public:
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    // Lets others send.
+    // Accepts messages.
     void open() noexcept;
-    // Nobody may send any more, and what was not received is dropped. What this process has sent goes on.
+    // Accepts no more messages, and drops those that were not received. Messages that this process
+    // has sent are still delivered.
     void close() noexcept;
 
     [[nodiscard]] bool is_rank(int rank) const noexcept { return host_.is_rank(rank); }
@@ -48,7 +50,8 @@ public:
         return host_.process_of(rank);
     }
 
-    // Room for a message to a process, until send(); nullptr: not now, or never: see why_no_room().
+    // Reserves room for a message to a process, until send(). nullptr: there is none now, or never
+    // will be: see why_no_room().
     //   bytes  <= message_bytes_max
     [[nodiscard]] [[gnu::always_inline]] char* reserve(std::uint32_t process,
                                                        std::uint64_t bytes) noexcept {
@@ -64,18 +67,21 @@ public:
 
     [[nodiscard]] std::uint64_t reserved_bytes() const noexcept { return reserved_bytes_; }
 
-    // Makes what was reserved shorter.   bytes  <= reserved_bytes()
+    // Shortens the reserved message.
+    //   bytes  <= reserved_bytes()
     void truncate(std::uint64_t bytes) noexcept { reserved_bytes_ = bytes; }
 
     void send() noexcept { std::exchange(reserved_, nullptr)->commit(reserved_bytes_); }
 
-    // Whether all that was sent has left the memory of this process, or was dropped by a close of its destination.
+    // Whether all messages have left the memory of this process, or were dropped because their
+    // destination was closed.
     [[nodiscard]] bool is_sent();
 
-    // ok: there is none now, and it is worth while to try again. Errors: peer (gone), stale (it has closed its context).
+    // ok: a later attempt may succeed. Errors: peer (gone), stale (it has closed its context).
     [[nodiscard]] base::Status why_no_room(std::uint32_t process);
 
-    // The next message, which is held until release(). data is nullptr where there is none: then somebody may be gone.
+    // Returns the next message, which is held until release(). data is nullptr: there is none; then
+    // a process may be gone (take_gone()).
     [[nodiscard]] PmMessage receive() noexcept {
         if (ready_.data != nullptr) [[unlikely]]
             return receive_ready();
@@ -94,16 +100,16 @@ public:
         pool_.release();
     }
 
-    // A process that is gone, of whom nothing is left to receive; each once.
+    // Returns a process that is gone, after all its messages were received. Each is returned once.
     [[nodiscard]] std::optional<std::uint32_t> take_gone();
 
-    // Whether somebody may be gone of whom take_gone() has not told.
+    // Whether there may be a process for take_gone().
     [[nodiscard]] bool has_new_deaths() const noexcept { return deaths() != deaths_seen_; }
 
-    // Whether somebody is.
+    // Whether a process is gone that take_gone() has not returned.
     [[nodiscard]] bool has_gone() noexcept { return has_new_deaths() && find_gone() != nobody; }
 
-    // Looks for a message, which the next receive() then gives. false: there is none, or one is held.
+    // Looks for a message, which the next receive() returns. False: there is none, or one is held.
     [[nodiscard]] bool has_message() noexcept {
         if (is_held_) return false;
         if (ready_.data == nullptr) ready_ = receive();
@@ -111,15 +117,16 @@ public:
         return ready_.data != nullptr;
     }
 
-    // Before a sleep on the bell of the process, after it was announced: does what others may be waiting for. has_message() is asked after it.
+    // Call it before a sleep on the bell of the process, after the announcement: does work that
+    // other processes may wait for. Call has_message() afterwards.
     void prepare_sleep() noexcept;
 
-    // Before a sleep in poll(2). Whether there is nothing to do; then the descriptor becomes readable when there is.
-    //   descriptor  gets it; it stays the same
-    // Errors: limit, memory, system.
+    // Call it before a sleep in poll(2). Returns whether there is nothing to receive; then the
+    // descriptor becomes readable when there is. Errors: limit, memory, system.
+    //   descriptor  receives it; it stays the same
     [[nodiscard]] base::Result<bool> before_select(int& descriptor);
 
-    // After it.
+    // Call it after poll(2).
     void after_select() noexcept {
         if (waker_ != nullptr) waker_->disarm();
     }
@@ -129,7 +136,7 @@ public:
 
     [[nodiscard]] gma::Gma& gma() const noexcept { return host_.gma(); }
 
-    // Waits for what is under way to other nodes.
+    // Waits for operations in flight to other nodes.
     void settle() noexcept;
 
     [[nodiscard]] std::string fate_of(std::uint32_t process) const;
@@ -138,7 +145,7 @@ private:
     static constexpr std::uint32_t calls_per_look = 1024;
     static constexpr std::uint32_t looks_per_help = 4;
     static constexpr std::uint32_t looks_per_clock = 32;
-    static constexpr std::uint32_t looks_alone = 64;  // before others are let run
+    static constexpr std::uint32_t looks_alone = 64;  // polls before the thread yields
     static constexpr std::uint32_t looks_per_yield = 16;
     static constexpr std::uint64_t tend_ns = 250'000;
 
@@ -151,9 +158,9 @@ private:
         return room;
     }
 
-    // How many have died, or were lost, so far.
+    // How many processes have died or were lost so far.
     [[nodiscard]] std::uint32_t deaths() const noexcept {
-        // acquire: who has died; partner: node::mark_dead, node::count_loss
+        // acquire: makes the deaths visible; partner: node::mark_dead, node::count_loss
         return deaths_word_.load(std::memory_order_acquire);
     }
 
@@ -171,22 +178,22 @@ private:
     NodeHost host_;
     memory::GlobalAddress address_;
     char* memory_;
-    const std::atomic<std::uint32_t>& deaths_word_;  // of the node
+    const std::atomic<std::uint32_t>& deaths_word_;  // the node's count
     ReceivePool<NodeHost> pool_;
     Outlets outlets_;
-    OutletSlot* last_ = nullptr;  // the way that was used last; its place may have become another's
+    OutletSlot* last_ = nullptr;  // the outlet used last; it may belong to another process by now
     OutletSlot* reserved_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;
-    PmMessage ready_;  // found by wait(), and not yet received
+    PmMessage ready_;  // found by has_message(), not yet received
     bool is_held_ = false;
     bool has_far_ = false;              // the job has several nodes
     std::unique_ptr<PollWaker> waker_;  // made by the first before_select()
     std::uint32_t calls_ = 0;
     std::uint32_t idle_looks_ = 0;
     std::uint64_t tended_at_ns_ = 0;
-    std::uint32_t deaths_seen_ = 0;    // of which take_gone() has told
-    std::uint32_t deaths_heeded_ = 0;  // after which there is no way to anybody who is gone
-    std::vector<bool> told_gone_;      // of all processes; empty as long as nobody is gone
+    std::uint32_t deaths_seen_ = 0;    // deaths() when take_gone() last found no process
+    std::uint32_t deaths_heeded_ = 0;  // deaths() when outlets to gone processes were last removed
+    std::vector<bool> told_gone_;  // by process: take_gone() has returned it; empty: none is gone
 };
 
 }  // namespace acp::pm

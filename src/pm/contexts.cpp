@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing.
+// Opens and closes contexts.
 #include "pm/contexts.hpp"
 
 #include <string>
@@ -32,7 +32,8 @@ Result<ContextHandle> Contexts::open(std::uint32_t number) {
     return entry.handle;
 }
 
-// The pointers of others stay what they are, and there is no way to begin anew: problem 2 of the paper.
+// Allowed once: other processes keep their pointers, and a second begin is impossible (problem 2 of
+// the paper).
 Result<ContextHandle> Contexts::open_per_peer(std::uint32_t number) {
     const std::scoped_lock lock(mutex_);
     if (Status why = why_not_open(number); !why.is_ok()) return why;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contexts of PM messages of a process, by number and by handle. One for each epoch. Opening and closing: any thread. A context is used by one
-// thread at a time. Tests: tests/conformance/pm_test.cpp.
+// The contexts of PM messages of a process, by number and by handle. One object per epoch. Any
+// thread may open and close; one thread at a time uses a context. Tests:
+// tests/conformance/pm_test.cpp.
 #pragma once
 
 #include <array>
@@ -18,13 +19,14 @@
 
 namespace acp::pm {
 
-// The number of a context plus 1 in the lower 7 bits, then a bit for those of a PerPeerContext, above them how often one was opened; 0: none.
+// The lower 7 bits: the number of the context plus 1. Then a bit for a PerPeerContext. Above: how
+// many contexts were opened. 0: none.
 using ContextHandle = std::uint64_t;
 
 class Contexts {
 public:
-    //   both outlive this
-    //   opened  opened() of the epoch before this one
+    //   gma, allocator  must outlive this
+    //   opened          opened() of the epoch before this one
     Contexts(gma::Gma& gma, data::Allocator& allocator, std::uint64_t opened) noexcept
         : gma_(gma), allocator_(allocator), registrations_(gma), opened_(opened) {}
 
@@ -37,13 +39,14 @@ public:
     // Errors: state (it is open), memory, unsupported. Throws std::bad_alloc.
     base::Result<ContextHandle> open(std::uint32_t number);
 
-    // The same by the scheme of paper 001, once for each number in an epoch.
+    // open() by the scheme of paper 001; only once for each number in an epoch.
     base::Result<ContextHandle> open_per_peer(std::uint32_t number);
 
-    // The block stays until the epoch ends: others may be about to write into it. false: there is no such context.
+    // Closes a context. Its block stays until the epoch ends: other processes may be about to write
+    // into it. False: there is no such context.
     [[nodiscard]] bool close(ContextHandle handle) noexcept;
 
-    // nullptr: there is none.
+    // nullptr: no open context has this handle.
     [[nodiscard]] Context* find(ContextHandle handle) const noexcept {
         const std::uint64_t index = (handle & index_mask) - std::uint64_t{1};
         if (index >= node::pm_contexts || entries_[index].handle != handle) return nullptr;
@@ -55,21 +58,21 @@ public:
         return entry != nullptr && (handle & per_peer_bit) != 0 ? entry->per_peer.get() : nullptr;
     }
 
-    // For all contexts.
+    // Shared by all contexts.
     [[nodiscard]] Registrations& registrations() noexcept { return registrations_; }
 
-    // Waits for what was sent. What of it failed, since somebody is gone, was told or is nobody's to be told.
+    // Waits until all sends have ended; failures that were not reported are discarded.
     void settle_sent() noexcept;
 
     [[nodiscard]] std::uint64_t opened() const noexcept { return opened_; }
 
 private:
     static constexpr ContextHandle per_peer_bit = 128;
-    static constexpr ContextHandle index_mask = 255;  // with that bit, it is no index
+    static constexpr ContextHandle index_mask = 255;  // with per_peer_bit
 
     struct ContextEntry {
-        ContextHandle handle = 0;          // 0: it is not open
-        std::unique_ptr<Context> context;  // kept when it was closed, both
+        ContextHandle handle = 0;          // 0: not open
+        std::unique_ptr<Context> context;  // kept after close(); so is per_peer
         std::unique_ptr<PerPeerContext> per_peer;
     };
 

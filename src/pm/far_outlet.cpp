@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records as operations, and their sending again.
+// Issues records as operations, and issues refused ones again.
 #include "pm/far_outlet.hpp"
 
 #include <algorithm>
@@ -71,8 +71,9 @@ void FarSending::spare(std::list<FarRecord>::iterator record) noexcept {
     spare_.splice(spare_.end(), records_, record);
 }
 
-// The pieces' values add up to the header, and their units to the record's lines, in whatever order they come. A part of the sum is no header:
-// it is a small number, or differs from the header in its lower half alone, which the check then does not fit.
+// The values of the pieces add up to the header, and their units to the record's lines, in any
+// order of arrival. A partial sum is no header: it is a small number, or differs from the header in
+// its lower half only, so that the check does not fit.
 void FarSending::cut(FarRecord& record) const noexcept {
     const std::uint64_t bytes = record.payload.size();
     const std::uint64_t count =
@@ -124,11 +125,11 @@ void FarSending::issue(FarRecord& record, FarPiece& piece) noexcept {
             gma::handle_null);
         piece.is_due = false;
     } catch (const std::bad_alloc&) {
-        piece.is_due = true;  // later
+        piece.is_due = true;  // issued by a later call
     }
 }
 
-// The first piece last.
+// If the header is set, the first piece is issued after all others have arrived.
 void FarSending::issue_due(FarRecord& record) noexcept {
     record.is_refused = record.is_refused || is_cut_off_;
     if (record.is_refused) return;
@@ -204,9 +205,10 @@ void FarSending::go_on() noexcept {
     }
 }
 
-// A record of which a piece was refused is one that the receiver has never seen whole. A hello is sent anew with each lease.
+// The receiver has never seen a record whole if one of its pieces was refused. A Hello is not kept:
+// each lease gets a new one.
 bool FarSending::take_refused(std::list<FarRecord>& refused) noexcept {
-    if (has_extra()) return false;  // its refusal must not be taken for one of the next lease
+    if (has_extra()) return false;  // its refusal must not count for the next lease
     for (FarRecord& record : records_)
         if (!has_ended(record)) return false;
     while (!records_.empty()) {
@@ -260,7 +262,8 @@ void FarOutlet::commit(std::uint64_t bytes) noexcept {
     (void)ring_->commit(bytes, static_cast<std::uint8_t>(PoolRecord::message));
 }
 
-// No credit has come for long: it may have been overwritten here, or the destination has closed its context.
+// No credit has arrived for long: the credit words here may be overwritten, or the destination has
+// closed its context.
 void FarOutlet::ask_now_and_then() noexcept {
     const std::uint64_t now_ns = os::now_ns();
     if (full_since_ns_ == 0) full_since_ns_ = now_ns;
@@ -288,7 +291,7 @@ void FarOutlet::go_on() {
     }
 }
 
-// Whether there is a lease, and the receiver knows whose it is.
+// Whether there is a lease, and the receiver has the Hello that names its holder.
 bool FarOutlet::is_ready() {
     if (!ring_.has_value()) take_now_and_then();
     if (!ring_.has_value() || is_cut_off() || sending_.is_revoked()) return false;
@@ -303,7 +306,7 @@ bool FarOutlet::is_ready() {
     return false;
 }
 
-// As if the receiver had asked for the hello.
+// Repeats the Hello, as if the receiver had requested its header.
 void FarOutlet::see_that_it_is_met() noexcept {
     is_met_ = ring_->is_released(1);
     const std::uint64_t now_ns = os::now_ns();
@@ -323,7 +326,7 @@ bool FarOutlet::send(const void* payload, std::uint64_t bytes, PoolRecord tag) {
 
 void FarOutlet::take_now_and_then() {
     if (is_cut_off() || taking_ != gma::handle_null) return;
-    if (taken_.state != 0) return open();  // for which there was no memory
+    if (taken_.state != 0) return open();  // open() had no memory before
     if (refused_at_ns_ != 0 && os::now_ns() - refused_at_ns_ < take_again_after_ns) return;
     begin_taking();
 }
@@ -352,7 +355,7 @@ void FarOutlet::end_taking() {
     if (taken_.state != 0) open();
 }
 
-// The ring is open, with credit for all of it.
+// The receiver has opened the ring, with credit for all of it.
 void FarOutlet::open() {
     char* const cell = host_.pool_of(host_.process()) + cell_offset(index_);
     const RingKey key = key_of(taken_.lease, taken_.generation);

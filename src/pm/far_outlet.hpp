@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way to the pool of a process of another node. As NearOutlet, but the gateway of that node takes the lease and writes
-// (operations/leased_put.hpp): a message is one operation, or several, whose additions make the header when all have come. What is under way is
-// kept here; what was refused since the lease was taken back is sent again under the next one, in order. Nothing here waits for the network.
+// The outlet to the pool of a process of another node. In contrast to NearOutlet, the gateway of
+// that node takes the lease and writes (operations/leased_put.hpp): a message is one operation, or
+// several, whose additions make up the header when all have arrived. The outlet keeps records in
+// flight. Records that were refused because the lease was revoked are sent again under the next
+// lease, in order. Nothing here waits for the network.
 //
-// The header of a record that was merely late may be told again when the record has been received, and then lies where there should be 0. The
-// next header there is stored over it, after all other pieces of its record: so nothing is lost, also when the sender makes no call any more.
+// The header of a record that was merely late may be stored again after the record was received;
+// then it stays where 0 should be. The next header there is set, not added, after all other pieces
+// of its record. So no record is lost, even if the sender makes no more calls.
 //
-// A destination that closes its context takes all leases back: what is refused as long as it is closed is dropped.
-//
+// A destination that closes its context revokes all leases. Records refused while it is closed are
+// dropped.
 // For the thread that uses the context. Tests: tests/conformance/pm_test.cpp.
 #pragma once
 
@@ -27,7 +30,7 @@
 
 namespace acp::pm {
 
-// What has been sent and has not arrived for certain.
+// Records that were sent and whose arrival is not certain.
 class FarSending {
 public:
     FarSending(NodeHost& host, std::uint32_t process) noexcept : host_(host), process_(process) {}
@@ -39,49 +42,53 @@ public:
 
     void begin(const operations::TakenLease& lease) noexcept;
 
-    // Makes room for the next record. Throws std::bad_alloc.
+    // Prepares a record of `bytes` bytes. Throws std::bad_alloc.
     void prepare(std::uint64_t bytes);
 
-    // Of a ring's sender: bytes for the payload of the prepared record, and then its header.
+    // The ring's sender calls place() with the payload of the prepared record, then publish() with
+    // its header.
     void place(std::uint64_t offset, const void* source, std::uint64_t bytes) noexcept;
     void publish(std::uint64_t offset, std::uint64_t header) noexcept;
-    // A header once more.
+    // Issues a header again.
     void store(std::uint64_t offset, std::uint64_t header) noexcept;
-    // Asks the receiver to tell its credits again; or finds that the lease was taken back.
+    // Asks the receiver to grant its credits again; if the lease was revoked, the operation is
+    // refused.
     void ask() noexcept;
 
-    // Takes ends of operations, and issues those again that came at a bad moment.
+    // Takes results of operations, and issues those again that failed for a temporary reason.
     void go_on() noexcept;
 
     [[nodiscard]] bool is_idle() const noexcept { return has_arrived() && !has_extra(); }
 
-    // Of each record all was done. What is told again may be under way, as long as the receiver does not receive.
+    // Whether all records have arrived. A repeated header may be in flight while the receiver makes
+    // no calls.
     [[nodiscard]] bool has_arrived() const noexcept { return records_.empty(); }
 
-    // A header that is told again must not come after a record that follows.
+    // False while a repeated header is in flight: it must not arrive after a later record.
     [[nodiscard]] bool has_room() const noexcept {
         return records_.size() < records_max && !has_extra();
     }
 
     [[nodiscard]] bool is_revoked() const noexcept { return is_revoked_; }
 
-    // Of a message, cut into pieces.
+    // A piece of a message.
     struct FarPiece {
         gma::Handle handle = gma::handle_null;
-        std::uint64_t offset = 0;  // in the payload
+        std::uint64_t offset = 0;  // offset in the payload
         std::uint64_t bytes = 0;
-        std::uint64_t value = 0;  // to be added to the header's place
-        std::uint32_t units = 0;
-        bool is_due = true;  // to be issued
+        std::uint64_t value = 0;  // the summand for the header's place
+        std::uint32_t units = 0;  // lines of the ring that it accounts for
+        bool is_due = true;       // must be issued, perhaps again
     };
 
     struct FarRecord {
         std::vector<char> payload;
-        std::uint64_t payload_offset = 0;  // in the ring, as the next
+        std::uint64_t payload_offset = 0;  // in the ring; so is header_offset
         std::uint64_t header_offset = 0;
         std::uint64_t header = 0;
         std::vector<FarPiece> pieces;
-        bool is_header_set = false;  // not added to: by the first piece, when all others have come
+        // the first piece sets the header after all others have arrived
+        bool is_header_set = false;
         bool is_refused = false;
 
         // Whether a piece has arrived, or never will.
@@ -90,7 +97,8 @@ public:
         }
     };
 
-    // Of a lease that was taken back: appends the messages that did not arrive, oldest first. false: operations are under way.
+    // After a revocation: appends the messages that did not arrive, oldest first. False: operations
+    // are in flight.
     [[nodiscard]] bool take_refused(std::list<FarRecord>& refused) noexcept;
 
     [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
@@ -117,24 +125,24 @@ private:
     std::uint32_t process_;
     operations::TakenLease lease_;
     std::uint64_t placed_at_ = 0;
-    std::uint64_t line_ = 0;  // of the next record, to know how many lines it takes
+    std::uint64_t line_ = 0;  // line of the next record
     std::list<FarRecord> records_;
-    std::list<FarRecord> spare_;  // one at least, when a record is prepared
-    std::bitset<ring_shape.lines()>
-        told_again_;  // lines where a header that was told again may have stayed
-    gma::Handle extra_ = gma::handle_null;  // of store() and ask()
+    std::list<FarRecord> spare_;  // at least one record after prepare()
+    // Lines where a repeated header may have stayed.
+    std::bitset<ring_shape.lines()> told_again_;
+    gma::Handle extra_ = gma::handle_null;  // the operation of store() or ask() in flight
     bool is_revoked_ = false;
     bool is_cut_off_ = false;
 };
 
-// The path of the ring's sender. See ring.hpp.
+// The path of the ring's sender; see ring.hpp.
 class FarRingPath {
 public:
     using Word = std::atomic<std::uint64_t>;
 
-    //   cell     the own one, where the receiver's credits come
-    //   staging  where payloads are composed, message_bytes_max long
-    //   all outlive this
+    //   cell     this outlet's credit cell, where the receiver's credits arrive
+    //   staging  message_bytes_max bytes in which payloads are composed
+    //   all arguments must outlive this
     FarRingPath(FarSending& sending, char* cell, char* staging) noexcept
         : sending_(&sending), cell_(cell), staging_(staging) {}
 
@@ -148,7 +156,7 @@ public:
         sending_->place(offset, source, bytes);
     }
 
-    // There is no journal between nodes.
+    // Ignores stores to the journal: there is none between nodes.
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {
         if (offset < ring_shape.journal_offset(0)) sending_->store(offset, value);
     }
@@ -169,25 +177,25 @@ private:
 class FarOutlet {
 public:
     //   process  the destination
-    //   index    of this outlet among those of the context: the number of its credit cell
-    //   staging  as of FarRingPath, shared by all outlets of the context
+    //   index    of this outlet in the context: the number of its credit cell
+    //   staging  see FarRingPath; shared by all outlets of the context
     FarOutlet(NodeHost& host, std::uint32_t process, std::uint32_t index, char* staging);
     ~FarOutlet();
     FarOutlet(const FarOutlet&) = delete;
     FarOutlet& operator=(const FarOutlet&) = delete;
 
-    // As of NearOutlet. Throws std::bad_alloc, and nothing has happened.
+    // See NearOutlet. Throws std::bad_alloc; then nothing has happened.
     [[nodiscard]] char* reserve(std::uint64_t bytes);
     void commit(std::uint64_t bytes) noexcept;
 
     void cancel() noexcept { is_reserved_ = false; }
 
-    // Goes on with what is under way.
+    // Makes progress on operations in flight.
     void go_on();
 
     [[nodiscard]] bool is_settled();
 
-    // Whether all that was sent has left the memory of this process.
+    // Whether all messages have left the memory of this process.
     [[nodiscard]] bool is_sent() const noexcept {
         return sending_.has_arrived() && refused_.empty();
     }
@@ -201,7 +209,8 @@ public:
 
 private:
     static constexpr std::uint64_t ask_after_ns = 1'000'000;
-    // Where there was no lease none is asked for again so soon, as each question goes to another node.
+    // Pause before the next request for a lease after one was declined: each request goes to
+    // another node.
     static constexpr std::uint64_t take_again_after_ns = 100'000;
 
     void take_now_and_then();
@@ -222,13 +231,16 @@ private:
     gma::Handle taking_ = gma::handle_null;
     std::optional<message::RingSender<FarRingPath, PoolRingShape>> ring_;
     std::list<FarSending::FarRecord> refused_;  // to be sent again
-    std::uint64_t refused_at_ns_ = 0;           // when no lease was free, or the pool not open
-    std::uint64_t full_since_ns_ = 0;           // 0: there was room; else asked last
-    bool is_reserved_ = false;                  // a message is being composed, and the ring stays
-    bool is_announced_ = false;                 // a hello was sent
-    bool is_heard_ = false;                     // and has arrived: nothing else is sent before
-    bool is_met_ =
-        false;  // and was received: it is told again until then, as nobody can ask for it
+    // when the destination had no free lease or no open pool; 0: it had
+    std::uint64_t refused_at_ns_ = 0;
+    // since when there is no room, or ask() was called; 0: there is room
+    std::uint64_t full_since_ns_ = 0;
+    bool is_reserved_ = false;   // a message is being composed, so the ring stays
+    bool is_announced_ = false;  // a Hello was sent
+    bool is_heard_ = false;      // the Hello has arrived; only then other records are sent
+    // The Hello was received. It is repeated until then, as the receiver cannot ask an unknown
+    // sender for it.
+    bool is_met_ = false;
     std::uint64_t announced_at_ns_ = 0;
     bool is_closed_ = false;
     bool is_cut_off_ = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path from the receiver of a ring of the pool to its sender: the ring lies at home; credits and requests are read at home by a sender
-// of this node, and are carried to a sender of another node. Which of the two it is is not known before the sender's first record.
-// For the receiver's thread. Tests: tests/unit/pm/pool_test.cpp.
+// The path from the receiver of a ring of the pool to its sender. The ring is in the receiver's
+// memory. A sender on this node reads credits and requests there; to a sender on another node they
+// are sent. Which kind the sender is becomes known with its first record. For the receiver's
+// thread. Tests: tests/unit/pm/pool_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -23,13 +24,14 @@ public:
     InletPath(char* memory, Fence fence) noexcept
         : memory_(memory), is_fence_by_each_(fence == Fence::by_each) {}
 
-    // A sender of this node, and what it sleeps on.
+    // The sender is on this node and sleeps on this bell.
     void set_near(PeerBell& bell) noexcept {
         bell_ = &bell;
         credits_ = nullptr;
     }
 
-    // One of another node.   credits  outlive their use here
+    // The sender is on another node.
+    //   credits  must outlive their use here
     void set_far(message::FarCredits& credits) noexcept {
         bell_ = nullptr;
         credits_ = &credits;
@@ -42,7 +44,7 @@ public:
 
     [[nodiscard]] bool is_far() const noexcept { return credits_ != nullptr; }
 
-    // What cannot go to another node now waits in FarCredits.
+    // Always true: a word that cannot be issued now waits in FarCredits.
     [[nodiscard]] static bool may_send() noexcept { return true; }
 
     [[nodiscard]] Word& word(std::uint64_t offset) const noexcept {
@@ -53,7 +55,7 @@ public:
 
     void store(std::uint64_t offset, std::uint64_t value) const noexcept {
         if (credits_ != nullptr) return credits_->carry(offset, value);
-        // release: partner is the sender's acquiring load; the zeros come first
+        // release: orders the zeros before it; partner: the sender's acquire load
         word(offset).store(value, std::memory_order_release);
     }
 
@@ -62,7 +64,7 @@ public:
             word(offset).exchange(value, std::memory_order_seq_cst);  // partner: Bell::announce()
         } else {
             store(offset, value);
-            // The processor is held by the sleeper's barrier, the compiler by this.
+            // The sleeper's barrier orders the processor, this fence the compiler.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
         return bell_ != nullptr && bell_->ring();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way to the pool of a process of this node: a lease of one of its rings, taken with the first message and taken anew when it was taken
-// back, and the sender's end of that ring. For the thread that uses the context. Tests: tests/unit/pm.
+// The outlet to the pool of a process of this node: a lease of one of its rings, taken for the
+// first message and again after each revocation, and the sender's end of that ring. For the thread
+// that uses the context. Tests: tests/unit/pm.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@
 
 namespace acp::pm {
 
-// A Host is what an outlet needs of its process: fence() as of ReceivePool, process(), which is the own one, and wake(process).
+// A Host provides: fence(), as for ReceivePool; process(), the calling one; wake(process).
 template <typename Host, template <class> class Atomic = std::atomic>
 class NearOutlet {
 public:
@@ -24,36 +25,38 @@ public:
     struct OutletPlace {
         std::uint32_t process = 0;                    // the destination
         char* pool = nullptr;                         // its pool
-        sync::WriterNote<Atomic>* note = nullptr;     // of this process
-        typename NearPath::PeerBell* bell = nullptr;  // of the destination
+        sync::WriterNote<Atomic>* note = nullptr;     // this process's note
+        typename NearPath::PeerBell* bell = nullptr;  // the destination's bell
     };
 
-    //   host, and what place names, outlive this
+    //   host, and what place names, must outlive this
     NearOutlet(Host& host, const OutletPlace& place) noexcept : host_(host), place_(place) {}
 
     NearOutlet(const NearOutlet&) = delete;
     NearOutlet& operator=(const NearOutlet&) = delete;
     ~NearOutlet() = default;
 
-    // Room for a message, until commit() or cancel(). nullptr: there is none now.   bytes  <= message_bytes_max
+    // Reserves room for a message, until commit() or cancel(). nullptr: there is none now.
+    //   bytes  <= message_bytes_max
     [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
         if (!is_announced_ || enter() != sync::LeaseEntry::open) [[unlikely]]
             return reserve_anew(bytes);
         return reserve_in_ring(bytes);
     }
 
-    // Sends the first bytes of what was reserved.
+    // Sends the first `bytes` bytes of the reserved room.
     void commit(std::uint64_t bytes) noexcept { send(bytes, PoolRecord::message); }
 
-    // Sends nothing.
+    // Discards the reservation.
     void cancel() noexcept { lease().leave(*place_.note, ring_->next()); }
 
-    // Answers a receiver that asks for a header.
+    // Answers the receiver's request for a header.
     void serve() noexcept {
         if (ring_.has_value()) ring_->serve();
     }
 
-    // Whether the receiver has released all, or taken the lease back, so that nobody needs this object any more.
+    // Whether the receiver has released all records, or revoked the lease: then the outlet may be
+    // destroyed.
     [[nodiscard]] bool is_settled() noexcept {
         if (!ring_.has_value() || ring_->is_released(ring_->next())) return true;
         const sync::LeaseState now = lease().state();
@@ -71,7 +74,7 @@ private:
         return lease().enter(mine_, *place_.note, note_, lease_fence());
     }
 
-    // After enter().
+    // Requires a successful enter().
     [[nodiscard]] char* reserve_in_ring(std::uint64_t bytes) noexcept {
         char* const room = ring_->reserve(bytes);
         if (room == nullptr) [[unlikely]]
@@ -79,7 +82,8 @@ private:
         return room;
     }
 
-    // Where there is no lease, or no longer, or the receiver does not know yet whose it is.
+    // Reserves room if there is no lease, if it was revoked, or if the receiver does not know its
+    // holder.
     [[nodiscard]] [[gnu::noinline]] char* reserve_anew(std::uint64_t bytes) noexcept {
         for (;;) {
             if (!ring_.has_value() && !take()) return nullptr;
@@ -104,9 +108,9 @@ private:
 
     [[nodiscard]] PoolFence lease_fence() const noexcept { return host_.fence(); }
 
-    // Takes any free lease. Not all begin to look at the same one.
+    // Takes any free lease. Processes begin the search at different leases.
     [[nodiscard]] bool take() noexcept {
-        if (mine_.is_sound()) return open();  // for which there was no memory
+        if (mine_.is_sound()) return open();  // open() had no memory before
         for (std::uint32_t i = 0; i < leases; ++i) {
             index_ = (host_.process() + i) % leases;
             line_ = reinterpret_cast<sync::LeasedLine<Atomic>*>(place_.pool + lease_offset(index_));
@@ -127,7 +131,7 @@ private:
             ring_.emplace(NearPath(place_.pool + ring_offset(index_), *place_.bell, fence),
                           ring_shape, key_of(index_, mine_.generation()));
         } catch (const std::bad_alloc&) {
-            return false;  // the lease stays taken, for the next attempt
+            return false;  // the lease stays taken for the next attempt
         }
         return true;
     }
@@ -145,13 +149,15 @@ private:
     void send(std::uint64_t bytes, PoolRecord tag) noexcept {
         wake_if(ring_->commit(bytes, static_cast<std::uint8_t>(tag)));
         lease().leave(*place_.note, ring_->next());
-        // seq_cst: where there is no barrier of the receiver, after the header's exchange; partner: ReceivePool::end_watch()
+        // seq_cst: if the receiver has no barrier, after the header's exchange; partner:
+        // ReceivePool::end_watch()
         if (line_->is_watched.load(std::memory_order_seq_cst) == 0) [[unlikely]]
             call();
     }
 
     void call() noexcept {
-        // release: partner is ReceivePool::find(); the record is there. seq_cst: before the look at the bell
+        // release: publishes the record; partner: ReceivePool::find(). seq_cst: before the check of
+        // the bell
         desk().calls.fetch_or(std::uint64_t{1} << index_, std::memory_order_seq_cst);
         wake_if(place_.bell->ring());
     }
@@ -162,12 +168,12 @@ private:
 
     Host& host_;
     OutletPlace place_;
-    std::uint32_t index_ = 0;                   // of the lease
-    sync::LeasedLine<Atomic>* line_ = nullptr;  // its line, once one was looked at
-    bool is_announced_ = false;                 // under this lease; only where ring_ is
+    std::uint32_t index_ = 0;                   // index of the lease
+    sync::LeasedLine<Atomic>* line_ = nullptr;  // the lease's line, after the first take()
+    bool is_announced_ = false;  // the Hello was sent under this lease; false without ring_
     sync::LeaseState mine_;
-    std::uint64_t note_ = 0;  // what the note says of this ring
-    std::optional<message::RingSender<NearPath, PoolRingShape>> ring_;  // none: there is no lease
+    std::uint64_t note_ = 0;  // names this ring in the note
+    std::optional<message::RingSender<NearPath, PoolRingShape>> ring_;  // nullopt: no lease
 };
 
 }  // namespace acp::pm

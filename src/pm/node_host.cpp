@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools, notes and bells of the processes of a node.
+// Finds pools, notes and bells of the processes of a node.
 #include "pm/node_host.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ bool NodeHost::connect(InletPath<>& path, const Hello& hello, std::uint32_t inde
     return true;
 }
 
-// Of a sender on another node the gateway writes, and notes it in this process's pool.
+// For a sender on another node the gateway writes, under a note in this process's pool.
 bool NodeHost::writes(std::uint32_t process, std::uint64_t place) const noexcept {
     const auto* const own = reinterpret_cast<const sync::LeaseDesk<>*>(pool_of(this->process()));
     if (own != nullptr && (process == nobody || !is_near(process)) && own->gateway.says(place))
@@ -58,7 +58,7 @@ bool NodeHost::writes(std::uint32_t process, std::uint64_t place) const noexcept
     const node::Shape& shape = space_.segment().shape();
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {
         const std::uint32_t other = shape.first_process + i;
-        // A dead one leaves a note behind.
+        // A dead process leaves its note behind.
         if (process == nobody ? is_gone(other) : process != other) continue;
         const auto* const desk = reinterpret_cast<const sync::LeaseDesk<>*>(pool_of(other));
         if (desk != nullptr && desk->own.says(place)) return true;
@@ -76,8 +76,8 @@ void NodeHost::wake(std::uint32_t process) const noexcept {
 }
 
 void NodeHost::ring_all() const noexcept {
-    base::fence(
-        std::memory_order_seq_cst);  // what they look for comes first; partner: Bell::announce()
+    // Orders the caller's stores before the check of the bells; partner: Bell::announce()
+    base::fence(std::memory_order_seq_cst);
     const node::Shape& shape = space_.segment().shape();
     for (std::uint32_t i = 0; i < shape.local_procs; ++i)
         node::ring_bell_after_rmw(bell_of(shape.first_process + i));
@@ -94,7 +94,7 @@ GlobalAddress NodeHost::pool_word_address(std::uint32_t process) const noexcept 
 }
 
 char* NodeHost::pool_of(std::uint32_t process) const noexcept {
-    // acquire: the pool was made; partner: Context
+    // acquire: makes the pool visible; partner: Context
     const std::uint64_t word = pool_word(process).load(std::memory_order_acquire);
     const bool is_pool = word != pool_not_open && (word & pool_per_peer) == 0;
     return is_pool ? pointer_to(process, word & ~pool_flags) : nullptr;

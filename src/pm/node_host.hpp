@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context of PM messages sees of the processes of the job: where their pools are, who writes, who is gone, and how to wake them. One for
-// each context, for its thread. Tests: tests/conformance/pm_test.cpp.
+// A context's view of the processes of the job: where their pools are, which of them write or are
+// gone, and how to wake them. One per context, for its thread. Tests:
+// tests/conformance/pm_test.cpp.
 #pragma once
 
 #include <array>
@@ -17,8 +18,9 @@
 
 namespace acp::pm {
 
-// The word of a process that says where its pool for a context is: an address, or one of these. In the lower bits of an address, a multiple of 64:
-// it was closed; what lies there is no pool but the block of a PerPeerContext.
+// The word of a process with the address of its pool for a context, or pool_not_open. An address is
+// a multiple of 64; its lower bits are flags: the context was closed; the block belongs to a
+// PerPeerContext.
 inline constexpr std::uint64_t pool_not_open = 0;
 inline constexpr std::uint64_t pool_closed = 1;
 inline constexpr std::uint64_t pool_per_peer = 2;
@@ -26,17 +28,17 @@ inline constexpr std::uint64_t pool_flags = pool_closed | pool_per_peer;
 
 class NodeHost {
 public:
-    //   gma, allocator  outlive this
-    //   context         its number
+    //   gma, allocator  must outlive this
+    //   context         the context's number
     NodeHost(gma::Gma& gma, data::Allocator& allocator, std::uint32_t context);
     NodeHost(const NodeHost&) = delete;
     NodeHost& operator=(const NodeHost&) = delete;
     ~NodeHost() = default;
 
-    // Empties the words of a process before an epoch begins.
+    // Clears the words of a process before an epoch begins.
     static void clear(const node::Segment& segment, std::uint32_t slot) noexcept;
 
-    // As ReceivePool and NearOutlet ask for it.
+    // The interface that ReceivePool and NearOutlet require.
 
     [[nodiscard]] std::uint32_t process() const noexcept { return space_.process(); }
 
@@ -49,7 +51,7 @@ public:
     void wake(std::uint32_t process) const noexcept;
     void ring_all() const noexcept;
 
-    // For the context.
+    // The interface for the context.
 
     [[nodiscard]] gma::Gma& gma() const noexcept { return gma_; }
 
@@ -65,22 +67,22 @@ public:
         return space_.is_on_node(process);
     }
 
-    // The word of a process, of this node.
+    // The word of a process of this node.
     [[nodiscard]] std::atomic<std::uint64_t>& pool_word(std::uint32_t process) const noexcept;
-    // The address of the word of any.
+    // The address of the word of any process.
     [[nodiscard]] memory::GlobalAddress pool_word_address(std::uint32_t process) const noexcept;
     // The pool of a process of this node; nullptr: it is not open.
     [[nodiscard]] char* pool_of(std::uint32_t process) const noexcept;
-    // Memory of an address in the heap of a process of this node.
+    // A pointer into the heap of a process of this node.
     [[nodiscard]] char* pointer_to(std::uint32_t process,
                                    memory::GlobalAddress address) const noexcept;
     [[nodiscard]] sync::Bell<>& bell_of(std::uint32_t process) const noexcept;
 
-    // Whether something waits for its turn to other nodes.
+    // Whether credits wait until they can be issued to another node.
     [[nodiscard]] bool is_carrying() const noexcept;
-    // Sends on what waits for its turn to other nodes.
+    // Issues waiting credits.
     void carry_on() noexcept;
-    // Waits for what is under way.
+    // Waits for operations in flight.
     void settle() noexcept;
 
 private:
@@ -89,8 +91,8 @@ private:
     const local::Space& space_;
     std::uint32_t context_;
     sync::WriteLease<>::Fence fence_;
-    std::array<std::unique_ptr<message::FarCredits>, leases>
-        credits_;  // made when a sender on another node is met
+    // Each is made for the first sender on another node.
+    std::array<std::unique_ptr<message::FarCredits>, leases> credits_;
 };
 
 }  // namespace acp::pm

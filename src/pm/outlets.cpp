@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making ways to destinations, and taking their places for others.
+// Makes outlets to destinations, and reuses their slots.
 #include "pm/outlets.hpp"
 
 #include <new>
@@ -10,7 +10,7 @@ char* OutletSlot::reserve_far(std::uint64_t bytes) const noexcept {
     try {
         return far->reserve(bytes);
     } catch (const std::bad_alloc&) {
-        return nullptr;  // later, perhaps
+        return nullptr;  // a later attempt may succeed
     }
 }
 
@@ -33,7 +33,7 @@ OutletSlot* Outlets::find_or_make(std::uint32_t process) {
     return slot;
 }
 
-// The one that was used longest ago, if nobody needs it any more.
+// A free slot, or the settled one that was used least recently.
 OutletSlot* Outlets::take_settled() {
     OutletSlot* oldest = nullptr;
     for (OutletSlot& slot : slots_) {
@@ -68,7 +68,7 @@ void Outlets::serve() noexcept {
         } else if (slot.far != nullptr) {
             try {
                 slot.far->go_on();
-            } catch (const std::bad_alloc&) {  // later
+            } catch (const std::bad_alloc&) {  // a later call retries
             }
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways of a context to those it sends to: one for each destination of late, by shared memory or by the network. As many as there is
-// room for are kept at a time; another destination takes the place of one that has received all. For the context's thread.
-// Tests: tests/conformance/pm_test.cpp.
+// The outlets of a context: one for each recent destination, by shared memory or by the network.
+// Their number is fixed; a new destination reuses the slot of an outlet that is settled. For the
+// context's thread. Tests: tests/conformance/pm_test.cpp.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace acp::pm {
 
-// The way to one destination: near or far, once there is a process.
+// The outlet to one destination: near or far, if process is set.
 struct OutletSlot {
     std::uint32_t process = nobody;
     std::uint64_t last_use = 0;
     std::optional<NearOutlet<NodeHost>> near;
     std::unique_ptr<FarOutlet> far;
 
-    // Room for a message, until commit() or cancel(). nullptr: there is none now.
+    // Reserves room for a message, until commit() or cancel(). nullptr: there is none now.
     [[nodiscard]] char* reserve(std::uint64_t bytes) noexcept {
         return near.has_value() ? near->reserve(bytes) : reserve_far(bytes);
     }
@@ -36,7 +36,7 @@ struct OutletSlot {
 
     void cancel() noexcept { near.has_value() ? near->cancel() : far->cancel(); }
 
-    // Whether nobody needs this way any more.
+    // Whether the slot may be reused.
     [[nodiscard]] bool is_settled() {
         return near.has_value() ? near->is_settled() : far->is_settled();
     }
@@ -53,9 +53,9 @@ private:
 
 class Outlets {
 public:
-    //   host  outlives this
-    //   note  of this process, for all of them
     // Throws std::bad_alloc.
+    //   host  must outlive this
+    //   note  this process's note, shared by all outlets
     Outlets(NodeHost& host, sync::WriterNote<>& note)
         : host_(host), note_(note), staging_(message_bytes_max) {}
 
@@ -63,23 +63,24 @@ public:
     Outlets& operator=(const Outlets&) = delete;
     ~Outlets() = default;
 
-    // nullptr: there is none.
+    // nullptr: there is no outlet to this process.
     [[nodiscard]] OutletSlot* find(std::uint32_t process) noexcept;
 
-    // nullptr: it is gone, has not opened its context, or there is no place now. Pointers to a slot that gave up its place stay valid, and
-    // name another process. Throws std::bad_alloc.
+    // nullptr: the process is gone or has not opened its context, or all slots are in use. A slot
+    // is never destroyed: a pointer to one that was reused names another process. Throws
+    // std::bad_alloc.
     [[nodiscard]] OutletSlot* find_or_make(std::uint32_t process);
 
-    // The places of those that are gone serve others.
+    // Frees the slots of processes that are gone.
     void forget_gone() noexcept;
 
-    // Answers receivers, and goes on with what is under way.
+    // Answers receivers' requests, and makes progress on operations in flight.
     void serve() noexcept;
 
-    // Goes on with what is under way. Whether all that was sent has left this process, or cannot.
+    // Makes progress. Returns whether all messages have left this process, or never can.
     [[nodiscard]] bool is_sent();
 
-    // Waits for what is under way to other nodes.
+    // Waits for operations in flight to other nodes.
     void settle() noexcept;
 
 private:
@@ -88,7 +89,7 @@ private:
 
     NodeHost& host_;
     sync::WriterNote<>& note_;
-    std::vector<char> staging_;  // of messages to other nodes
+    std::vector<char> staging_;  // where messages to other nodes are composed
     std::array<OutletSlot, outlets> slots_;
     std::uint64_t uses_ = 0;
 };

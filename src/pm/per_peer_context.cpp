@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three remote writes for each message.
+// Sends three remote writes for each message.
 #include "pm/per_peer_context.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ PerPeerContext::PerPeerContext(gma::Gma& gma,
 }
 
 void PerPeerContext::open() noexcept {
-    // release: partner is find(); the pointers are 0
+    // release: publishes the zeroed pointers; partner: find()
     host_.pool_word(host_.process()).store(address_ | pool_per_peer, std::memory_order_release);
 }
 
@@ -39,7 +39,7 @@ void PerPeerContext::close() noexcept {
         .store(address_ | pool_per_peer | pool_closed, std::memory_order_release);
 }
 
-// The first question about a process of another node waits for its answer.
+// The first lookup of a process of another node waits for the answer.
 bool PerPeerContext::find(std::uint32_t process) {
     std::uint64_t word = 0;
     if (host_.is_near(process)) {
@@ -67,7 +67,8 @@ char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
     PeerPlace& mine = place(process);
     const std::uint64_t at = to.sent % buffer_bytes;
     skipped_bytes_ = at + bytes_of(bytes) > buffer_bytes ? buffer_bytes - at : 0;
-    // acquire: partner is release() there, whose copy comes after its reads
+    // acquire: the receiver has finished reading; partner: release() there, whose copy is ordered
+    // after its reads
     const std::uint64_t released = mine.released.load(std::memory_order_acquire);
     if (to.sent + skipped_bytes_ + bytes_of(bytes) - released > buffer_bytes) return nullptr;
     reserved_ = &to;
@@ -75,20 +76,20 @@ char* PerPeerContext::reserve(std::uint32_t process, std::uint64_t bytes) {
     return mine.to_send.data() + (to.sent + skipped_bytes_) % buffer_bytes + word_bytes;
 }
 
-// Of a process of another node nobody knows.
+// Unknown, so false, for a process of another node.
 bool PerPeerContext::is_closed(std::uint32_t process) const noexcept {
     return host_.is_near(process) &&
            (host_.pool_word(process).load(std::memory_order_relaxed) & pool_closed) != 0;
 }
 
-// Waits for the one under way, if there is one. What failed, failed because the process is gone.
+// Waits for the copy in flight, if there is one. A failure means that the process is gone.
 void PerPeerContext::end_step(PeerEnd& to) noexcept {
     if (to.step == gma::handle_null) return;
     if (!host_.gma().wait_for_one(std::exchange(to.step, gma::handle_null)).is_ok())
         to.steps.clear();
 }
 
-// Makes steps until one is under way.
+// Issues copies until one is in flight.
 void PerPeerContext::go_on(PeerEnd& to) noexcept {
     gma::Gma& gma = host_.gma();
     for (;;) {
@@ -99,7 +100,7 @@ void PerPeerContext::go_on(PeerEnd& to) noexcept {
         to.steps.erase(to.steps.begin());
         const gma::Handle handle =
             gma.copy(step.target, own(step.source), step.bytes, gma::handle_null);
-        if (handle % 2 == 0) to.step = handle;  // else it ran at once
+        if (handle % 2 == 0) to.step = handle;  // an odd handle: it ran at once
     }
 }
 
@@ -111,7 +112,8 @@ void PerPeerContext::go_on_with_all() noexcept {
     busy_.erase(std::remove_if(busy_.begin(), busy_.end(), has_ended), busy_.end());
 }
 
-// Makes the steps of a message or a release, for which there is room in the list.
+// Appends the copies of a message or a release, for which the list has room, and issues the first
+// ones.
 void PerPeerContext::begin_steps(PeerEnd& to, std::initializer_list<PeerCopy> steps) noexcept {
     const auto process = static_cast<std::uint32_t>(&to - peers_.data());
     to.steps.insert(to.steps.end(), steps);
@@ -149,7 +151,8 @@ PerPeerContext::PerPeerMessage PerPeerContext::receive() {
     for (std::uint32_t i = 0; i < procs_; ++i, next_ = (next_ + 1) % procs_) {
         PeerEnd& from = peers_[next_];
         PeerPlace& mine = place(next_);
-        // acquire: partner is the copy of the pointer, which is ordered after the payload's
+        // acquire: makes the payload visible; partner: the copy of the pointer, ordered after the
+        // payload's copy
         const std::uint64_t received = mine.received.load(std::memory_order_acquire);
         std::uint64_t bytes = 0;
         while (from.used != received) {
@@ -182,7 +185,8 @@ void PerPeerContext::release() {
     next_ = (process + 1) % procs_;
     Pointer& used = place(process).used;
     used.store(from.used, std::memory_order_release);
-    if (from.block == 0 && !find(process)) return;  // it is gone, or has closed its context
+    // the process is gone, or has closed its context
+    if (from.block == 0 && !find(process)) return;
     begin_steps(from, {{from.block + offsetof(PeerPlace, released), &used, word_bytes}});
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context of PM messages by the scheme of paper 001, for comparison: a send buffer and a receive buffer for each process of the job, and three
-// remote writes for each message: the payload, the pointer behind it, and, when it was used, the pointer to what was released. It stands on copies
-// alone, near and far. It has what the paper says of it: memory that grows with the job, and no way back once two pointers differ; so it is not
-// opened a second time. Nobody is rung, so who waits looks. One thread at a time. Tests: tests/conformance/pm_scheme_test.cpp.
+// A context of PM messages by the scheme of paper 001, for comparison: a send buffer and a receive
+// buffer for each process of the job, and three remote writes for each message: the payload, the
+// pointer behind it, and, once it was used, the pointer to the released part. It uses copies only,
+// near and far. It has the scheme's limits: memory that grows with the job, and no recovery once
+// two pointers differ; so it is opened only once. No bell is rung, so a waiting thread polls. One
+// thread at a time. Tests: tests/conformance/pm_scheme_test.cpp.
 #pragma once
 
 #include <array>
@@ -23,19 +25,20 @@ class PerPeerContext {
 public:
     static constexpr std::uint64_t buffer_bytes = 32768;
 
-    // The length of the block of a process of a job of so many.
+    // The size of a process's block in a job of `procs` processes.
     [[nodiscard]] static constexpr std::uint64_t block_bytes(std::uint32_t procs) noexcept {
         return procs * sizeof(PeerPlace);
     }
 
     struct PerPeerMessage {
-        const char* data = nullptr;  // nullptr: there is none
+        const char* data = nullptr;  // nullptr: no message
         std::uint64_t bytes = 0;
         std::uint32_t source = 0;
     };
 
-    //   block  block_bytes() in the heap of this process that nobody has used
-    //   the others as of Context. Throws std::bad_alloc.
+    // Throws std::bad_alloc.
+    //   block  an unused block of block_bytes() in the heap of this process
+    //   the other arguments: see Context
     PerPeerContext(gma::Gma& gma,
                    data::Allocator& allocator,
                    std::uint32_t number,
@@ -47,7 +50,7 @@ public:
     void open() noexcept;
     void close() noexcept;
 
-    // As of Context.
+    // See Context.
     [[nodiscard]] char* reserve(std::uint32_t process, std::uint64_t bytes);
 
     [[nodiscard]] bool has_reserved() const noexcept { return reserved_ != nullptr; }
@@ -61,7 +64,7 @@ public:
     [[nodiscard]] bool is_sent();
     [[nodiscard]] base::Status why_no_room(std::uint32_t process) const;
     [[nodiscard]] PerPeerMessage receive();
-    // Whether receive() would give one.
+    // Whether receive() would return a message.
     [[nodiscard]] bool has_message() const noexcept;
 
     [[nodiscard]] bool is_holding() const noexcept { return held_ != nullptr; }
@@ -69,26 +72,29 @@ public:
     // Throws std::bad_alloc before anything is released.
     void release();
 
-    // Lets others work: whoever waits calls it between two looks.
+    // Makes progress, and sometimes yields: a waiting thread calls it between two polls.
     void look_on() noexcept;
     void settle() noexcept;
 
 private:
     using Pointer = std::atomic<std::uint64_t>;
 
-    // What a process has for one other one. Pointers count bytes, modulo the buffers' length they are places there.
+    // The memory of a process for one other process, its peer. Pointers count bytes; modulo
+    // buffer_bytes they are offsets in the buffers.
     struct alignas(64) PeerPlace {
-        alignas(64) Pointer received;  // behind the last message; writer: the other one
-        alignas(64) Pointer released;  // of what was sent to the other one; writer: that
-        alignas(64) Pointer used;      // of what it has sent; writer: this process
+        alignas(64) Pointer received;  // end of the last message received; writer: the peer
+        alignas(64) Pointer released;  // end of the sent bytes that were released; writer: the peer
+        // end of the received bytes that were released; writer: this process
+        alignas(64) Pointer used;
         alignas(64) std::array<char, buffer_bytes> to_receive;
         std::array<char, buffer_bytes> to_send;
     };
 
-    // A message: its length, its bytes up to a multiple of 8, and in the send buffer the pointer behind it.
+    // A message: its length, its bytes up to a multiple of 8, and in the send buffer the pointer
+    // behind it.
     static constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
-    static constexpr std::uint64_t skip =
-        ~std::uint64_t{0};  // in place of a length: go on at the start
+    // In place of a length: the next message is at the start of the buffer.
+    static constexpr std::uint64_t skip = ~std::uint64_t{0};
 
     // A copy from memory of this process.
     struct PeerCopy {
@@ -97,14 +103,15 @@ private:
         std::uint64_t bytes;
     };
 
-    // Copies to one process are made one after the other, each when the one before has ended: a pointer must not overtake its payload, nor
-    // an older one come after a newer. An order of commands would do it too, but their order takes in those to others, of which one may be dead.
+    // Copies to one process are issued one after another, each when the previous one has ended: a
+    // pointer must not overtake its payload, nor an older pointer a newer one. Ordering by handles
+    // would also wait for commands to other processes, which may be dead.
     struct PeerEnd {
-        memory::GlobalAddress block = 0;  // where this process has its place there; 0: not known
+        memory::GlobalAddress block = 0;  // this process's place in the peer's block; 0: unknown
         std::uint64_t sent = 0;
         std::uint64_t used = 0;
-        std::vector<PeerCopy> steps;          // still to be made
-        gma::Handle step = gma::handle_null;  // under way
+        std::vector<PeerCopy> steps;          // copies still to be issued
+        gma::Handle step = gma::handle_null;  // the copy in flight
     };
 
     [[nodiscard]] static constexpr std::uint64_t bytes_of(std::uint64_t payload_bytes) noexcept {
@@ -131,13 +138,13 @@ private:
     char* memory_;
     std::uint32_t procs_;
     std::vector<PeerEnd> peers_;
-    std::vector<std::uint32_t> busy_;  // to whom steps are under way
+    std::vector<std::uint32_t> busy_;  // peers with a copy in flight
     PeerEnd* reserved_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;
-    std::uint64_t skipped_bytes_ = 0;  // before the reserved message
+    std::uint64_t skipped_bytes_ = 0;  // skipped before the reserved message
     PeerEnd* held_ = nullptr;
     std::uint64_t held_bytes_ = 0;
-    std::uint32_t next_ = 0;  // the process at which receive() begins to look
+    std::uint32_t next_ = 0;  // the process at which the next receive() begins
     std::uint32_t looks_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that sleeps on a bell for a program that sleeps in poll(2).
+// The thread that sleeps on a bell while the program sleeps in poll(2).
 #include "pm/poll_waker.hpp"
 
 #include <algorithm>
@@ -46,39 +46,40 @@ PollWaker::PollWaker(const node::Segment& segment,
 PollWaker::~PollWaker() {
     if (!has_descriptor()) event_.abandon();
     if (!thread_.is_joinable()) return;
-    // release: partner is run(), which sees it behind the change of task_, or of the bell
+    // release: visible to run() with the change of task_, or of the bell
     is_ending_.store(true, std::memory_order_release);
     rouse();
     thread_.join();
 }
 
-// Runs in the thread that made the waker, or in a forked child in the copy of it.
+// Runs in the thread that made the waker; or, after a fork, in the child's copy of that thread.
 void PollWaker::at_exit_of_maker(void* waker) noexcept {
     auto& self = *static_cast<PollWaker*>(waker);
     if (self.pid_ != os::own_pid()) return;
-    // release: as is_ending_
+    // release: as for is_ending_
     self.has_maker_ended_.store(true, std::memory_order_release);
     self.rouse();
 }
 
-// Wakes the thread wherever it sleeps.
+// Wakes the thread on either of the words on which it may sleep.
 void PollWaker::rouse() noexcept {
     task_.fetch_add(2, std::memory_order_seq_cst);
     os::futex_wake(task_, 1);
-    // The thread may sleep on the bell, of which a ring changes the word. Without a sleeper's bit the word has changed since it was announced.
+    // It may sleep on the bell: a ring changes the bell's word. If no sleeper is announced, the
+    // word has changed since the announcement.
     (void)bell_.ring();
     os::futex_wake(bell_.word(), os::everybody);
 }
 
 void PollWaker::arm(std::uint32_t value) noexcept {
     value_.store(value, std::memory_order_relaxed);
-    // release: partner is run(); the value comes first
+    // release: publishes value_; partner: run()
     task_.store((task_.load(std::memory_order_relaxed) + 2) | armed_bit, std::memory_order_release);
     os::futex_wake(task_, 1);
 }
 
 void PollWaker::disarm() noexcept {
-    // relaxed: run() compares the word, and reads nothing else for it
+    // relaxed: run() only compares the word
     task_.store((task_.load(std::memory_order_relaxed) + 2) & ~armed_bit,
                 std::memory_order_relaxed);
     if (has_descriptor()) (void)event_.drain();
@@ -86,14 +87,15 @@ void PollWaker::disarm() noexcept {
 
 std::int64_t PollWaker::patience_ns() const noexcept {
     if (patience_ns_ != as_sleepers) return patience_ns_;
-    // relaxed: a watcher that comes or goes is noticed in the next round
+    // relaxed: the next iteration notices a watcher that comes or goes
     const bool is_watched = segment_.control().watcher_pid.load(std::memory_order_relaxed) != 0;
     return is_watched ? node::liveness_check_watched_ns : node::liveness_check_ns;
 }
 
-// Nobody tells of the end of a thread that made no call: from the maker's end on this thread looks.
+// A thread that makes no library call ends without a notification: after the maker's end this
+// thread polls for that.
 std::int64_t PollWaker::bounded(std::int64_t timeout_ns) noexcept {
-    // acquire: partner is at_exit_of_maker()
+    // acquire: partner: at_exit_of_maker()
     if (!has_maker_ended_.load(std::memory_order_acquire)) return timeout_ns;
     const std::int64_t most_ns = look_ns_;
     look_ns_ = std::min(2 * look_ns_, node::liveness_check_ns);
@@ -102,7 +104,7 @@ std::int64_t PollWaker::bounded(std::int64_t timeout_ns) noexcept {
 
 void PollWaker::run() noexcept {
     for (;;) {
-        // acquire: partner is arm(), the value is there; and rouse(), which changes the word last
+        // acquire: makes value_ visible; partners: arm(), and rouse(), which changes the word last
         std::uint32_t task = task_.load(std::memory_order_acquire);
         if (is_ending_.load(std::memory_order_relaxed)) return;
         if (has_maker_ended_.load(std::memory_order_relaxed) && os::is_last_thread()) return;
@@ -114,7 +116,7 @@ void PollWaker::run() noexcept {
         const os::Wake wake = os::futex_wait(bell_.word(), value, bounded(patience_ns()));
         if (wake == os::Wake::interrupted) continue;
         if (wake == os::Wake::timeout) node::find_the_dead(segment_);
-        // Only for the arm() that was slept for.
+        // Only if no arm() or disarm() came after the one that this thread slept for.
         if (task_.compare_exchange_strong(task, task & ~armed_bit, std::memory_order_acq_rel,
                                           std::memory_order_relaxed))
             signal();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where things lie in the block of a context of PM messages: one of each process, in its heap, as long whatever the number of processes.
-// Knows no memory. Any thread.
+// The layout of the block of a context of PM messages. Each process has one block in its heap, of
+// the same length for any number of processes. Knows no memory. Any thread.
 //
-//     desk           who calls, who wants a lease, who writes (sync/lease_desk.hpp)
+//     desk           calls of senders, a wanted lease, notes of writers (sync/lease_desk.hpp)
 //     leases         of the rings, a line each
 //     rings          of messages to this process (message/ring.hpp)
-//     credit cells   what receivers on other nodes tell this process of their rings: one for each of its outlets
+//     credit cells   one for each outlet: credits and requests from receivers on other nodes
+//
 // Tests: tests/unit/pm/pool_test.cpp.
 #pragma once
 
@@ -20,18 +21,19 @@
 
 namespace acp::pm {
 
-// How many senders a process hears at a time, and how many destinations it sends to at a time: more take turns. A bit each in a word.
+// How many senders a process receives from, and how many destinations it sends to, at a time. More
+// than that take turns. One bit each in a word.
 inline constexpr std::uint32_t leases = 64;
 inline constexpr std::uint32_t outlets = 64;
 
-// The longest message. The papers' tables end there.
+// The longest message; the papers' tables end at this length.
 inline constexpr std::uint64_t message_bytes_max = 8192;
 
 using PoolRingShape = message::BasicRingShape<32768>;
 inline constexpr PoolRingShape ring_shape{32768};
 static_assert(ring_shape.payload_bytes_max() >= message_bytes_max);
 
-// What a record of such a ring is; the tag of its header.
+// The kind of a record in such a ring; the tag of its header.
 enum class PoolRecord : std::uint8_t {
     message,
     hello  // the first record under a lease: a Hello
@@ -41,19 +43,19 @@ enum class PoolRecord : std::uint8_t {
     return static_cast<PoolRecord>(tag) == PoolRecord::message;
 }
 
-// A process that is not known. In the state of a lease a holder is the process plus 1, and 0 nobody.
+// The constant for no process. The state of a lease stores the process plus 1, and 0 for no holder.
 inline constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 [[nodiscard]] constexpr std::uint32_t held_by(std::uint32_t process) noexcept {
     return process + 1;
 }
 
-// Who sends by this ring.
+// Names the sender of a ring.
 struct Hello {
     std::uint32_t process = 0;
     std::uint32_t reserved = 0;
-    std::uint64_t cell =
-        0;  // where the credits of the ring go, if the sender is on another node; else 0
+    // The address to which credits of the ring are sent, if the sender is on another node; else 0.
+    std::uint64_t cell = 0;
 };
 
 // Offsets from the start of the block.
@@ -77,13 +79,13 @@ inline constexpr std::uint64_t pool_bytes = cells_begin + outlets * cell_bytes;
     return cells_begin + outlet * cell_bytes;
 }
 
-// Of a ring, as long as its lease has this generation. No two generations of one ring share a key before all have been used.
+// The key of a ring under this generation of its lease. A key is reused only after all generations.
 [[nodiscard]] inline message::RingKey key_of(std::uint32_t index,
                                              std::uint32_t generation) noexcept {
     return message::RingKey(os::crc32c_of_word(index + 1, std::uint64_t{generation} << 32 | index));
 }
 
-// What a writer's note says of a ring. Never 0.
+// The content of a writer's note while it writes into this ring. Never 0.
 [[nodiscard]] constexpr std::uint64_t place_of(std::uint32_t process,
                                                std::uint32_t index) noexcept {
     return (std::uint64_t{process} + 1) << 8 | index;

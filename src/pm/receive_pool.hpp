@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's side of the pool of rings of one process. A sender that wants to use a ring takes a lease of it (sync/lease.hpp). This class
-// takes messages out of the rings, in the order in which each sender sent them and fairly among senders; repairs words that were
-// overwritten; and, when a sender finds no free lease, revokes the leases of those that have been silent longest. Knows no network and no
-// clock. One thread at a time, the receiver's.
+// The receiver's side of the pool of rings of one process. A sender takes a lease of a ring
+// (sync/lease.hpp). This class receives messages, in each sender's order and fairly among senders;
+// repairs overwritten words; and, when a sender finds no free lease, revokes the leases that were
+// silent longest. Knows no network and no clock. Used by the receiver's thread.
 //
-// WHERE IT LOOKS. The receiver polls the rings that it watches, at most `watched_max`. The sender of any other ring must call: after each record
-// it loads is_watched, and if that is 0 it sets the ring's bit in the desk's `calls`. To end a watch the receiver stores 0, executes a barrier on
-// all CPUs, and looks at the ring once more: so a record is found whose sender still loaded 1.
+// POLLING. The receiver polls the rings that it watches, at most `watched_max`. The sender of any
+// other ring must call: after each record it loads is_watched, and if that is 0 it sets the ring's
+// bit in the desk's `calls`. To end a watch the receiver stores 0, executes a barrier on all CPUs,
+// and polls the ring once more: it finds a record whose sender still loaded 1.
 //
-// WHAT tend() DOES, every 0.25 ms while calls are made, and before a sleep:
-//   a record is missing             looks at the ring, in case the call was lost; RingReceiver::recover(), in case the header was
-//   the ring is empty               tells the sender of all that was released
-//   a credit was overwritten        stores it again; a sender on another node, whose credit is there, asks for it
-//   a lease's state was overwritten restores it if the holder is known by its first record (Hello), else revokes the lease
-//   the holder is dead              revokes the lease after all records were received
-//   a sender wants a lease          revokes those silent longest, a quarter of all; when one is free wakes whoever sleeps on the node
+// tend(), every 0.25 ms while calls are made, and before a sleep:
+//   a record is missing     polls the ring, as the call may be lost; RingReceiver::recover()
+//   the ring is empty       grants credit for all released lines
+//   a credit is overwritten stores it again for a sender on this node; others ask for it
+//   a state is overwritten  restores it if the Hello named the holder, else revokes the lease
+//   the holder is dead      revokes the lease after all records were received
+//   a sender wants a lease  revokes the quarter silent longest; wakes the node's sleepers
 // Tests: tests/unit/pm/pool_test.cpp, pool_corruption_test.cpp, pool_kill_test.cpp.
 #pragma once
 
@@ -35,17 +36,15 @@
 
 namespace acp::pm {
 
-// A Host is what a pool needs to know of the processes around it:
-//   fence()                    which side executes the fence of leases and rings (WriteLease::Fence)
-//   barrier()                  a full barrier on all CPUs: serves the threads that execute no fence of their own
-//   process()                  the process whose pool it is
-//   connect(path, hello, index)   connects the path of a ring to the sender that its first record names; false: that is not possible now
-//   writes(process, place)     whether the note of the writer for a process (sync/lease.hpp) says that it writes there; process nobody: any
-//                              writer's note, but for those that are gone
-//   is_gone(process)           whether the process will never write again
-//   wake(process)              wakes the threads of a process of this node that sleep on its bell
-//   ring_all()                 wakes the threads of all processes of this node that sleep on their bells
-//   Atomic  the template of words in shared memory
+// Host gives a pool access to other processes; Atomic is the template of words in shared memory.
+//   fence()                      which side executes the fence (sync::WriteLease::Fence)
+//   barrier()                    a full barrier on all CPUs, for threads that execute no fence
+//   process()                    the process that owns the pool
+//   connect(path, hello, index)  connects a ring's path to the sender in `hello`; false: not now
+//   writes(process, place)       whether the process's note (sync/lease.hpp) names the place;
+//                                process nobody: whether any living writer's note does
+//   is_gone(process)             whether the process will never write again
+//   wake(process), ring_all()    wake sleepers of one process, of all processes, on this node
 template <typename Host, template <class> class Atomic = std::atomic>
 class ReceivePool {
 public:
@@ -53,9 +52,7 @@ public:
 
     static constexpr std::uint32_t watched_max = 8;
 
-    //   memory  pool_bytes, aligned to lines, which nobody else has ever used
-    //   both outlive this
-    // Throws std::bad_alloc.
+    // Throws std::bad_alloc.   memory  pool_bytes, aligned to lines, unused; outlives this, as host
     ReceivePool(Host& host, char* memory) : host_(host), memory_(memory) {
         new (memory) sync::LeaseDesk<Atomic>;
         inlets_ = std::make_unique<std::array<std::unique_ptr<Inlet>, leases>>();
@@ -70,14 +67,14 @@ public:
     ReceivePool& operator=(const ReceivePool&) = delete;
     ~ReceivePool() = default;
 
-    // Of two words, so that functions return it in registers.
+    // Two words, so that functions return it in registers.
     struct Message {
         const char* data = nullptr;  // aligned to 8 bytes; nullptr: there is no message
         std::uint32_t bytes = 0;
         std::uint32_t source = 0;  // the process that sent it
     };
 
-    // The next message, in place; it stays until release(), which comes before the next receive().
+    // The next message, in place until release(), which must precede the next receive().
     [[nodiscard]] Message receive() noexcept {
         end_released();
         if (burst_ < burst_max && (looked_ & bit_of(current_)) != 0) [[likely]] {
@@ -92,14 +89,14 @@ public:
         return receive_in_turn();
     }
 
-    // Gives the place of the message of receive() back: with the next call, so that the stores this takes, to lines that the sender's processor
-    // has, delay no answer that the caller sends first.
+    // Releases the message. The stores, to lines in the sender's cache, are made by the next call,
+    // so that they do not delay a reply that the caller sends first.
     void release() noexcept {
         is_held_ = false;
         is_release_due_ = true;
     }
 
-    // Does what the table above says.
+    // Does the work in the table above.
     void tend(std::uint64_t now_ns) noexcept {
         now_ns_ = now_ns;
         end_released();
@@ -116,7 +113,7 @@ public:
         }
     }
 
-    // Drops what was sent so far, and takes back all leases: a sender finds that with its next message, and no other lease.
+    // Drops all messages, and revokes all leases: a sender finds that with its next message.
     void close() noexcept {
         looked_ = chosen_ = 0;
         is_held_ = false;
@@ -130,14 +127,14 @@ public:
         }
     }
 
-    // Lends the rings again after close(). One into which a sender writes at this moment stays unusable, and what is written there unseen,
-    // until tend() finds that nobody does.
+    // Makes leases free after close(). A ring into which a sender is writing stays unusable, and
+    // its records unseen, until tend() finds that the write has ended.
     void open() noexcept {
         chosen_ |= dropped_;
         revoke_chosen();
     }
 
-    // The process that holds a lease; nobody: none, or its first record has not come yet.
+    // The holder of a lease; nobody: none, or its Hello has not arrived.
     [[nodiscard]] std::uint32_t holder_of(std::uint32_t index) const noexcept {
         return (*inlets_)[index]->holder;
     }
@@ -153,14 +150,14 @@ public:
     }
 
 private:
-    // Messages of one ring before others are looked at.
+    // Messages of one ring before other rings are polled.
     static constexpr std::uint32_t burst_max = 16;
-    // Looks without a record after which another ring may be watched instead.
+    // Polls without a record after which another ring may be watched instead.
     static constexpr std::uint64_t idle_looks_max = 1024;
     static constexpr std::uint32_t revoked_at_once = leases / 4;
-    // After so long a missing record's sender is woken, in case it sleeps.
+    // Age of a missing record at which its sender is woken, in case it sleeps.
     static constexpr std::uint64_t wake_after_ns = 5'000'000;
-    // For so long a missing record from another node counts as late, not lost.
+    // Age up to which a missing record from another node counts as late, not lost.
     static constexpr std::uint64_t late_ns = 1'000'000;
 
     struct Inlet {
@@ -169,10 +166,10 @@ private:
 
         message::RingReceiver<WayToSender, PoolRingShape> ring;
         std::uint32_t generation = 0;
-        std::uint32_t holder = nobody;  // as its first record said
+        std::uint32_t holder = nobody;  // named by its Hello
         bool is_watched = false;
-        std::uint64_t last_look = 0;         // number of the look that found something
-        std::uint64_t missing_since_ns = 0;  // 0: nothing is missing
+        std::uint64_t last_look = 0;         // number of the last poll with a record
+        std::uint64_t missing_since_ns = 0;  // 0: no record is missing
         std::uint64_t missing_line = 0;      // where the missing record begins
     };
 
@@ -196,7 +193,8 @@ private:
 
     // --- Looking ---
 
-    // Where the ring of the last message has none, or has given burst_max in a row: from the rings after it, and from that one last.
+    // Receives if the current ring has no record, or has given burst_max in a row: from the rings
+    // after it, and from it last.
     [[gnu::noinline]] Message receive_in_turn() noexcept {
         for (;;) {
             const message::ReceivedRecord found = find();
@@ -206,7 +204,7 @@ private:
                 is_held_ = true;
                 return {found.data, found.bytes, from.holder};
             }
-            if (!connect(from, found.data)) return {};  // the next call tries again
+            if (!connect(from, found.data)) return {};  // retried by the next call
             end_record(from);
         }
     }
@@ -216,7 +214,7 @@ private:
         const message::ReceivedRecord found = look_around();
         if (found.data != nullptr) return found;
         if (desk().calls.load(std::memory_order_relaxed) == 0) return {};
-        // acquire: partner is NearOutlet::call(); the records are there
+        // acquire: makes the records visible; partner: NearOutlet::call()
         looked_ |= desk().calls.exchange(0, std::memory_order_acquire) & ~dropped_;
         return look_around();
     }
@@ -237,7 +235,7 @@ private:
         Inlet& of = inlet(index);
         const message::ReceivedRecord found = of.ring.receive();
         if (found.data == nullptr) {
-            // The sender of a ring that is not watched calls after its next record.
+            // The sender of an unwatched ring calls after its next record.
             if (!of.is_watched) looked_ &= ~bit_of(index);
             return {};
         }
@@ -249,8 +247,8 @@ private:
         return found;
     }
 
-    // Begins to watch a ring. If watched_max are watched already it replaces one that was silent for idle_looks_max; if there is no such
-    // ring, nothing is done.
+    // Watches a ring. If watched_max are watched, it replaces one that was silent for
+    // idle_looks_max; without such a ring, nothing is done.
     void watch(std::uint32_t index) noexcept {
         if (watched_ == watched_max) {
             std::uint32_t silent = leases;
@@ -266,7 +264,7 @@ private:
         line(index).is_watched.store(1, std::memory_order_relaxed);
     }
 
-    // Sets the ring's bit in looked_ after the barrier, so that it is looked at once more.
+    // Sets the ring's bit in looked_ after the barrier: it is polled once more.
     void end_watch(std::uint32_t index) noexcept {
         if (!std::exchange(inlet(index).is_watched, false)) return;
         --watched_;
@@ -296,7 +294,7 @@ private:
 
     void tend(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
-        // Stored each time, in case it was overwritten.
+        // Stored at each call, in case it was overwritten.
         line(index).is_watched.store(of.is_watched ? 1 : 0, std::memory_order_relaxed);
         if ((dropped_ & bit_of(index)) != 0) {
             chosen_ |= bit_of(index);
@@ -305,7 +303,8 @@ private:
         const sync::LeaseState state = lease(index).state();
         if (!is_plausible(of, state)) return mend(index, state);
         if (state.kind() == sync::LeaseKind::free) {
-            // Its count of written lines must be 0. If it was overwritten no holder will store it again: revoke, which resets it.
+            // Its count of written lines must be 0. Otherwise no holder will store it again:
+            // revoking resets it.
             if (!lease(index).is_used_up(0)) chosen_ |= bit_of(index);
             return;
         }
@@ -323,14 +322,14 @@ private:
         if (holder != nobody && host_.is_gone(holder)) end_of_holder(index);
     }
 
-    // Whether this can be the state of an inlet's lease; false: the word was overwritten.
+    // Whether this can be the lease's state; false: the word was overwritten.
     [[nodiscard]] static bool is_plausible(const Inlet& of, sync::LeaseState state) noexcept {
         if (!state.is_sound() || state.generation() != of.generation) return false;
         return of.holder == nobody || holder_in(state) == of.holder;
     }
 
-    // Repairs a lease whose state was overwritten. If the holder is known the state is restored. If not, a sender may have taken the lease
-    // whose first record has not come yet: the lease is revoked.
+    // Repairs an overwritten state. A known holder's state is restored. Otherwise a sender may have
+    // taken the lease whose Hello has not arrived: it is revoked.
     void mend(std::uint32_t index, sync::LeaseState nonsense) noexcept {
         const Inlet& of = inlet(index);
         if (of.holder != nobody)
@@ -339,7 +338,7 @@ private:
         look_for_missing(index);
     }
 
-    // Notices records that were written and did not come, and recovers them.
+    // Notices records that were written and have not arrived, and recovers them.
     void look_for_missing(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         if (lease(index).is_used_up(of.ring.released())) {
@@ -352,19 +351,20 @@ private:
             of.missing_since_ns = now_ns_;
             of.missing_line = of.ring.released();
         }
-        // From another node words come in any order, often late and seldom lost: wait before recovering.
+        // Words from another node arrive in any order, often late and seldom lost.
         if (of.ring.path().is_far() && now_ns_ - of.missing_since_ns < late_ns) return;
         of.ring.recover();
         if (now_ns_ - of.missing_since_ns < wake_after_ns || of.holder == nobody) return;
         of.missing_since_ns = 0;
-        host_.wake(of.holder);  // a sender that sleeps has not seen what recover() asks for
+        host_.wake(of.holder);  // a sleeping sender has not seen recover()'s request
     }
 
-    // For an empty ring: tells its sender what was released, if it asks for that or was not told all, or if its credit was overwritten.
+    // For an empty ring: grants its released lines if the sender asks or some were not granted, and
+    // repairs an overwritten credit.
     void tell(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         auto& asks = line(index).asks;
-        // relaxed: a sender that is not answered asks again
+        // relaxed: an unanswered sender asks again
         const bool is_asked = asks.load(std::memory_order_relaxed) != 0;
         if (is_asked) asks.store(0, std::memory_order_relaxed);
         if (is_asked || !of.ring.has_told_all()) {
@@ -374,8 +374,8 @@ private:
         }
     }
 
-    // The holder is gone and its ring looked empty. recover() brings a whole record whose header was lost, by the journal; if there is none
-    // the lease is revoked: a gateway may still write for the holder.
+    // The holder is gone and its ring looked empty. recover() finds a whole record without header;
+    // if there is none the lease is revoked: a gateway may still write for the holder.
     void end_of_holder(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         of.ring.recover();
@@ -384,7 +384,7 @@ private:
 
     // --- Leases ---
 
-    // Makes a lease free that has no holder any more. Its ring starts over under a new key.
+    // Makes a lease without holder free. Its ring starts over under a new key.
     void make_free(std::uint32_t index) noexcept {
         Inlet& of = inlet(index);
         end_watch(index);
@@ -406,7 +406,7 @@ private:
         return false;
     }
 
-    // Chooses leases to revoke: rings that look empty, those silent longest first. Chooses none if a lease is free.
+    // Chooses leases to revoke: empty rings, silent longest first. Chooses none if a lease is free.
     void choose_silent() noexcept {
         if (has_free()) return;
         std::array<std::uint32_t, leases> silent{};
@@ -421,7 +421,7 @@ private:
             chosen_ |= bit_of(silent[i]);
     }
 
-    // Revokes those of the leases in chosen_ that can be revoked now; one barrier serves all.
+    // Revokes the leases in chosen_ that can be revoked now; one barrier serves all.
     void revoke_chosen() noexcept {
         std::uint64_t begun = 0;
         for (std::uint64_t rest = std::exchange(chosen_, 0); rest != 0; rest &= rest - 1) {
@@ -448,12 +448,13 @@ private:
             of.holder != nobody ? of.holder : holder_in(lease(index).state());
         if (!writes(holder, index) && (is_dropped || has_nothing_left(index, holder)))
             return make_free(index);
-        // Where the holder is not known the lease stays in revoking, and tend() tries again.
+        // With an unknown holder the lease stays in `revoking`, and tend() retries.
         if (holder != nobody) lease(index).give_back(of.generation, held_by(holder));
     }
 
-    // Nobody writes. The counts alone do not tell: where one was overwritten while a gateway wrote, which counts no more then, another overwriting
-    // makes them those of an unused ring. Of a holder that is not known the ring tells; of one that is gone, what has not come never will.
+    // No process writes now. Two overwrites during a gateway's write can make the counts those of
+    // an unused ring, so the ring is checked too. For an unknown holder only the ring is evidence;
+    // records of a gone holder that have not arrived never will.
     [[nodiscard]] bool has_nothing_left(std::uint32_t index, std::uint32_t holder) noexcept {
         Inlet& of = inlet(index);
         if (holder != nobody && host_.is_gone(holder)) {
@@ -465,7 +466,7 @@ private:
         return !of.ring.has_any_record();
     }
 
-    // Whether the holder writes into the ring now; if the holder is nobody (not known), or gone: whether any process does.
+    // Whether the holder writes into the ring now; if the holder is unknown or gone: any process.
     [[nodiscard]] bool writes(std::uint32_t holder, std::uint32_t index) const noexcept {
         const bool is_there = holder != nobody && !host_.is_gone(holder);
         return host_.writes(is_there ? holder : nobody, place_of(host_.process(), index));
@@ -475,7 +476,7 @@ private:
         return is_held_ && index == current_;
     }
 
-    // The holder by a lease's state; nobody: the state says 0, or was overwritten.
+    // The holder in a lease's state; nobody: it has none, or was overwritten.
     [[nodiscard]] static std::uint32_t holder_in(sync::LeaseState state) noexcept {
         return state.holder() - 1;
     }
@@ -483,17 +484,16 @@ private:
     Host& host_;
     char* memory_;
     std::unique_ptr<std::array<std::unique_ptr<Inlet>, leases>> inlets_;
-    std::uint64_t looked_ = 0;  // a bit for each ring that is watched, or whose sender called
-    std::uint64_t chosen_ = 0;  // a bit for each lease that is to be revoked
-    std::uint64_t dropped_ =
-        0;  // a bit for each ring whose lease close() took back, and that is not yet free
-    std::uint32_t current_ = 0;    // the ring that gave the last record
-    std::uint32_t burst_ = 0;      // how many records it gave in a row
-    bool is_held_ = false;         // a message of that ring is between receive() and release()
-    bool is_release_due_ = false;  // of that message, which is no longer held
-    bool is_wanted_ = false;       // somebody has asked for a lease, and none has become free since
-    std::uint32_t watched_ = 0;    // how many rings are watched
-    std::uint64_t looks_ = 0;      // how often all of them were looked at
+    std::uint64_t looked_ = 0;     // bits: watched rings, and rings whose sender called
+    std::uint64_t chosen_ = 0;     // bits: leases to be revoked
+    std::uint64_t dropped_ = 0;    // bits: leases that close() revoked and that are not free yet
+    std::uint32_t current_ = 0;    // the ring of the last record
+    std::uint32_t burst_ = 0;      // its records in a row
+    bool is_held_ = false;         // its message is between receive() and release()
+    bool is_release_due_ = false;  // its message was released by the caller
+    bool is_wanted_ = false;       // a sender has found no free lease since one was last free
+    std::uint32_t watched_ = 0;    // number of watched rings
+    std::uint64_t looks_ = 0;      // number of polls of all rings
     std::uint64_t now_ns_ = 0;
 };
 

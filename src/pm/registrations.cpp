@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding, adding and ending registrations.
+// Finds, adds and ends registrations.
 #include "pm/registrations.hpp"
 
 #include <utility>
@@ -41,8 +41,8 @@ Status Registrations::unlock(memory::GlobalAddress address) {
         const local::Key key = locked.key;
         locked = all_.back();
         all_.pop_back();
-        lock.unlock();  // the next line waits for those that copy from or to the memory
-        // It fails only where the program has ended the registration itself.
+        lock.unlock();  // remove() waits for copies from or to the memory
+        // It fails only if the program has ended the registration itself.
         (void)gma_.registry().remove(key);
         return {};
     }
@@ -61,7 +61,7 @@ Registrations::LockedMemory* Registrations::find(std::uint64_t start, std::uint6
 
 Result<Registrations::LockedMemory*> Registrations::add(std::uint64_t start, std::uint64_t end) {
     all_.reserve(all_.size() + 1);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the first byte of a page of what the program has given
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the first byte of a page of the program's memory
     auto key = gma_.register_memory(reinterpret_cast<void*>(start), end - start, 0);
     if (!key.is_ok()) return std::move(key).failure();
     all_.push_back({start, end, key.value(), 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is looked for in each wait, and what a sleeper asks of others before it sleeps.
+// The conditions that waits poll, and the work before a sleep.
 #include "pm/waits.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace {
 
 using gma::LookResult;
 
-// That a destination on another node has opened its context, or has a lease again, nobody tells: who waits for room there looks after such
-// times, each twice as long as the one before. Credits and the ends of puts wake it at once.
+// There is no notification when a remote context opens or regains a lease; the sender polls with
+// exponential backoff. Credits and ends of puts wake it at once.
 constexpr std::int64_t far_look_first_ns = 250'000;
 constexpr std::int64_t far_look_last_ns = 16'000'000;
 
@@ -56,7 +56,7 @@ public:
 
     LookResult look() override {
         if (std::exchange(is_announced_, false)) context_.prepare_sleep();
-        // Asked again after it has said so: what is reserved stays.
+        // Not repeated after success: the reserved room stays.
         if (found_.outcome == RoomWait::timeout) found_ = find();
         return found_.outcome == RoomWait::timeout ? LookResult::nothing : LookResult::all;
     }

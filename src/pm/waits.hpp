@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits of the thread that uses a context: for a message, and for room for one. Both sleep on the bell of the process, which senders ring with a
-// message, and receivers with a credit or a lease (docs/waiting.md). Tests: tests/conformance/pm_wait_test.cpp.
+// Waits of the thread that uses a context: for a message, and for room for one. Both sleep on the
+// bell of the process, which senders ring after a message, and receivers after a credit or a free
+// lease (docs/waiting.md). Tests: tests/conformance/pm_wait_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,24 @@
 
 namespace acp::pm {
 
-// Waits until receive() has something to tell: a message, or somebody's end. false: neither has come in time.   timeout_ns  < 0: for ever
+// Waits until there is a message to receive, or a gone process to report. False: neither within the
+// time.
+//   timeout_ns  < 0: for ever
 [[nodiscard]] bool wait_for_message(Context& context, std::int64_t timeout_ns);
-// Nobody rings for these: they look on, and do not sleep.
+// Polls without sleeping, as no bell is rung for such a context.
 [[nodiscard]] bool wait_for_message(PerPeerContext& context, std::int64_t timeout_ns);
 
 enum class RoomWait : std::uint8_t {
     room,     // reserved
-    never,    // as `why` says
-    message,  // there is none, but receive() has something to tell
+    never,    // `why` has the error
+    message,  // no room, but there is a message or a gone process
     timeout
 };
 
 struct RoomFound {
     RoomWait outcome = RoomWait::timeout;
     char* room = nullptr;
-    base::Status why;  // Context::why_no_room, as it was; by now there may be room again
+    base::Status why;  // of Context::why_no_room; there may be room again now
 };
 
 // Waits until there is room for a message to a process, and reserves it.
