@@ -88,8 +88,8 @@ ACP_API size_t acp_wait_ch(acp_request_t request);
 ACP_API int acp_waitall_ch(const acp_request_t* requests, int count, size_t* sizes);
 
 /* acp_wait_ch with a time limit. Returns the code with which the request completed: ACP_OK,
- * ACP_ERR_TRUNCATED or another. After ACP_ERR_TIMEOUT or ACP_ERR_INTERRUPTED the request is still
- * outstanding and may be waited for again.
+ * ACP_ERR_TRUNCATED or another. After ACP_ERR_TIMEOUT the request is still outstanding and may be
+ * waited for again.
  *   size        NULL, or as acp_wait_ch returns
  *   timeout_ns  0: polls once; < 0: for ever */
 ACP_API int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns);

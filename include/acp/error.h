@@ -27,7 +27,7 @@ enum {
     /* the time limit of a wait has passed (acp_wait says by how much); the command or request is
      * outstanding */
     ACP_ERR_TIMEOUT = 7,
-    /* a signal handler ran during a wait; the command or request is outstanding */
+    /* a signal handler ran during acp_wait or acp_wait_word; the command is outstanding */
     ACP_ERR_INTERRUPTED = 8,
     /* memory is short: the message gives requested, free and limit */
     ACP_ERR_MEMORY = 9,

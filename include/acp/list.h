@@ -13,7 +13,8 @@
  * change a list (clear, assign, ranges, merge, remove, reverse, sort, swap, unique) are sequences
  * of such steps. Other threads may see and change the list between two steps; the call skips
  * elements that others erase, and may skip elements that others insert. A splice between lists of
- * two ranks copies the element: the copy is in the new list before the old element is erased.
+ * two ranks takes the element out of one list and inserts a copy into the other; between the two
+ * steps it is in neither list.
  *
  * No call waits for a process that is stopped or dead. When a process is killed in a call, the
  * current step of that call either has taken effect or never will; other processes free the memory
