@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing and reading the entry, and the sentences about many of them.
+// Writes and reads the entry, and describes the entries of many processes in sentences.
 #include "node/awaited.hpp"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ bool is_before(std::uint32_t first, std::uint32_t second) noexcept {
     return static_cast<std::int32_t>(first - second) < 0;
 }
 
-// Everybody who has not come to the meeting: those of earlier numbers.
+// The ranks that have not arrived at the meeting: those whose last barrier number is lower.
 std::vector<std::uint32_t> missing_at(std::uint32_t number, const std::vector<Doing>& all) {
     std::vector<std::uint32_t> ranks;
     for (const Doing& doing : all) {
@@ -106,7 +106,7 @@ bool is_of_team(AwaitedCall call) noexcept {
     return call >= AwaitedCall::team_none;
 }
 
-// What a rank waits for, from or for a partner.
+// The partner's action that a rank waits for, as a phrase.
 std::string wish_of(const Doing& doing, const std::string& partner) {
     std::string to_partner = "for rank " + partner;
     switch (doing.call) {
@@ -133,7 +133,8 @@ std::string describe_partner(const Doing& doing) {
            seconds_of(doing.waited_ns) + ": " + wish_of(doing, partner);
 }
 
-// The number of a team in words is short: two teams of a job have the same by chance once in 2^24.
+// Sentences show only the low bits of a team's number: two teams of a job share these by chance
+// once in 2^24.
 std::string describe_team_call(const Doing& doing) {
     constexpr std::uint64_t shown_bits = 0xffffff;
     const memory::Command& command = doing.command;
@@ -147,7 +148,8 @@ std::string describe_team_call(const Doing& doing) {
            std::to_string(doing.target_rank);
 }
 
-// Else a step of a call on a container, a message or a team, which waits for it alone, too.
+// Whether a fetch is an atomic on a word; otherwise it is a step of a call on a container, a
+// message or a team, which also waits for it alone.
 bool is_fetch_of_word(const Doing& doing) noexcept {
     const memory::Operation operation = doing.command.operation;
     return doing.call == AwaitedCall::fetch && memory::is_known(operation) &&
@@ -164,13 +166,13 @@ std::string describe_word_wait(const Doing& doing) {
                          command.target, command.bytes);
 }
 
-// Of a copy alone.
+// Only a copy has an end that is a plain pointer.
 memory::PointerEnd pointer_end(const memory::Command& command) noexcept {
     return command.is_copy() ? memory::pointer_end_of(command.issued_by())
                              : memory::PointerEnd::neither;
 }
 
-// One end of a command, as the call was given it.
+// One end of a command, as the program passed it to the call.
 std::string end_of(std::uint32_t rank, std::uint64_t address, bool is_pointer) {
     return is_pointer ? "its memory at " + base::hex(address)
                       : "rank " + std::to_string(rank) + " (" + base::hex(address) + ")";
@@ -213,7 +215,7 @@ const char* idle_words(SlotState state) noexcept {
     return "ended";
 }
 
-// A line per rank that has failures which nobody reported.
+// Adds a line for each rank that has unreported failures.
 void add_failures(std::vector<std::string>& lines, const std::vector<Doing>& all) {
     std::size_t ranks = 0;
     for (const Doing& doing : all) {
@@ -275,7 +277,7 @@ std::string call_of(const Doing& doing) {
 AwaitedEntry::~AwaitedEntry() {
     if (!is_ours_) return;
     write(AwaitedCall::none, 0, {});
-    // release: the next thread that takes the entry finds turn even
+    // release: the next thread that takes the entry sees an even turn
     awaited_.is_taken.store(0, std::memory_order_release);
 }
 
@@ -290,14 +292,15 @@ void AwaitedEntry::tell(AwaitedCall call,
     write(call, since_ns, command != nullptr ? *command : memory::Command{});
 }
 
-// A sequence lock: readers in other processes see whole entries only.
+// A seqlock: readers in other processes get consistent entries only.
 void AwaitedEntry::write(AwaitedCall call,
                          std::uint64_t since_ns,
                          const memory::Command& command) noexcept {
     constexpr auto relaxed = std::memory_order_relaxed;
     const std::uint32_t turn = awaited_.turn.load(relaxed);
     awaited_.turn.store(turn + 1, relaxed);
-    // release, of every store below: whoever reads one of them sees the odd turn when it looks again
+    // release, for every store below: a reader that sees one of them also sees the odd turn when it
+    // checks again
     constexpr auto release = std::memory_order_release;
     awaited_.call.store(static_cast<std::uint32_t>(call), release);
     awaited_.operation.store(static_cast<std::uint32_t>(command.operation) |
@@ -338,7 +341,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.command.expected =
             memory::Command::note(static_cast<memory::IssuedBy>(operation >> 16U));
         doing.command.bytes = bytes;
-        // where a call that returns the old value has it put is the library's memory
+        // the target of a call that returns the old value is memory of the library
         doing.command.target = is_fetch_of_word(doing) ? 0 : target;
         doing.command.source = source;
         break;
@@ -379,7 +382,7 @@ std::string to_words(const Doing& doing) {
         text += std::to_string(number) + " ";
     }
     std::string message = doing.unreported.first;
-    std::replace(message.begin(), message.end(), '\n', ' ');  // a line of the channel
+    std::replace(message.begin(), message.end(), '\n', ' ');  // one line of the channel
     return text + "." + message;
 }
 
@@ -415,7 +418,7 @@ std::optional<Doing> doing_from(std::string_view words) {
 std::vector<std::string> describe(std::vector<Doing> all) {
     std::stable_sort(all.begin(), all.end(),
                      [](const Doing& a, const Doing& b) { return a.rank < b.rank; });
-    // Two answers may have crossed: one per rank counts.
+    // The entry of a rank may occur twice; one counts.
     all.erase(std::unique(all.begin(), all.end(),
                           [](const Doing& a, const Doing& b) { return a.rank == b.rank; }),
               all.end());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who of a node waits in which call, since when and for whom: written into the slot by a thread that is about to sleep,
-// read by the agent and by acpstat without the process's help, and turned into sentences for people. A wait that ends
-// before it sleeps writes nothing. Knows no handle and runs nothing. Writing: any thread of a process, of which one is
-// shown; reading and describing: any thread of any process that has the segment mapped.
+// Shows in which call each process of a node waits, since when and for which ranks. A thread that
+// is about to sleep writes an entry into its process's slot; the agent and acpstat read it without
+// the process's help and turn it into sentences. A wait that ends before it sleeps writes nothing.
+// Knows no handle and runs nothing. Writing: any thread of a process, one entry per process;
+// reading and describing: any thread of any process that has the segment mapped.
 // Tests: tests/unit/node/awaited_test.cpp.
 #pragma once
 
@@ -19,16 +20,20 @@
 
 namespace acp::node {
 
-// The call of the interface that waits. From `sync` to `create_ws`: for all ranks to meet. issue: a call that issues a command,
-// for room for it among those outstanding. fetch: an atomic that waits for itself. put_copied: until the source of
-// a long one is not needed any more.
-// wait_word: for a word of the process's own memory to change; with the word's place in the process as source, the value that it is compared
-// with as target, what it held when its thread fell asleep as bytes, the comparison (WordComparison) as operation, and its bytes as width.
-// From send_ch on: a request of a channel, whose sender is told as source and whose receiver as target, with the width of whoever frees
-// the channel (awaited_free_width) or 0; a call on a segmented buffer, likewise, with 0; a wait for PM messages, which may come from
-// anybody, with the caller as both. From team_none on: calls on a team, in the order of team::CollectiveCall, with the bytes of the call,
-// an address of the rank that it waits for as target, the team's number as source, and the width of a call that does not block
-// (awaited_non_blocking_width) or 0.
+// The call of the interface that waits, and the use of the entry's command fields.
+// From `sync` to `create_ws`: a meeting of all ranks. issue: a call that issues a command waits for
+// room among the outstanding ones. fetch: an atomic that waits for its own result. put_copied:
+// waits until the source of a long copy may be reused.
+// wait_word: waits until a word of the process's own memory changes; source is the word's address
+// in the process, target the value that it is compared with, bytes its value when the thread fell
+// asleep, operation the comparison (WordComparison), width the word's bytes.
+// From send_ch on: a request of a channel; source is an address of its sender, target one of its
+// receiver, width awaited_free_width in a call that frees the channel, else 0. A call on a
+// segmented buffer has the same with width 0. A wait for PM messages, which any rank may send, has
+// the caller as both.
+// From team_none on: calls on a team, in the order of team::CollectiveCall; bytes are the call's,
+// target is an address of the rank that it waits for, source the team's number, width
+// awaited_non_blocking_width in a non-blocking call, else 0.
 enum class AwaitedCall : std::uint32_t {
     none,
     sync,
@@ -77,7 +82,7 @@ enum class AwaitedCall : std::uint32_t {
     wait_plan
 };
 
-// How a word is compared with a value, both as unsigned numbers.
+// How a word is compared with a value, both as unsigned integers.
 enum class WordComparison : std::uint8_t {
     equal,
     not_equal,
@@ -97,17 +102,17 @@ inline constexpr std::uint8_t word_comparison_count = 6;
 
 inline constexpr std::uint8_t awaited_free_width = 1;
 inline constexpr std::uint8_t awaited_non_blocking_width = 1;
-inline constexpr std::uint64_t awaited_world_team = 1;  // the number of the team of all ranks
+inline constexpr std::uint64_t awaited_world_team = 1;  // number of the team of all ranks
 
-// "acp_sync", ...; "" for none. Of `fetch` the beginning, which all those calls share.
+// "acp_sync", ...; "" for none. For `fetch` the common prefix of its calls.
 [[nodiscard]] std::string_view name_of(AwaitedCall call) noexcept;
 
-// The same of the call that only begins it: "acp_nbsync_team".
+// The name of the non-blocking form: "acp_nbsync_team".
 [[nodiscard]] std::string non_blocking_name_of(AwaitedCall call);
 
-// Puts the calling thread's wait into its process's slot, and takes it out when it is destroyed. While another thread of
-// the process is shown there, tell() does nothing; it is to be called before each sleep, so that a thread that goes on
-// waiting is shown when the other has left.
+// Writes the calling thread's wait into its process's slot, and removes it on destruction. It
+// writes nothing while the slot holds the entry of another thread of the process. A thread calls it
+// before each sleep, so that its own wait is shown once the other thread has finished.
 class AwaitedEntry {
 public:
     //   slot  of this process; must outlive the entry
@@ -118,8 +123,9 @@ public:
     AwaitedEntry& operator=(const AwaitedEntry&) = delete;
 
     //   since_ns  os::now_ns() when the wait began to sleep
-    //   command   the oldest that is waited for; nullptr where ranks meet. Of one that was issued with a plain pointer that end is the
-    //             pointer (memory::pointer_end_of)
+    //   command   the oldest outstanding command that is waited for; nullptr in a meeting. If the
+    //             program issued it with a plain pointer, that end is the pointer
+    //             (memory::pointer_end_of)
     void tell(AwaitedCall call, std::uint64_t since_ns, const memory::Command* command) noexcept;
 
 private:
@@ -129,18 +135,20 @@ private:
     bool is_ours_ = false;
 };
 
-// What one process does, as it can be seen from outside.
+// The state of a process, as other processes of the node see it.
 struct Doing {
     std::uint32_t rank = 0;
     SlotState state = SlotState::empty;
-    std::uint32_t arrived = 0;  // at the barrier of this number
+    std::uint32_t arrived = 0;  // number of the last barrier that it arrived at
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    // that is waited for, as for tell(); without its operand and what it expects, but for the call that issued it, and of a fetch without its target
+    // the command waited for, as passed to tell(); without operand and expected value, except the
+    // call that issued it; a fetch has no target
+    // call that issued it; a fetch has no target
     memory::Command command;
-    std::uint32_t target_rank = 0;  // whose its addresses are
+    std::uint32_t target_rank = 0;  // the rank that its target belongs to
     std::uint32_t source_rank = 0;
-    bool is_stopped = false;  // by a signal or a debugger
+    bool is_stopped = false;  // stopped by a signal or a debugger
     Unreported unreported;
 
     friend bool operator==(const Doing&, const Doing&) = default;
@@ -149,19 +157,21 @@ struct Doing {
 // The call that waits, as the program wrote it: name_of(), or "acp_fetch_add8".
 [[nodiscard]] std::string call_of(const Doing& doing);
 
-// Looks at a slot.   slot < local_procs; now_ns  os::now_ns()
+// Reads a slot.   slot < local_procs; now_ns  os::now_ns()
 [[nodiscard]] Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns);
 
-// One line for a channel, numbers and at last the message of a failure, and back. nullopt when it is not one.
+// Converts to one line for a channel (numbers, then the message of a failure), and back. nullopt:
+// the line is malformed.
 [[nodiscard]] std::string to_words(const Doing& doing);
 [[nodiscard]] std::optional<Doing> doing_from(std::string_view words);
 
-inline constexpr std::size_t described_commands_max =
-    16;  // waits for commands, and ranks with failures; those beyond are counted
+// lines for waits on commands, and for ranks with failures; the rest are only counted
+inline constexpr std::size_t described_commands_max = 16;
 
-// Sentences, one per line and group of ranks that do the same: who waits in which call, for how long, for whom; and per rank
-// how many commands failed that it was not told, with the first one's message. Empty when
-// no process has ever joined.   all  of the processes that could be looked at, in any order
+// Sentences, one for each group of ranks in the same state: which ranks wait in which call, for how
+// long, and for which ranks; and for each rank how many of its commands failed unreported, with the
+// first one's message. Empty when no process has ever joined.   all  of the processes that could be
+// read, in any order
 [[nodiscard]] std::vector<std::string> describe(std::vector<Doing> all);
 
 }  // namespace acp::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrival, release, and what the sleeper does.
+// Arrival, release, and the sleep in between.
 #include "node/barrier.hpp"
 
 #include <algorithm>
@@ -12,16 +12,17 @@ namespace acp::node {
 
 namespace {
 
-// How long what the agent has to tell of a lost node may be late.
+// How much later than this process's own gateway the agent may report a lost node.
 constexpr std::uint64_t news_ns = 250'000'000;
 
-// How long a meeting that all had come to may be late behind the news that somebody died after it.
+// How much later than the notice of a death the release of a completed meeting may arrive.
 constexpr std::uint64_t late_end_ns = 100'000'000;
-// How often the helper is polled meanwhile.
+// The interval between two polls of the helper in that time.
 constexpr std::uint64_t late_look_ns = 500'000;
 
-// Polls the helper, if there is one. Who has arrived must not leave half-way, for the others count on it at the next
-// meeting: memory that is short now may be there when the helper is polled again.
+// Polls the helper, if there is one. A process that has arrived must not leave half-way when memory
+// is refused, because the others count on it at the next meeting: memory may be free when the
+// helper is polled again.
 bool has_helped(Helper* helper) noexcept {
     try {
         return helper != nullptr && helper->poll();
@@ -45,7 +46,8 @@ SharedU32& Barrier::arrivals(const Segment& segment) noexcept {
                                               : control.barrier_arrived;
 }
 
-// All of this node have come. acq_rel of the arrival: this process sees everybody's writes and passes them on.
+// The last process of this node arrives. acq_rel of the arrival: this process sees the writes of
+// all, and its release publishes them.
 void Barrier::arrive_last(Gathers gathers) noexcept {
     ControlBlock& control = segment_.control();
     if (own_meetings_ != nullptr) {
@@ -53,7 +55,8 @@ void Barrier::arrive_last(Gathers gathers) noexcept {
     } else if (segment_.has_gateway()) {
         control.meeting_gathers.store(static_cast<std::uint32_t>(gathers),
                                       std::memory_order_relaxed);
-        // seq_cst: release for GatewayPort::take_meeting, and before the look whether the gateway sleeps
+        // seq_cst: release for GatewayPort::take_meeting; and ordered before the load that tests
+        // whether the gateway sleeps
         control.meeting_asked.exchange(number_, std::memory_order_seq_cst);
         segment_.wake_gateway();
     } else if (control.barrier_released.publish(number_)) {
@@ -61,20 +64,22 @@ void Barrier::arrive_last(Gathers gathers) noexcept {
     }
 }
 
-// NOLINTNEXTLINE(readability-function-cognitive-complexity): one wait, and what each of its looks may find
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one wait, and the cases of each poll
 base::Status Barrier::wait(Gathers gathers) {
     ControlBlock& control = segment_.control();
     sync::SleepWord<>& released = control.barrier_released;
-    // What brings a meeting to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation
-    // off for that: a hold costs a third of a barrier that does not sleep.
+    // Carrying a meeting to other nodes makes system calls. On one node only a sleep does, and the
+    // waiter holds cancellation off for that: a hold costs a third of a barrier that does not
+    // sleep.
     const os::CancellationHold cancellation(segment_.has_gateway());
-    // Who left a barrier because of a death must not arrive again: it would stand in for the dead one.
+    // A process that left a barrier because of a death must not arrive again: its arrival would
+    // stand in for the dead one's.
     if (is_blocked()) return outcome(false);
     const std::uint32_t number = ++number_;
     segment_.slot(slot_).arrived_barrier.store(number,
-                                               std::memory_order_release);  // for describe()
+                                               std::memory_order_release);  // for node::describe()
     const std::uint32_t all = segment_.shape().local_procs * number;        // modulo 2^32
-    // acq_rel: the last arriver sees everybody's writes, and its release passes them on to all
+    // acq_rel: the last arriver sees the writes of all processes, and its release publishes them
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
         arrive_last(gathers);
         if (!segment_.has_gateway()) {
@@ -89,8 +94,8 @@ base::Status Barrier::wait(Gathers gathers) {
         waiter_.note_progress();
         return is_over();
     };
-    std::uint64_t start_ns =
-        0;  // a clock costs as much as half a barrier: read only before a sleep
+    // a clock read costs as much as half a barrier, so it is read only before a sleep
+    std::uint64_t start_ns = 0;
     AwaitedEntry entry(segment_.slot(slot_));
     const auto sleep = [&](std::int64_t timeout_ns) {
         start_ns = start_ns != 0 ? start_ns : os::now_ns();
@@ -99,7 +104,7 @@ base::Status Barrier::wait(Gathers gathers) {
             const std::int64_t nap_ns = helper_ != nullptr ? helper_->rest() : for_ever;
             std::uint32_t value = released.load();
             if (sync::SleepWord<>::reached(value, number) || !released.announce_sleep(value) ||
-                is_blocked()) {  // after announcing: see mark_dead
+                is_blocked()) {  // after the announcement: see mark_dead
                 return os::Wake::changed;
             }
             if (nap_ns == for_ever || nap_ns >= left_ns)
@@ -110,31 +115,33 @@ base::Status Barrier::wait(Gathers gathers) {
         }
     };
     if (helper_ != nullptr) helper_->enter();
-    // With own meetings the first look sends what this node brings. All others wait for that: it comes before any yield.
+    // With own meetings the first poll sends this node's part, for which all other nodes wait: so
+    // it comes before any yield.
     const bool is_met_at_once = own_meetings_ != nullptr && ready();
     if (!is_met_at_once) waiter_.wait(ready, sleep, for_ever);
     if (!is_released()) end_after_death(number, all);
-    // Sees what other threads that polled it have written. Of own meetings the release says as much: it comes from whoever
-    // polled it last.
+    // Acquires the writes of other threads that polled the helper. With own meetings the release
+    // implies this, because the thread that polled last stores it.
     if (own_meetings_ == nullptr) (void)has_helped(helper_);
     if (helper_ != nullptr) helper_->leave();
     return outcome(is_released());
 }
 
-// Whether all of this node have come. If not, this process has taken its arrival back, and they never will.
-//   all  arrivals
+// Whether all processes of this node have arrived. If not, this call has taken this process's
+// arrival back, and they never will.
+//   all  the number of arrivals of a complete barrier
 bool Barrier::has_come_or_withdraws(std::uint32_t all) noexcept {
-    // acquire: what those have written who had come
+    // acquire: the writes of the processes that have arrived
     std::uint32_t seen = arrived_.load(std::memory_order_acquire);
     do {
         if (static_cast<std::int32_t>(seen - all) >= 0) return true;
-        // acq_rel: as the arrival. acquire on failure: as above
+        // acq_rel: as at the arrival. acquire on failure: as above
     } while (!arrived_.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel,
                                              std::memory_order_acquire));
     return false;
 }
 
-// Of a barrier that was not released when this process heard of a death, or of a lost node.
+// Ends a barrier that was not released when this process noticed a death or a lost node.
 void Barrier::end_after_death(std::uint32_t number, std::uint32_t all) noexcept {
     if (!has_come_or_withdraws(all)) return;
     if (segment_.has_gateway()) return await_late_end(number);
@@ -144,8 +151,9 @@ void Barrier::end_after_death(std::uint32_t number, std::uint32_t all) noexcept 
     }
 }
 
-// Over nodes the news of a death and the last words of a meeting go different ways. Who died after a meeting does not make it
-// fail for those who hear of the death first.
+// Between nodes a death notice and the release of a meeting take different ways. A process that
+// dies after a meeting must not make it fail on ranks that get the notice first, so this waits a
+// little for the release.
 void Barrier::await_late_end(std::uint32_t number) noexcept {
     const std::uint64_t until_ns = os::now_ns() + late_end_ns;
     sync::SleepWord<>& released = segment_.control().barrier_released;
@@ -171,7 +179,8 @@ base::Status Barrier::outcome(bool is_released) {
                : own_meetings_->failure();
 }
 
-// The gateway in this process knows that a node is lost; the agent tells soon who died there, if anybody did.
+// The gateway in this process knows that a node is lost; waits a moment for the agent to report
+// which process died there, if one did.
 void Barrier::await_news() const noexcept {
     const std::uint64_t until_ns = os::now_ns() + news_ns;
     sync::SleepWord<>& released = segment_.control().barrier_released;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The barrier of a node: every process adds one to an arrival counter; the last one publishes the barrier's
-// number on a release word that the others await, so nobody sleeps more than once per barrier. The counter
-// only grows (modulo 2^32) and is never reset. With few processes it lies beside the release word, which the
-// last to arrive then has in its cache when it publishes; with many, who waits must not disturb who arrives.
-// A process that dies makes this and every later barrier fail everywhere, but not one that all had come to; a stopped one
-// delays it, as it must. Who gives a barrier up because of a death takes its arrival back in the step that sees that not all have come, so
-// none is the last one afterwards: on a node it fails for all or for none. Where all have come, whoever hears of the death publishes the
-// number, for the last one may be the one that died. Between nodes a node has come when its last one has told the gateway.
-// In a job of several nodes the last to arrive on a node asks the node's gateway to meet the other nodes, and the
-// gateway publishes the number: the agent's (node/gateway_port.hpp) or, where it can, that of this process
-// (node/own_meetings.hpp).
-// One thread of a process at a time, which api/life.hpp sees to.
+// The barrier of a node. Every process increments an arrival counter; the last one publishes the
+// barrier's number on a release word that the others await, so no process sleeps more than once per
+// barrier. The counter only grows (modulo 2^32) and is never reset. With few processes it shares a
+// cache line with the release word, which the last arriver then has in its cache when it publishes;
+// with many, waiting processes must not disturb arriving ones. A death makes this and every later
+// barrier fail on all processes, except a barrier at which all had arrived; a stopped process only
+// delays it. A process that gives a barrier up after a death takes its arrival back in one step
+// with the check that not all have arrived, so no process becomes the last one afterwards: on a
+// node a barrier fails on all processes or on none. If all have arrived, each process that notices
+// the death publishes the number, because the last arriver may be the dead one. Between nodes a
+// node has arrived when its last process has notified the gateway. In a job of several nodes the
+// last arriver of a node asks a gateway to start a meeting with the other nodes, and that gateway
+// publishes the number: the agent's (node/gateway_port.hpp) or, where possible, this process's own
+// (node/own_meetings.hpp). One thread of a process at a time, which api/life.hpp ensures.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 
@@ -25,7 +27,8 @@
 
 namespace acp::node {
 
-// What else the process has to do while its thread waits: work that goes on, and carrying commands to other nodes, where it does so itself.
+// Work that a thread does for its process while it waits in a barrier: progress on commands, and
+// carrying them to other nodes if the process does that itself.
 class Helper {
 public:
     Helper() = default;
@@ -33,13 +36,15 @@ public:
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
 
-    // The caller is about to wait, and polls until it rests or leaves.
+    // The caller begins to wait, and polls until it calls rest() or leave().
     virtual void enter() = 0;
 
-    // Makes progress. true when something moved. Any thread: what another one does just now is not done.
+    // Makes progress. True when something was done. Any thread: work that another thread is doing
+    // at this moment is skipped.
     virtual bool poll() = 0;
 
-    // The caller is about to sleep: others see to what comes, or it is to sleep so long at most, in ns, and to poll again.
+    // The caller is about to sleep. Returns for how many nanoseconds it may sleep before it must
+    // poll again; for_ever: other threads make progress.
     virtual std::int64_t rest() = 0;
 
     // The wait is over.
@@ -48,7 +53,7 @@ public:
 
 class Barrier {
 public:
-    // Up to so many processes arrive beside the release word.
+    // Up to this number of processes the counter shares the release word's cache line.
     static constexpr std::uint32_t few = 8;
 
     // The arrival counter of a node.
@@ -57,11 +62,12 @@ public:
     //   segment, waiter  must outlive the barrier
     Barrier(const Segment& segment, std::uint32_t slot, Waiter& waiter) noexcept;
 
-    // What to poll while waiting. Must outlive the barrier's waits; nullptr, as at first: nothing.
+    // Sets the helper that waits poll; nullptr, as at first: none. It must outlive the barrier's
+    // waits.
     void set_helper(Helper* helper) noexcept { helper_ = helper; }
 
-    // Who brings the following meetings to the other nodes, all ranks alike: these, or with nullptr, as at first, the
-    // agent. Must outlive them.
+    // Selects, alike on all ranks, the carrier of the following meetings to other nodes: these own
+    // meetings, or with nullptr, as at first, the agent. They must outlive the meetings.
     void set_own_meetings(OwnMeetings* meetings) noexcept {
         own_meetings_ = meetings;
         has_awaited_news_ = false;
@@ -69,15 +75,17 @@ public:
 
     [[nodiscard]] bool has_own_meetings() const noexcept { return own_meetings_ != nullptr; }
 
-    // The call of the interface on whose behalf the next waits are, for whoever asks what this process waits for.
+    // Sets the interface call on whose behalf the next waits are, for describe().
     void set_call(AwaitedCall call) noexcept { call_ = call; }
 
-    // Release and acquire among all processes of the job.
-    //   gathers  what the nodes bring together, in a job of several; nothing with own meetings
-    // Errors: peer, naming the dead; with own meetings state (ranks have made different calls). Blocks.
+    // Waits for all processes of the job. Release and acquire among all of them.
+    //   gathers  what the nodes exchange in a job of several; nothing with own meetings
+    // Errors: peer, naming the dead; with own meetings state (ranks have made different calls).
+    // Blocks.
     base::Status wait(Gathers gathers = Gathers::nothing);
 
-    // The number of the next meeting: the same on all processes of the node that have come to as many.
+    // The number of the next meeting: equal on all processes of the node that have arrived at as
+    // many.
     [[nodiscard]] std::uint32_t next_number() const noexcept { return number_ + 1; }
 
 private:
@@ -89,7 +97,7 @@ private:
     [[nodiscard]] base::Status outcome(bool is_released);
     void await_news() const noexcept;
 
-    // Whether a meeting can end no more.
+    // Whether no meeting can complete from now on.
     [[nodiscard]] bool is_blocked() const noexcept {
         // seq_cst: after the announcement of a sleep; partner: mark_dead
         return segment_.control().deaths.load(std::memory_order_seq_cst) != 0 ||
@@ -104,10 +112,11 @@ private:
     OwnMeetings* own_meetings_ = nullptr;
     bool has_awaited_news_ = false;
     AwaitedCall call_ = AwaitedCall::sync;
-    std::uint32_t number_;  // of the last barrier this process arrived at
+    std::uint32_t number_;  // number of the last barrier at which this process arrived
 };
 
-// Names the call for the waits of a scope; afterwards they are acp_sync's again. The thread that makes collective calls.
+// Sets the call for the waits of a scope; afterwards they are acp_sync's again. Used by the thread
+// that makes collective calls.
 class BarrierCall {
 public:
     BarrierCall(Barrier& barrier, AwaitedCall call) noexcept : barrier_(barrier) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that layers above keep for each process of a node in the node segment, beside the starter memory of the users. A
-// layer claims a range by one row of the table below; it then has a place in the segment of every node
-// (Segment::claimed) and a global address (local::Space::claimed_address) that every process of the job can use from the
-// first meeting on. How long a range is may depend on the job's shape. Its pages are zero at the start of a job, are taken
-// when they are first touched, and keep their content from one epoch to the next: whoever claims a range sets it up. What it
-// holds is its owner's business. Of the ranges that say so the node's gateway has one too, which has no address.
-// A range that has no address is for who has the segment mapped only: what no command may write to, and what may differ in size
-// from node to node.
+// Memory that layers above keep for each process of a node in the node segment, beside the users'
+// starter memory. A layer claims a range by one row of the table below. The range then has a place
+// in the segment of every node (Segment::claimed), and a global address
+// (local::Space::claimed_address) that every process of the job can use from the first meeting on.
+// Its length may depend on the job's shape. Its pages are zero at the start of a job, are taken
+// when they are first touched, and keep their content from one epoch to the next: the layer that
+// claims a range initializes it, and alone defines its content. The node's gateway has a range too
+// where the row says so, without an address.
+// A range without an address is only for processes that have the segment mapped: for data that no
+// command may write, and data whose size may differ between nodes.
 // Tests: tests/unit/node/claims_test.cpp, tests/unit/local/space_test.cpp.
 #pragma once
 
@@ -39,35 +41,37 @@ enum class Claim : std::uint32_t {
 
 inline constexpr std::uint64_t claim_alignment = 64;
 
-// How many contexts of PM messages there may be.
+// The most contexts of PM messages.
 inline constexpr std::uint64_t pm_contexts = 16;
 
-// Room for the board of a member of a team.
+// Bytes of the board of a member of a team.
 inline constexpr std::uint64_t world_board_bytes = std::uint64_t{258} * 1024;
 
 struct ClaimedRange {
     std::string_view name;  // what the bytes hold, for acpinfo
-    // Of each process, in a job of this shape; 0: this job needs none.
+    // Bytes per process in a job of this shape; 0: this job needs none.
     std::uint64_t (*bytes)(const Shape& shape);
-    std::uint64_t alignment =
-        claim_alignment;  // in the segment and of the address: a power of two, claim_alignment .. 4096
+    // alignment in the segment and of the address: a power of two, claim_alignment .. 4096
+    std::uint64_t alignment = claim_alignment;
     bool has_gateway_one = false;
     bool has_address = true;  // then its size is the same on all nodes of a job
 };
 
-// The words of each heap of a node, which all its processes and the gateway use.   heap_bytes  not 0
-// Each process of the job may have several threads to which it lends something.
+// The words of each heap of a node, which all its processes and the gateway use. Each process of
+// the job may have several threads to which the heap has loaned blocks.   heap_bytes  not 0
 [[nodiscard]] constexpr heap::WordsLayout heap_words(const Shape& shape) noexcept {
     return {static_cast<std::uint32_t>(shape.heap_bytes / heap::area_bytes), slots_of(shape),
             64 + 2 * shape.procs};
 }
 
-// The participants of a heap's tables, of its lists, and of its vectors and deques: one for each of its thread caches.
+// The participants of a heap's tables, of its lists, and of its vectors and deques: one for each of
+// its thread caches.
 [[nodiscard]] constexpr std::uint32_t heap_users(const Shape& shape) noexcept {
     return slots_of(shape) * heap::caches_per_process;
 }
 
-// In the order of Claim; those of which the gateway has one come first, those without an address last.
+// In the order of Claim; ranges that the gateway has too come first, ranges without an address
+// last.
 inline constexpr std::array<ClaimedRange, 10> claimed_ranges{{
     {"old values of acp_fetch_...", [](const Shape&) -> std::uint64_t { return 4096; }},
     {"bytes of acp_put and acp_get on their way",
@@ -129,25 +133,25 @@ namespace detail {
     return claimed_ranges[static_cast<std::uint32_t>(claim)].bytes(shape);
 }
 
-// Where a range begins, from the start of what is claimed for a process.
+// The offset of a range in the memory claimed for a process.
 [[nodiscard]] constexpr std::uint64_t claim_offset(Claim claim, const Shape& shape) noexcept {
     return detail::claims_end(shape, static_cast<std::uint32_t>(claim) + 1) -
            claim_bytes(claim, shape);
 }
 
-// Of all ranges of one process.
+// The bytes of all ranges of one process.
 [[nodiscard]] constexpr std::uint64_t claimed_bytes(const Shape& shape) noexcept {
     return detail::claims_end(shape, claimed_ranges.size());
 }
 
-// Of those that have an address.
+// The bytes of the ranges that have an address.
 [[nodiscard]] constexpr std::uint64_t addressed_bytes(const Shape& shape) noexcept {
     std::uint32_t count = 0;
     while (count < claimed_ranges.size() && claimed_ranges[count].has_address) ++count;
     return detail::claims_end(shape, count);
 }
 
-// Of all ranges of the gateway.
+// The bytes of all ranges of the gateway.
 [[nodiscard]] constexpr std::uint64_t gateway_claimed_bytes(const Shape& shape) noexcept {
     std::uint32_t count = 0;
     while (count < claimed_ranges.size() && claimed_ranges[count].has_gateway_one) ++count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing, reducing and reading. Plain relaxed words: meetings order everything.
+// Packs, reduces and reads the words. All accesses are relaxed: meetings order them.
 #include "node/conclusion.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace acp::node {
 
 namespace {
 
-// In the word of a slot: the epoch above the code. In a Conclusion's first word: the process above the code.
+// The word of a slot: the epoch above the code. The first word of a Conclusion: the process above
+// the code.
 constexpr std::uint32_t code_bits = 8;
 constexpr std::uint32_t code_mask = (1U << code_bits) - 1;
 static_assert(base::code_count <= code_mask && memory::process_bits_max + code_bits < 32);

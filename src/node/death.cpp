@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Publishing deaths. The order matters: the state first, then the count that sleepers look at after they
-// announced themselves, then every bell is cleared and rung; so a sleeper either sees the count or is woken.
+// Publishes deaths. The order matters: first the state; then the count, which sleepers read after
+// they announced their sleep; then every bell is cleared and rung. So a sleeper either sees the
+// count or is woken.
 #include "node/death.hpp"
 
 #include <cstring>
@@ -24,8 +25,8 @@ std::string signal_text(int number) {
            (name != nullptr ? " (SIG" + std::string(name) + ")" : "");
 }
 
-// Who sleeps on a datagram socket hears no bell: an empty datagram wakes it, and says nothing. One that is
-// lost in a full buffer was not needed, for that buffer wakes too.
+// A thread that sleeps on a datagram socket does not see bells: an empty datagram wakes it. If one
+// is lost in a full buffer, the datagrams there wake the thread anyway.
 void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t count) noexcept {
     if (static_cast<base::IntraNode>(segment.shape().intranode) != base::IntraNode::udp) {
         return;
@@ -33,11 +34,12 @@ void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t cou
     constexpr std::uint32_t nothing_is_received = 0;
     auto socket = os::UdpSocket::open_loopback(nothing_is_received);
     if (!socket.is_ok()) {
-        return;  // they look by themselves every liveness_check_ns
+        return;  // they poll by themselves every liveness_check_ns
     }
     for (std::uint32_t i = first; i < first + count; ++i) {
         const Slot& slot = segment.slot(i);
-        // relaxed: one that has left may have lost its port to a stranger; who joins now looks by itself
+        // relaxed: a process that has left may have lost its port to a foreign process; one that
+        // joins now polls by itself
         const bool is_joined = slot.state.load(std::memory_order_relaxed) ==
                                static_cast<std::uint32_t>(SlotState::joined);
         const std::uint32_t port = slot.udp_port.load(std::memory_order_acquire);
@@ -47,7 +49,7 @@ void wake_sockets(const Segment& segment, std::uint32_t first, std::uint32_t cou
     }
 }
 
-// What the watcher knows of one that others found gone before.
+// Adds the watcher's knowledge to a death that other processes detected first.
 void complete_death(const Segment& segment, Slot& dead, std::uint32_t wait_status) noexcept {
     if (wait_status == unseen_status) return;
     const auto replaces = [&](std::uint32_t told) {
@@ -55,14 +57,14 @@ void complete_death(const Segment& segment, Slot& dead, std::uint32_t wait_statu
         return dead.wait_status.compare_exchange_strong(
             told, wait_status, std::memory_order_release, std::memory_order_relaxed);
     };
-    // In this order: a thread that waited in vain turns the first into the second.
+    // In this order: a thread that waited in vain replaces the first by the second.
     if (!replaces(unseen_status) && !replaces(untold_status)) return;
     segment.control().deaths.fetch_add(1, std::memory_order_seq_cst);  // partner: as in mark_dead
     wake_everybody(segment);
 }
 
-// Behind the words of a process that has left since a meeting could not end well: why that was so. "" where that is not known, or
-// the process was the first that left.
+// The second half of the message about a process that left because a meeting could not complete:
+// the reason. "" if it is unknown, or the process was the first that left.
 std::string why_departed(const Segment& segment) {
     const auto first = first_dead(segment);
     if (first && has_left(segment, *first)) return "";
@@ -79,8 +81,8 @@ void wake_service(const Segment& segment, std::uint32_t slot) noexcept {
 
 void wake_everybody(const Segment& segment) noexcept {
     ControlBlock& control = segment.control();
-    // Before it the caller stored what the sleepers are to see.
-    // Wakes whatever the words say: who changed one may have died before it woke anybody.
+    // The caller has stored before what the sleepers are to see. Wakes them whatever the words say,
+    // because a thread that changed one may have died before its wake-up.
     static_cast<void>(control.barrier_released.clear_sleep());
     os::futex_wake(control.barrier_released.word(), os::everybody);
     for (std::uint32_t i = 0; i < segment.shape().local_procs; ++i) {
@@ -104,15 +106,15 @@ void mark_dead(const Segment& segment, std::uint32_t slot, std::uint32_t wait_st
             return complete_death(segment, dead, wait_status);
         }
         dead.wait_status.store(wait_status, std::memory_order_relaxed);  // read after state == dead
-        dead.state_at_death.store(before, std::memory_order_relaxed);    // likewise
-        // acq_rel: release for who sees the slot dead and tells its fate
+        dead.state_at_death.store(before, std::memory_order_relaxed);    // read after state == dead
+        // acq_rel: release for threads that see the slot dead and describe its fate
     } while (!dead.state.compare_exchange_weak(before, gone, std::memory_order_acq_rel,
                                                std::memory_order_relaxed));
     std::uint32_t nobody = 0;
     control.first_dead_slot_plus_1.compare_exchange_strong(nobody, slot + 1,
                                                            std::memory_order_acq_rel);
-    control.deaths.fetch_add(
-        1, std::memory_order_seq_cst);  // partner: every sleeper's look before it sleeps
+    // partner: every sleeper's check before it sleeps
+    control.deaths.fetch_add(1, std::memory_order_seq_cst);
     wake_everybody(segment);
 }
 
@@ -134,15 +136,17 @@ std::optional<std::uint32_t> first_dead(const Segment& segment) noexcept {
 
 bool has_left(const Segment& segment, std::uint32_t slot) noexcept {
     const Slot& one = segment.slot(slot);
-    // acquire: state_at_death is there; partner: mark_dead()
+    // acquire: state_at_death; partner: mark_dead()
     auto state = static_cast<SlotState>(one.state.load(std::memory_order_acquire));
-    // relaxed, both: the one is ordered by the load above, the other by the load that found a registration ended
+    // relaxed, both: the first is ordered by the load above, the second by the load that found a
+    // registration ended
     if (state == SlotState::dead)
         state = static_cast<SlotState>(one.state_at_death.load(std::memory_order_relaxed));
     return state == SlotState::left || one.is_departing.load(std::memory_order_relaxed) != 0;
 }
 
-// The state is looked at again after the lock: a process that leaves in order stores that before it ends.
+// Checks the state again after the lock: a process that leaves in order stores `left` before it
+// ends.
 bool has_lost_life(const Segment& segment, std::uint32_t slot) noexcept {
     const Slot& one = segment.slot(slot);
     const auto is_joined = [&one] {
@@ -159,7 +163,8 @@ void find_the_dead(const Segment& segment) noexcept {
     SharedU64& looked_ns = segment.control().looked_ns;
     const std::uint64_t now = os::now_ns();
     std::uint64_t before = looked_ns.load(std::memory_order_relaxed);
-    // relaxed: only keeps most from looking; one that is stopped in its look holds nobody up for longer
+    // relaxed: only reduces the number of checks; a process that is stopped in its check delays the
+    // others by no more than that interval
     if (now - before < look_again_ns ||
         !looked_ns.compare_exchange_strong(before, now, std::memory_order_relaxed)) {
         return;
@@ -215,7 +220,7 @@ std::string ending_text(std::uint32_t wait_status) {
     if (wait_status == finished_status) {
         return "has ended after acp_finalize";
     }
-    return (wait_status & 0x7f) != 0  // as WTERMSIG
+    return (wait_status & 0x7f) != 0  // the test of WTERMSIG
                ? "was killed by " + signal_text(static_cast<int>(wait_status & 0x7f))
                : "exited with code " + std::to_string((wait_status >> 8) & 0xff);
 }
@@ -230,7 +235,7 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
     Slot& dead = segment.slot(slot);
     const bool has_only_left = !is_dead(segment, slot) && has_left(segment, slot);
     const bool is_watched = segment.control().watcher_pid.load(std::memory_order_relaxed) != 0;
-    const auto is_unknown = [&] {  // also of one that is on its way out, as whoever asks has found
+    const auto is_unknown = [&] {  // also for a process that is exiting, as the caller has found
         return is_watched && !has_only_left &&
                (!is_dead(segment, slot) || is_end_awaited(segment, slot));
     };
@@ -238,10 +243,11 @@ std::string fate(const Segment& segment, std::uint32_t slot) {
          is_unknown() && os::now_ns() - start_ns < end_told_within_ns;) {
         os::nap();
     }
-    // A thread that waited in vain says so for all who ask later: some ask for each of many commands.
+    // A thread that waited in vain marks that for all later callers: some call this for each of
+    // many commands.
     if (is_watched && is_dead(segment, slot)) {
         std::uint32_t expected = unseen_status;
-        // relaxed on failure: the watcher has told meanwhile; what it told is loaded below
+        // relaxed on failure: the watcher has reported in the meantime; its status is loaded below
         dead.wait_status.compare_exchange_strong(expected, untold_status, std::memory_order_acq_rel,
                                                  std::memory_order_relaxed);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes are the distances between the parts of SegmentLayout, so that no size is stated twice; what is
-// touched at start follows from who writes where while a rank joins.
+// Sizes are the distances between the parts of SegmentLayout, so that no size is stated twice. The
+// pages touched at start follow from the writes that a joining rank makes.
 #include "node/footprint.hpp"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// A rank's row begins on a page; at start it holds the entries of the starter memory and of what layers claim.
+// A rank's row begins on a page; at start it holds the entries of the starter memory and of the
+// claimed ranges.
 std::uint64_t table_start_bytes(const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     const std::uint64_t granules = addresses.granules_for(shape.starter_bytes) +
@@ -30,10 +31,11 @@ std::uint64_t table_start_bytes(const Shape& shape) {
     return whole_pages(granules * sizeof(memory::TableEntry));
 }
 
-// Pages of one process's rings that its polling reads: of each ring the control lines and the first cell.
+// Pages of one process's rings that its polling reads: of each ring the control lines and the first
+// cell.
 std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
     std::uint64_t pages = 0;
-    std::uint64_t next_page = 0;  // the first one not counted yet
+    std::uint64_t next_page = 0;  // the first page not counted yet
     for (std::uint64_t ring = 0; ring < slots_of(shape); ++ring) {
         const std::uint64_t first = ring * ring_stride / page_bytes;
         const std::uint64_t last = (ring * ring_stride + ring_control_bytes) / page_bytes;
@@ -43,7 +45,7 @@ std::uint64_t polled_pages(const Shape& shape, std::uint64_t ring_stride) {
     return pages;
 }
 
-// A pool is first touched by a message; rings are read where polling looks for messages.
+// A pool is first touched by a message; rings are touched by polling.
 std::uint64_t mailbox_start_bytes(const Shape& shape) {
     const auto path = static_cast<base::IntraNode>(shape.intranode);
     if (path == base::IntraNode::udp) return 0;  // messages are datagrams
@@ -75,7 +77,8 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
     const std::uint64_t claims = layout.failures - layout.claims;
     const std::uint64_t failures = layout.starters - layout.failures;
     const std::uint64_t starters = layout.total - layout.starters;
-    // Where every process is its own gateway acp_init gathers their ports, in the last of the three tables.
+    // If every process is its own gateway, acp_init gathers their ports in the last of the three
+    // tables.
     const std::uint64_t table = shape.procs * sizeof(SharedU32);
     const std::uint64_t gathered =
         shape.has_own_gateways != 0 ? whole_pages(3 * table) - 2 * table / page_bytes * page_bytes
@@ -89,19 +92,20 @@ std::vector<FootprintPart> footprint_of(const Shape& shape) {
         parts.push_back({"node table", nodes > one_address_each ? "addresses of a node" : "", nodes,
                          one_address_each, one_address_each});
         parts.push_back({"losses", "deaths on other nodes", losses, 0, 0});
-        // Both ends look at their counters when they are made, and what is read is there.
+        // Both ends read their counters when they are constructed, and reading a page takes memory.
         const std::uint64_t cells = n * invoke_cells * invoke_cell_bytes;
         parts.push_back({"rings to the gateway", "commands to other nodes", rings - cells,
                          n * page_bytes, rings - cells});
         parts.push_back({"cells for operations", "operations on other nodes", cells, 0, 0});
     }
-    // The first thread of a process touches all lines of its slot: a page, but not from a page's beginning.
+    // The first thread of a process touches all lines of its slot: a page in size, but not aligned
+    // to one.
     parts.push_back({"hazard lines", "", hazards, hazards, hazards});
     const std::uint64_t tables_start = n * table_start_bytes(shape);
     parts.push_back({"address tables", "registrations", tables, tables_start, tables_start});
     const std::uint64_t polled = slots_of(shape) * mailbox_start_bytes(shape);
     parts.push_back({"mailboxes", "private memory used by others", mailboxes, polled, polled});
-    // What the heaps take from the ranges of layers: blocks, and the words and caches beside them.
+    // The heaps' share of the claimed ranges: blocks, and the words and caches beside them.
     Shape without_heaps = shape;
     without_heaps.heap_bytes = 0;
     const SegmentLayout without = SegmentLayout::of(without_heaps);

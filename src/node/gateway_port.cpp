@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meetings, losses and sleep, as the gateway sees them.
+// Meetings, losses and sleep from the gateway's side.
 #include "node/gateway_port.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool GatewayPort::has_meeting() const noexcept {
 
 std::optional<GatewayPort::DueMeeting> GatewayPort::take_meeting() noexcept {
     ControlBlock& control = segment_.control();
-    // acquire: partner is Barrier::arrive_last; all wishes of the node are visible
+    // acquire: partner is Barrier::arrive_last; all requests of the node are visible
     const std::uint32_t asked = control.meeting_asked.load(std::memory_order_acquire);
     if (asked == taken_) {
         return std::nullopt;
@@ -61,8 +61,8 @@ void GatewayPort::finish_meeting(std::span<const std::uint32_t> gathered) noexce
         std::copy(gathered.begin(), gathered.end(), all.words.begin());
         write_conclusion(segment_, all);
     } else {
-        write_conclusion(
-            segment_, {});  // not the one of an earlier meeting, for who believes that this was one
+        // not the result of an earlier meeting, for a process that takes this one for its own
+        write_conclusion(segment_, {});
     }
     sync::SleepWord<>& released = segment_.control().barrier_released;
     if (released.publish(taken_)) {  // release: the table, and what other nodes wrote here
@@ -91,7 +91,7 @@ void GatewayPort::publish_severed(std::uint32_t node, NodeLoss why) noexcept {
 }
 
 void GatewayPort::announce_sleep() noexcept {
-    // seq_cst: the look that follows must not pass it; partner: Segment::wake_gateway
+    // seq_cst: the check that follows must not pass it; partner: Segment::wake_gateway
     segment_.control().gateway_sleeps.exchange(1, std::memory_order_seq_cst);
 }
 

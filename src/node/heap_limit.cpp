@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least of several shares.
+// Computes the least of several shares.
 #include "node/heap_limit.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace acp::node {
 
 namespace {
 
-// An eighth of what a process can address at once: other registrations take the rest.
+// An eighth of what a process can address at once: the rest is for other registrations.
 std::uint64_t addressable_bytes(std::uint32_t procs) {
     return memory::GaLayout(procs).granule_bytes() * (memory::granules_per_process / 8);
 }

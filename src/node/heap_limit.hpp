@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How large the heap of each rank may become. The address space of the heap is reserved, and its memory taken as it is used; so the
-// limit only has to keep the ranks of a machine from using up its memory together. All nodes of a job have the same one, for
-// each computes the addresses of the others. Any thread.
+// The size limit of each rank's heap. A heap's address space is reserved, and its memory taken as
+// it is used; so the limit only keeps the ranks of a machine from exhausting its memory together.
+// All nodes of a job have the same limit, because each computes addresses in the heaps of the
+// others. Any thread.
 // Tests: tests/unit/node/heap_limit_test.cpp.
 #pragma once
 
@@ -14,20 +15,20 @@ namespace acp::node {
 
 inline constexpr std::uint64_t heap_bytes_max = 1ULL << 40;
 
-// What the system grants, as far as it matters to heaps.
+// Limits of the system that matter to heaps.
 struct HeapRoom {
     std::uint64_t memory_bytes = 0;         // still free on the machine, or in the cgroup
-    std::uint64_t address_space_bytes = 0;  // of a process; os::unlimited
-    std::uint64_t file_bytes = 0;           // of the segment of a node; os::unlimited
+    std::uint64_t address_space_bytes = 0;  // per process; os::unlimited
+    std::uint64_t file_bytes = 0;           // the limit of a node's segment; os::unlimited
 };
 
-// What this process is granted now.
+// The limits of this process now.
 [[nodiscard]] HeapRoom heap_room();
 
-// What the configuration says, rounded up to whole areas; or else half of the machine's free memory, divided among its
-// processes, as far as the limits of the system and the address layout of the job have room for it.
+// The configured size, rounded up to whole areas; or else half of the machine's free memory,
+// divided among its processes, within the limits of the system and of the job's address layout.
 //   procs          of the job: 1 or more
-//   machine_procs  of those, on one machine at most
+//   machine_procs  the most of them on one machine
 [[nodiscard]] std::uint64_t heap_bytes_for(const base::Config& config,
                                            std::uint32_t procs,
                                            std::uint32_t machine_procs,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bits of the lost, and the first few losses with their reasons. The reason is written before the bit, the bit before
-// the count, and the count is what readers look at first. Where two note the same at one moment, it is told twice.
+// A bit for each lost process and node, and records of the first losses with their reasons. The
+// record is written before the bit, the bit before the count, and readers load the count first. If
+// two threads note the same loss at the same moment, it is recorded twice.
 #include "node/loss.hpp"
 
 #include <array>
@@ -53,7 +54,7 @@ bool note(const Segment& segment,
 }
 
 LossKind kind_of(const Loss& told) noexcept {
-    // acquire: the rest of it; partner: note()
+    // acquire: the other fields; partner: note()
     return static_cast<LossKind>(told.kind.load(std::memory_order_acquire));
 }
 
@@ -63,7 +64,8 @@ NodeLoss loss_in(const Loss& told) noexcept {
             static_cast<std::uint16_t>(told.bytes.load(std::memory_order_relaxed))};
 }
 
-// "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all that is tried. Of a rail: the one address that a node has there.
+// "UDP to 10.0.0.4:4711 and 10.1.0.4:4712": all addresses that are tried. With a rail: the node's
+// address on it.
 std::string ways_to(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
     std::array<NodeAddress, node_addresses_max> addresses;
     const std::uint32_t count = NodeTable(segment).addresses(node, addresses);
@@ -143,7 +145,7 @@ std::string text_of(const Segment& segment, std::uint32_t node, NodeLoss why) {
     return "was given up";
 }
 
-// What is told of a process or node; nullptr when it was not among the first.
+// The record of a process or node; nullptr: it was not among the first losses.
 const Loss* find_told(const Segment& segment, LossKind kind, std::uint32_t index) noexcept {
     const ControlBlock& control = segment.control();
     const std::uint32_t count =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of the node segment the mailboxes take, by kind, and where their cells lie. The mpsc kind gives every
-// process one pool of cells that it sends from, so memory grows with n; pairs and bitmap give every process
-// one ring per peer, so it grows with n(n-1), as in the paper. Pages are taken as they are touched.
-// Knows sizes only; the mailboxes themselves are in local/.
+// The layout of the mailboxes in the node segment, by kind. With mpsc every process has one pool of
+// cells that it sends from, so memory grows with n; with pairs and bitmap it has one ring per peer,
+// so memory grows with n(n-1), as in the paper. Pages are taken as they are touched. Knows sizes
+// only; local/ has the mailboxes themselves.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ inline constexpr std::uint32_t ring_cells = 8;         // pairs, bitmap: cells p
 inline constexpr std::uint32_t ring_control_bytes =
     128;  // producer's and consumer's index, a line each
 inline constexpr std::uint32_t auto_datagram_bytes = 16 * 1024;
-inline constexpr std::uint32_t udp_datagram_bytes = 1408;  // as the paper's: fits an Ethernet frame
+// the paper's length: fits an Ethernet frame
+inline constexpr std::uint32_t udp_datagram_bytes = 1408;
 inline constexpr std::uint32_t datagram_bytes_min = 64;
 inline constexpr std::uint32_t datagram_bytes_max = 65000;
 
 struct MailboxLayout {
-    std::uint64_t payload_stride = 0;  // of one cell's payload
-    std::uint64_t ring_stride = 0;     // pairs, bitmap: of one ring
+    std::uint64_t payload_stride = 0;  // per cell
+    std::uint64_t ring_stride = 0;     // pairs, bitmap: per ring
     std::uint64_t bytes_per_slot = 0;
 
     [[nodiscard]] static MailboxLayout of(const Shape& shape) noexcept {

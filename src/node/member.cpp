@@ -33,8 +33,8 @@ base::Status Member::take_slot() {
     return {};
 }
 
-// The lock decides who is the slot's process. Where the kernel gives none the number does, which is right within one pid
-// namespace.
+// The lock decides which process owns the slot. If the kernel gives none the process number
+// decides, which is right within one pid namespace.
 //   state  of the slot, as this process found it
 base::Status Member::take_life(SlotState state) {
     const Slot& own = slot();
@@ -86,17 +86,17 @@ std::uint32_t Member::gathered(std::uint32_t process) const noexcept {
 }
 
 base::Status Member::agree_on_rank(std::uint32_t rank) {
-    if (auto status = gather(rank); !status.is_ok()) {  // everybody's wish is visible
+    if (auto status = gather(rank); !status.is_ok()) {  // the requests of all processes are visible
         return status;
     }
     Ranks ranks(segment_);
     if (slot_ == 0) {
-        if (!segment_.has_gateway()) {  // else it wrote what all nodes gathered
+        if (!segment_.has_gateway()) {  // otherwise the gateway wrote what all nodes gathered
             ranks.collect();
         }
         ranks.judge();
     }
-    // Nobody may wish again, or change its rank, before all know the verdict.
+    // No process may make another request, or change its rank, before all have read the verdict.
     if (auto status = synchronize(); !status.is_ok()) {
         return status;
     }
@@ -104,7 +104,7 @@ base::Status Member::agree_on_rank(std::uint32_t rank) {
 }
 
 void Member::take_rank(std::uint32_t rank) {
-    slot().rank.store(rank, std::memory_order_relaxed);  // published by the meeting that follows
+    slot().rank.store(rank, std::memory_order_relaxed);  // published by the next meeting
     if (slot_ == 0) {
         Ranks(segment_).apply();
     }
@@ -116,8 +116,8 @@ void Member::confirm_epoch() noexcept {
     }
 }
 
-// Over nodes the gateway reads the parts of its node before anybody goes on, and what it writes stays until all have come to the
-// next meeting.
+// Over several nodes the gateway reads the parts of its node before it releases any process, and
+// its result stays until all have arrived at the next meeting.
 base::Status Member::conclude(base::Status own) {
     const bool is_over_nodes = segment_.has_gateway();
     const std::uint32_t meeting = barrier_.next_number();
@@ -153,7 +153,7 @@ bool Member::can_meet() const noexcept {
 
 void Member::withdraw() const noexcept {
     auto joined = static_cast<std::uint32_t>(SlotState::joined);
-    // fails when the watcher has marked the slot meanwhile
+    // fails if the watcher has marked the slot dead
     slot().state.compare_exchange_strong(joined, static_cast<std::uint32_t>(SlotState::empty),
                                          std::memory_order_acq_rel, std::memory_order_relaxed);
 }
@@ -164,7 +164,7 @@ void Member::depart() const noexcept {
 }
 
 void Member::begin_to_depart() const noexcept {
-    // relaxed: what ends a registration is stored with release; partner: has_left()
+    // relaxed: the store that ends a registration is a release; partner: has_left()
     slot().is_departing.store(1, std::memory_order_relaxed);
 }
 

@@ -95,7 +95,7 @@ std::uint32_t NodeTable::first_process(std::uint32_t node) const noexcept {
     return shape.nodes == 1 ? 0 : row(node).first_process;
 }
 
-// Nodes of equal size are found at once.
+// Nodes of equal size are found by the first guess.
 std::uint32_t NodeTable::node_of(std::uint32_t process) const noexcept {
     const Shape& shape = segment_->shape();
     const auto guess =
@@ -103,7 +103,7 @@ std::uint32_t NodeTable::node_of(std::uint32_t process) const noexcept {
     if (first_process(guess) <= process && process < first_process(guess + 1)) {
         return guess;
     }
-    std::uint32_t low = 0;  // begins at or before the process
+    std::uint32_t low = 0;  // node that begins at or before the process
     std::uint32_t high = shape.nodes;
     while (high - low > 1) {
         const std::uint32_t middle = low + (high - low) / 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which processes are on which node, and where the nodes' gateways are reached: a part of the node segment, 48
-// bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it before it starts a
-// process; from then on nobody writes. A job of one node has no table: then the answers follow from the shape.
-// Knows no socket: an address is its bytes. Any thread may read.
+// The processes of each node, and the addresses of the nodes' gateways: a part of the node segment,
+// 48 bytes per node, with a pool behind it for nodes of more than two addresses. The agent fills it
+// before it starts a process; from then on it is constant. A job of one node has no table: the
+// answers follow from its shape. Knows no socket: an address is its bytes. Any thread may read.
 // Tests: tests/unit/node/node_table_test.cpp.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace acp::node {
 
 class Segment;
 
-// As datagram::Address, which this layer does not know.
+// The content of a datagram::Address, which this layer does not know.
 struct NodeAddress {
     std::array<std::uint8_t, 16> ip{};  // network order; IPv4 in the first four bytes
     std::uint16_t port = 0;             // host order
@@ -33,23 +33,23 @@ public:
     //   segment  must outlive this
     explicit NodeTable(const Segment& segment) noexcept : segment_(&segment) {}
 
-    // Of the table of so many nodes, with its pool.
+    // Bytes of the table for a number of nodes, with its pool.
     [[nodiscard]] static std::uint64_t bytes(std::uint32_t nodes) noexcept;
-    // Of those, what is in use when each node has so many addresses.
+    // Bytes in use if each node has this number of addresses.
     [[nodiscard]] static std::uint64_t used_bytes(std::uint32_t nodes,
                                                   std::uint32_t addresses) noexcept;
 
-    // Fills a node's row. Nodes come in order 0, 1, ..., by one thread, before anybody reads.
-    //   first_process  rises with the node; that of node 0 is 0
+    // Fills a node's row. One thread adds nodes in order 0, 1, ..., before any process reads.
+    //   first_process  increases with the node; node 0 begins with 0
     //   addresses      1 .. node_addresses_max
-    // Errors: argument (out of order, too many addresses, an address of no family).
+    // Errors: argument (out of order, too many addresses, an address of unknown family).
     base::Status set(std::uint32_t node,
                      std::uint32_t first_process,
                      std::span<const NodeAddress> addresses);
 
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;  // process < procs
 
-    // Of node == nodes: procs.
+    // Returns procs for node == nodes.
     [[nodiscard]] std::uint32_t first_process(std::uint32_t node) const noexcept;
 
     // Writes a node's addresses; returns how many.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is handed over, and the words for calls that do not belong together.
+// Hands meetings over, and describes calls that do not match.
 #include "node/own_meetings.hpp"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace acp::node {
 
 namespace {
 
-// Of OwnMeetings::lost_: the fate below the rail below the node.
+// Fields of OwnMeetings::lost_: the fate below the rail below the bytes below the node.
 constexpr std::uint32_t byte_bits = 8;
 constexpr std::uint32_t loss_bits = 4 * byte_bits;  // NodeLoss: fate, rail, 16 bits of bytes
 
-// The least of the first word is the least call, of the second the inverse of the greatest.
+// The minimum of the first word is the least call, that of the second the inverse of the greatest.
 constexpr std::size_t least_call = 0;
 constexpr std::size_t greatest_call = 1;
 
@@ -29,7 +29,7 @@ std::string call_of(std::uint32_t word) {
 void OwnMeetings::ask(std::uint32_t number, AwaitedCall call) noexcept {
     const auto word = static_cast<std::uint32_t>(call);
     brought_ = {word, ~word, 0};
-    // release: the words, and all that this process wrote before it came; partner: take()
+    // release: the words, and this process's writes before it arrived; partner: take()
     asked_.store(number, std::memory_order_release);
 }
 
@@ -74,7 +74,8 @@ bool OwnMeetings::ask_to_watch(std::uint32_t node) noexcept {
     SharedU32& word = segment_.control().watch_asked;
     if (!word.compare_exchange_strong(asked, node + 1, std::memory_order_seq_cst) &&
         asked != node + 1) {
-        word.store(every_node, std::memory_order_seq_cst);  // a gateway that has not looked yet
+        // replaces a request that the gateway has not taken yet
+        word.store(every_node, std::memory_order_seq_cst);
     }
     segment_.wake_gateway();
     return true;

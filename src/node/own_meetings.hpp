@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meetings of all nodes that are carried by the gateway in this very process and not by the node's agent: the thread
-// that waits in the barrier asks for one here, and whoever drives the gateway takes it, brings it to the other nodes and
-// ends it. No process is woken for it. In such a meeting every node tells the collective call that it makes, so that
-// ranks that make different ones are told, and wait for nobody. The node has one process.
-// One thread asks, the driver of the gateway does the rest. Tests: tests/unit/node/own_meetings_test.cpp.
+// Meetings of all nodes that the gateway in this very process carries, and not the node's agent.
+// The thread that waits in the barrier requests one here; the driver of the gateway takes it,
+// carries it to the other nodes and completes it. No process is woken for it. Every node
+// contributes the collective call that it makes, so ranks that make different calls get an error
+// instead of waiting for ever. The node has one process. One thread requests, the driver of the
+// gateway calls the rest. Tests: tests/unit/node/own_meetings_test.cpp.
 #pragma once
 
 #include <array>
@@ -31,16 +32,16 @@ public:
     OwnMeetings(const OwnMeetings&) = delete;
     OwnMeetings& operator=(const OwnMeetings&) = delete;
 
-    // This node has come to the barrier `number`, by this call. The one before is over.
+    // This node has arrived at the barrier `number`, by this call. The previous barrier is over.
     void ask(std::uint32_t number, AwaitedCall call) noexcept;
 
-    // Whether no meeting can end any more, since a node is lost. Ends the wait for one.
+    // Whether no meeting can complete, because a node is lost. Ends the wait for one.
     [[nodiscard]] bool has_failed() const noexcept {
         // acquire: partner is fail()
         return lost_.load(std::memory_order_acquire) != 0;
     }
 
-    // What fails all meetings; when has_failed(). Errors: peer.
+    // The failure of all meetings; only if has_failed(). Errors: peer.
     [[nodiscard]] base::Status failure() const;
 
     // Whether all nodes have made the same call, after the barrier was released. Errors: state.
@@ -48,25 +49,26 @@ public:
 
     // The driver's half.
 
-    // What this node brings to a meeting that was asked for, each once; all nodes are to learn the least of each word.
+    // Returns this node's contribution to a requested meeting, once per meeting; all nodes are to
+    // get the minimum of each word.
     [[nodiscard]] std::optional<Words> take() noexcept;
 
-    // The meeting taken last is over: releases the barrier.   least  of all nodes
+    // The meeting taken last is complete: releases the barrier.   least  minimum over all nodes
     void finish(std::span<const std::uint32_t> least) noexcept;
 
-    // A node has been silent for long. Asks the agent's gateway to watch it: if its machine is gone, that one tells. False:
-    // it has told so already.
+    // A node has been silent for long: asks the agent's gateway to watch it, which reports if its
+    // machine is gone. False: a loss was reported already.
     [[nodiscard]] bool ask_to_watch(std::uint32_t node) noexcept;
 
-    // No meeting ends any more. Only the first call counts.
+    // From now on no meeting completes. Only the first call has an effect.
     void fail(std::uint32_t node, NodeLoss why) noexcept;
 
 private:
     const Segment& segment_;
-    std::atomic<std::uint32_t> asked_{0};  // number of the barrier
-    Words brought_{};                      // to that one
+    std::atomic<std::uint32_t> asked_{0};  // number of the barrier last requested
+    Words brought_{};                      // the words for that barrier
     std::uint32_t taken_ = 0;
-    Words least_{};                       // of the meeting that ended last
+    Words least_{};                       // result of the meeting completed last
     std::atomic<std::uint64_t> lost_{0};  // node + 1, above the NodeLoss
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collecting, judging and carrying out the wishes of a reset. Plain relaxed words: meetings order everything.
+// Collects, judges and applies the requests of a reset. All accesses are relaxed: meetings order
+// them.
 #include "node/ranks.hpp"
 
 #include <algorithm>
@@ -35,8 +36,9 @@ void Ranks::keep(RankVerdict verdict, std::uint32_t process, std::uint32_t other
     control.verdict_other.store(other, std::memory_order_relaxed);
 }
 
-// Needs no memory of its own, which could be refused in the midst of a collective call: that a rank is taken is marked in
-// the word of the process with that index, and the marks are wiped before anybody else reads the table.
+// Needs no memory of its own, which could be refused in the middle of a collective call: a taken
+// rank is marked in the word of the process with that index, and the marks are cleared before
+// another process reads the table.
 void Ranks::judge() {
     constexpr std::uint32_t mark = 1U << 31;
     const std::uint32_t procs = segment_.shape().procs;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which process sits on which rank. Process indexes and addresses are fixed for life; acp_reset permutes the
-// ranks. Until the first reset both are the same and neither table is touched; then the node segment holds both
-// directions, and the wishes of the reset under way, for all processes of the job. Member::gather uses the room of the
-// wishes for other numbers. Each node decides on the
-// same wishes in the same way, so all come to the same verdict. rank_of and process_of are Segment's.
-// Calls by the process of slot 0 between two meetings, but for verdict(), which all make.
+// The mapping between processes and ranks. Process indexes and addresses are fixed for life;
+// acp_reset permutes the ranks. Until the first reset both are equal and neither table is touched;
+// from then on the node segment holds both directions, and during a reset the requests of all
+// processes of the job. Member::gather uses the room of the requests for other numbers. Each node
+// judges the same requests in the same way, so all reach the same verdict. rank_of and process_of
+// are Segment's.
+// The process of slot 0 makes the calls between two meetings; all processes call verdict().
 // Tests: tests/unit/node/ranks_test.cpp.
 #pragma once
 
@@ -21,18 +22,20 @@ public:
     //   segment  must outlive this
     explicit Ranks(const Segment& segment) noexcept : segment_(segment) {}
 
-    // The wishes: the rank each process of the job wants, by process index. On one node slot 0's process collects
-    // them from the slots; on several the gateway writes what it gathered.
+    // The requests: the rank that each process of the job wants, by process index. In a job of one
+    // node slot 0's process collects them from the slots; in a job of several the gateway writes
+    // what it gathered.
     void collect() noexcept;
     void write(std::span<const std::uint32_t> wanted) noexcept;
 
-    // Looks whether the wishes are a permutation and keeps the verdict for all processes of the node.
+    // Tests whether the requests are a permutation, and stores the verdict for all processes of the
+    // node.
     void judge();
 
-    // ok, or argument: out of range, or asked for twice, with who asked.
+    // ok, or argument: out of range or requested twice, naming the process.
     [[nodiscard]] base::Status verdict() const;
 
-    // Carries the wishes out; the verdict was good.
+    // Applies the requests, after a good verdict.
     void apply() noexcept;
 
 private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of the node segment the rings between a process and its node's gateway take. Each process has one of
-// commands and one of what ended, back to back behind their counters, and behind them the cells that hold arguments and
-// results of numbered operations. Pages are taken as they are touched, so a process that sends no command to another
-// node has none. Knows sizes only; the rings are in remote/.
+// The layout of the rings between a process and its node's gateway in the node segment. Each
+// process has a ring of commands and one of completions, back to back behind their counters, and
+// behind them the cells that hold arguments and results of numbered operations. Pages are taken as
+// they are touched, so a process that sends no command to another node takes none. Knows sizes
+// only; the rings are in remote/.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,11 @@ namespace acp::node {
 inline constexpr std::uint64_t ring_layout_version = 2;
 inline constexpr std::uint32_t command_record_bytes = 64;
 inline constexpr std::uint32_t ended_record_bytes = 32;
-// A power of two; also how many commands of a process may be under way at once, so that what ends finds room.
+// A power of two; also the most commands of a process in flight at once, so that every completion
+// finds room.
 inline constexpr std::uint32_t ring_records = 1024;
-inline constexpr std::uint32_t invoke_cells = 128;  // invokes of a process under way at once
+// invokes of a process in flight at once
+inline constexpr std::uint32_t invoke_cells = 128;
 inline constexpr std::uint32_t invoke_cell_bytes = 2 * memory::invoke_bytes_max;
 inline constexpr std::uint32_t ring_counter_bytes = 4 * 64;  // a line each: one writer per line
 

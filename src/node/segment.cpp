@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the parts of the node segment lie, and how it is made and opened.
+// Computes the layout of the node segment, makes it and opens it.
 #include "node/segment.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexce
     return (value + unit - 1) / unit * unit;
 }
 
-// What decides whether two builds read each other's memory. What a size or an offset does not show, such as the meaning
-// of a field, counts by the versions in front.
+// The facts on which two builds must agree to share memory. Changes that no size or offset shows,
+// such as a field's meaning, are covered by the versions in front.
 constexpr auto layout_facts = std::to_array<std::uint64_t>({
     segment_magic,
     segment_version,
@@ -312,8 +312,9 @@ base::Result<Segment> Segment::create(const Shape& shape) {
 
 namespace {
 
-// Calls visit(start, bytes) for what lies in the ranges of each process behind the first bytes of its heap. Those come first in
-// use, so that a leak check that reads them finds most of what programs keep there.
+// Calls visit(start, bytes) for the claimed memory of each process behind the first bytes of its
+// heap. Those first bytes are used first, so a leak check that reads them finds most of what
+// programs keep there.
 template <typename Visit>
 void visit_reserved(char* claims, std::uint64_t stride, const Shape& shape, Visit visit) {
     constexpr std::uint64_t first_bytes = std::uint64_t{8} << 20;
@@ -327,8 +328,8 @@ void visit_reserved(char* claims, std::uint64_t stride, const Shape& shape, Visi
 
 }  // namespace
 
-// A core dump would take memory for every page of the heaps, most of which nobody has used; valgrind's leak check would read
-// them all.
+// A core dump would take memory for every page of the heaps, most of which were never used;
+// valgrind's leak check would read them all.
 void Segment::reserve_ranges(char* base) const noexcept {
     os::leave_out_of_core_dumps(base + layout_.claims, layout_.failures - layout_.claims);
     visit_reserved(base + layout_.claims, layout_.claim_stride, shape(),
@@ -346,7 +347,7 @@ base::Status Segment::open_ranges() const {
     return opened;
 }
 
-// Maps the file, head first: only a segment of this build's layout tells how long it is.
+// Maps the file, control block first: it holds the shape, which determines the file's length.
 base::Status Segment::map(bool is_written) {
     file_identity_ = os::identity_of_file(file_.get());
     const auto map_part = [&](std::uint64_t bytes) {
@@ -393,7 +394,8 @@ base::Result<Segment> Segment::open(os::FileDescriptor file, os::FileDescriptor 
     segment.gateway_event_ = std::move(gateway_event);
     segment.gateway_event_fd_ = segment.gateway_event_.get();
     if (segment.gateway_event_.is_open()) return segment;
-    // acquire: partner is GatewayPort::open; relaxed would do, for the processes start after it
+    // acquire: partner is GatewayPort::open; relaxed would suffice, because the processes start
+    // after it
     if (segment.control().gateway_event.load(std::memory_order_acquire) != 0) {
         if (auto status = segment.open_gateway_event(); !status.is_ok()) {
             return status;

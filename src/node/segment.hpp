@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node segment: one sealed memory file that every process of a node maps. It has no name anywhere, so
-// nothing is left of it when the last process is gone, however it went. Its maker is the agent (or a job of
-// one rank itself); ranks inherit the descriptor. The parts are reserved at their full size and take memory
-// as they are touched; starter memory is committed when it is made, so that shortage is an error, not a
-// signal. SegmentLayout is the one place that knows where things lie, and how much memory a job takes.
-// Any thread may read a Segment; it is made and closed by one.
+// The node segment: one sealed memory file that every process of a node maps. It has no name, so
+// nothing is left of it when the last process has ended, in whatever way. Its maker is the agent
+// (or the process of a job of one rank); ranks inherit the descriptor. The parts are reserved at
+// their full size and take memory as they are touched; starter memory is committed when the segment
+// is made, so that shortage is an error and not a signal. SegmentLayout alone defines the offsets,
+// and how much memory a job takes. Any thread may read a Segment; one thread makes and closes it.
 // Tests: tests/unit/node/segment_test.cpp.
 #pragma once
 
@@ -27,26 +27,31 @@ namespace acp::node {
 inline constexpr std::uint64_t hazards_stride =
     sizeof(memory::HazardLine) * memory::hazard_lines_per_slot;
 
-// A load that has its address's last 12 bits in common with a store under way waits for that store. Each command stores to its thread's
-// hazard line, nearly always the slot's first one, and the rows of the table, like most buffers of programs, begin where a
-// page does: so that line does not. 8 bytes copied at once took 3.4 ns with the line at a page's beginning, and 2.9 ns so.
+// A load whose address has its last 12 bits in common with a pending store waits for that store.
+// Each command stores to its thread's hazard line, nearly always the slot's first one, and the rows
+// of the table, like most buffers of programs, begin on a page: so the hazard lines do not. A copy
+// of 8 bytes that runs at once took 3.4 ns with the line at a page's beginning, and 2.9 ns with
+// this shift.
 inline constexpr std::uint64_t hazards_shift = 29 * sizeof(memory::HazardLine);
 
-// Where the parts lie, in bytes from the segment's start; each part starts on a page.
+// The offset of each part in bytes from the segment's start; each part starts on a page.
 struct SegmentLayout {
-    std::uint64_t slots = 0;    // Slot[slots_of(shape)]
-    std::uint64_t ranks = 0;    // uint32[3][procs]: rank of process, process of rank, wishes
-    std::uint64_t nodes = 0;    // NodeTable; nothing in a job of one node, like the next two
+    std::uint64_t slots = 0;  // Slot[slots_of(shape)]
+    // uint32[3][procs]: rank of process, process of rank, requests of a reset
+    std::uint64_t ranks = 0;
+    std::uint64_t nodes = 0;    // NodeTable; empty in a job of one node, like the next two
     std::uint64_t losses = 0;   // a bit per process of the job, then a bit per node
     std::uint64_t rings = 0;    // RingLayout[local_procs], rings_stride apart
     std::uint64_t hazards = 0;  // hazards_shift, HazardLine[slots_of(shape)][hazard_lines_per_slot]
     std::uint64_t tables = 0;   // TableEntry[local_procs][granules_per_process], by slot
     std::uint64_t mailboxes = 0;  // see node/mailbox_layout.hpp; mailbox_stride per slot
     std::uint64_t mailbox_stride = 0;
-    std::uint64_t claims = 0;  // what layers claim for each process (node/claims.hpp), by slot
+    // memory that layers claim for each process (node/claims.hpp), by slot
+    std::uint64_t claims = 0;
     std::uint64_t claim_stride = 0;
     std::uint64_t failures = 0;  // UnreportedEntry[local_procs], by slot
-    std::uint64_t starters = 0;  // by slot, starter_stride apart
+    // starter memories by slot, starter_stride apart
+    std::uint64_t starters = 0;
     std::uint64_t starter_stride = 0;
     std::uint64_t total = 0;
 
@@ -56,49 +61,54 @@ struct SegmentLayout {
     [[nodiscard]] static SegmentLayout of(const Shape& shape) noexcept;
 };
 
-inline constexpr std::uint32_t local_procs_max = 1024;  // with the gateway, where there is one
+inline constexpr std::uint32_t local_procs_max = 1024;  // with the gateway, if there is one
 inline constexpr std::uint64_t starter_bytes_max = 1ULL << 40;
 
-// The shape of a node with this configuration, all ranks of the job on it. The launcher adds what only it
-// knows (machine_procs, job_id, on-failure).
+// The shape of a node with this configuration, all ranks of the job on it. The launcher sets the
+// fields that only it knows (machine_procs, job_id, on-failure).
 [[nodiscard]] Shape shape_for(const base::Config& config, std::uint32_t procs);
 
-// The hash that processes of a node must agree on: sizes, offsets and versions of everything shared. It is computed from
-// the structures as the compiler lays them out: builds that differ in comments or in anything else get along.
+// The hash that processes of a node must agree on: sizes, offsets and versions of all shared
+// structures. It is computed from the structures as the compiler lays them out: builds that differ
+// elsewhere, as in comments, are compatible.
 [[nodiscard]] std::uint64_t layout_hash() noexcept;
 
 class Segment {
 public:
-    // In /proc/PID/maps.
+    // The name in /proc/PID/maps.
     static constexpr const char* file_name = "acp-node";
 
     Segment() noexcept = default;
 
-    // Makes the segment of a node. Errors: argument (a shape out of range), memory (the starter memories do
-    // not fit: requested, available and limit are named; above a quarter of the machine's memory they are
-    // left sparse instead and was_left_sparse() says so), system.
+    // Makes the segment of a node. Errors: argument (a shape out of range), memory (the starter
+    // memories do not fit: the message names requested, available and limit; above a quarter of the
+    // machine's memory they are left sparse instead and was_left_sparse() returns true), system.
     static base::Result<Segment> create(const Shape& shape);
 
     // Maps a segment made by another process.
-    //   gateway_event  the event that wakes the node's gateway; empty: this process has inherited it under its number
+    //   gateway_event  the event that wakes the node's gateway; empty: this process has inherited
+    //                  it under its number
     // Errors: mismatch (another build), system (there is no such event), limit.
     static base::Result<Segment> open(os::FileDescriptor file,
                                       os::FileDescriptor gateway_event = {});
 
-    // Maps a segment made by another process for reading only, for a tool that looks at a running job. Errors: as open().
+    // Maps a segment made by another process read-only, for a tool that observes a running job.
+    // Errors: as open().
     static base::Result<Segment> look(os::FileDescriptor file);
 
-    // The same segment through this one's mapping, which must outlive the copy: for several ranks that are
-    // threads of one process (tests). It has no file.
+    // The same segment through this one's mapping, which must outlive the copy: for several ranks
+    // that are threads of one process (tests). It has no file.
     [[nodiscard]] Segment share() const noexcept;
 
-    // The whole segment once more, at another place of this process, readable and writable: for who takes rights away from
-    // some of its pages here and works on them there. Both show the same memory; addresses and the other calls of this object
-    // mean the first. Errors: state (a copy by share(), or the program closed the descriptor), memory, system.
+    // Maps the whole segment once more in this process, readable and writable: for a caller that
+    // revokes access to some pages of the first mapping and works on them here. Both show the same
+    // memory; addresses and the other calls of this object refer to the first. Errors: state (a
+    // copy by share(), or the program closed the descriptor), memory, system.
     [[nodiscard]] base::Result<os::Mapping> map_again() const;
 
-    // Takes from this process the right to access what layers claim, the heaps of all ranks among it, and gives it back. The content
-    // stays. For a process between acp_finalize and the next acp_init. Errors: system.
+    // Revokes this process's access to the claimed memory, which includes the heaps of all ranks,
+    // and restores it. The content stays. For a process between acp_finalize and the next acp_init.
+    // Errors: system.
     [[nodiscard]] base::Status close_ranges() const;
     [[nodiscard]] base::Status open_ranges() const;
 
@@ -106,8 +116,8 @@ public:
 
     [[nodiscard]] int file() const noexcept { return file_.get(); }
 
-    // Whether file() names the segment's file still: a program that closes all descriptors may have opened another one
-    // under the number.
+    // Whether file() is still the segment's file: a program that closes all descriptors may have
+    // opened another file under the number.
     [[nodiscard]] bool has_file() const noexcept {
         return file_.is_open() && os::identity_of_file(file_.get()) == file_identity_;
     }
@@ -125,12 +135,13 @@ public:
         return at<Slot>(layout_.slots + index * sizeof(Slot));
     }
 
-    // Where there is a gateway: its slot has hazard lines, a door and a mailbox, but no row in the table.
+    // Only with a gateway: its slot has hazard lines, a door and a mailbox, but no row in the
+    // table.
     [[nodiscard]] std::uint32_t gateway_slot() const noexcept { return shape().local_procs; }
 
     [[nodiscard]] bool has_gateway() const noexcept { return shape().nodes > 1; }
 
-    // Who sits where in this epoch.   process, rank < procs
+    // The mapping of ranks and processes in this epoch.   process, rank < procs
     [[nodiscard]] std::uint32_t rank_of(std::uint32_t process) const noexcept {
         return are_ranks_set() ? rank_table()[process].load(std::memory_order_relaxed) : process;
     }
@@ -139,7 +150,8 @@ public:
         return are_ranks_set() ? process_table()[rank].load(std::memory_order_relaxed) : rank;
     }
 
-    // For node/ranks.hpp: untouched before the first reset, but for the wishes where nodes gather numbers at acp_init.
+    // For node/ranks.hpp: untouched before the first reset, except the requests where nodes gather
+    // numbers at acp_init.
     [[nodiscard]] SharedU32* rank_table() const noexcept { return &at<SharedU32>(layout_.ranks); }
 
     [[nodiscard]] SharedU32* process_table() const noexcept { return rank_table() + shape().procs; }
@@ -162,8 +174,8 @@ public:
         return base() + layout_.mailboxes + slot * layout_.mailbox_stride;
     }
 
-    // The first byte of what layers claim for a process, one range after the other. Of the gateway only those ranges that it
-    // has.
+    // The first byte of the memory claimed for a process, one range after the other. The gateway
+    // has only the ranges that say so.
     [[nodiscard]] char* claimed(std::uint32_t slot) const noexcept {
         return base() + layout_.claims + slot * layout_.claim_stride;
     }
@@ -184,8 +196,8 @@ public:
         return base() + layout_.rings + slot * SegmentLayout::rings_stride;
     }
 
-    // A bit per process of the job that is lost with another node or on it; behind it a bit per node. For
-    // node/loss.hpp: untouched before the first loss.
+    // A bit per process of the job that is lost with another node or on it; behind it a bit per
+    // node. For node/loss.hpp: untouched before the first loss.
     [[nodiscard]] SharedU64* lost_processes() const noexcept {
         return &at<SharedU64>(layout_.losses);
     }
@@ -199,19 +211,21 @@ public:
 
     [[nodiscard]] char* base() const noexcept { return base_; }
 
-    // Takes a copy of the gateway's event under the number that the gateway published. Done by open(); called again
-    // by a process whose gateway starts after that. Errors: system (there is no such event), limit.
+    // Duplicates the gateway's event from the number that the gateway published. Called by open(),
+    // and again by a process whose gateway starts after that. Errors: system (there is no such
+    // event), limit.
     base::Status open_gateway_event();
 
-    // Signals the gateway's event if the gateway sleeps. After a sequentially consistent read-modify-write that
-    // published what it is to see; partner: GatewayPort::announce_sleep. One load when it is awake.
+    // Signals the gateway's event if the gateway sleeps. Called after a sequentially consistent
+    // read-modify-write that published something for it; partner: GatewayPort::announce_sleep. One
+    // load if the gateway is awake.
     void wake_gateway() const noexcept {
         if (control().gateway_sleeps.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
             signal_gateway();
         }
     }
 
-    // Signals it whatever it does.
+    // Signals it whether or not the gateway sleeps.
     void signal_gateway() const noexcept;
 
 private:
@@ -230,7 +244,7 @@ private:
 
     os::FileDescriptor file_;
     os::FileIdentity file_identity_;
-    os::Mapping mapping_;               // empty when base_ is another Segment's
+    os::Mapping mapping_;               // empty if base_ belongs to another Segment
     os::FileDescriptor gateway_event_;  // empty in a copy by share()
     int gateway_event_fd_ = -1;
     char* base_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sequence lock around the entry, and its sentence.
+// The seqlock of the entry, and its sentence.
 #include "node/unreported.hpp"
 
 #include <algorithm>
@@ -11,12 +11,13 @@ namespace acp::node {
 
 namespace {
 
-// While it lives the entry's turn is odd.
+// The entry's turn is odd during its lifetime.
 class Writing {
 public:
     explicit Writing(UnreportedEntry& entry) noexcept
         : entry_(entry), turn_(entry.turn.load(std::memory_order_relaxed)) {
-        // relaxed: every store that follows is a release, so whoever reads one of them sees the odd turn when it looks again
+        // relaxed: every later store is a release, so a reader that sees one of them also sees the
+        // odd turn when it checks again
         entry_.turn.store(turn_ + 1, std::memory_order_relaxed);
     }
 
@@ -43,7 +44,7 @@ void Unreported::add(std::uint64_t more, std::string_view message) noexcept {
 }
 
 void UnreportedPlace::clear() noexcept {
-    // relaxed: who still finds 1 reads a whole entry of before
+    // relaxed: a reader that still loads 1 reads the last complete entry
     has_any_.store(0, std::memory_order_relaxed);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The failures of commands that a process has not yet been told: how many, and the first one's message, in its slot, where
-// the agent and acpstat read them without the process's help; and the words for people. Knows no command. Writing: who
-// holds the lock of the process's commands; reading: any thread of any process that has the segment mapped.
+// The failed commands that no call has reported to the process yet: their number, and the first
+// one's message, in the process's slot, where the agent and acpstat read them without its help; and
+// a sentence about them. Knows no command. Writers hold the lock of the process's commands;
+// readers: any thread of any process that has the segment mapped.
 // Tests: tests/unit/node/unreported_test.cpp.
 #pragma once
 
@@ -15,32 +16,33 @@ namespace acp::node {
 
 struct Unreported {
     std::uint64_t count = 0;
-    std::string
-        first;  // message of the command that was issued first; at most unreported_bytes_max; "" when count is 0
+    // message of the failed command that was issued first; at most unreported_bytes_max; "" when
+    // count is 0
+    std::string first;
 
-    // Adds failures that came after those counted here; keeps the first message, where there is memory for it.
+    // Adds later failures; keeps the first message, if there is memory for it.
     void add(std::uint64_t more, std::string_view message) noexcept;
 
     friend bool operator==(const Unreported&, const Unreported&) = default;
 };
 
-// Where a process tells of its failures. The segment is to outlive it.
+// The place of a process's unreported failures. The segment must outlive it.
 class UnreportedPlace {
 public:
     //   slot < local_procs
     UnreportedPlace(const Segment& segment, std::uint32_t slot) noexcept
         : has_any_(segment.slot(slot).has_unreported), entry_(segment.unreported(slot)) {}
 
-    // There are none. Does not touch the entry.
+    // Marks that there are none. Does not touch the entry.
     void clear() noexcept;
 
     // Allocates nothing.   count > 0;   first  cut after unreported_bytes_max
     void write(std::uint64_t count, std::string_view first) noexcept;
 
-    // The count alone, after write(); the message stays.
+    // Writes the count alone, after write(); the message stays.
     void write_count(std::uint64_t count) noexcept;
 
-    // What was written last as a whole; nothing where a writer died on the way.
+    // The last complete entry; empty if a writer died in its write.
     [[nodiscard]] Unreported read() const;
 
 private:
@@ -48,7 +50,8 @@ private:
     UnreportedEntry& entry_;
 };
 
-// "2 commands failed that no acp_complete or acp_wait has reported; the first: MESSAGE".   unreported  of one or more
+// "2 commands failed that no acp_complete or acp_wait has reported; the first: MESSAGE".
+// unreported  of one or more
 [[nodiscard]] std::string describe(const Unreported& unreported);
 
 }  // namespace acp::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The waiter's policy, as the machine and the job call for it; and bells.
+// Selects the waiter's policy by the load of machine and job; rings bells.
 #include "node/wait.hpp"
 
 #include "base/fence.hpp"
@@ -35,7 +35,8 @@ bool Waiter::is_watched() const noexcept {
 }
 
 void ring_bell(sync::Bell<>& bell) noexcept {
-    // The caller's publishing store and the look at the bell must not pass each other: the sleeper does the reverse.
+    // The caller's publishing store and the load of the bell must not be reordered: the sleeper
+    // does the reverse.
     base::fence(std::memory_order_seq_cst);
     ring_bell_after_rmw(bell);
 }

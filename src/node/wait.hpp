@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one way to wait: poll for a while, then sleep. How long a thread polls, and whether it spins or yields between two looks,
-// stands in a table (node/wait_policy.hpp). A yield that takes long means that another thread computes on this CPU;
-// node/yield_credit.hpp keeps account of whether yields still pay. A thread polls on as long as note_progress() is called.
-// After 8 waits in a row that found nothing by polling, waits sleep at once, except one in eight, which polls to learn whether
-// that pays again. A sleeper wakes at least every liveness_check_ns to look for dead processes (liveness_check_watched_ns
-// where an agent watches). Knows nothing of what is waited for: `ready` looks (and may work), `sleep` announces the sleep,
-// looks again, and sleeps. Any thread; one Waiter per process.
+// The one way to wait: poll for a while, then sleep. The table in node/wait_policy.hpp says how
+// long a thread polls, and whether it spins or yields between two polls. A yield that takes long
+// means that another thread computes on this CPU; node/yield_credit.hpp decides whether yields
+// still pay. Each call of note_progress() restarts the polling time. After 8 successive waits whose
+// polling found nothing, waits sleep at once, except one in eight, which polls to learn whether
+// that pays again. A sleeper wakes at least every liveness_check_ns to check for dead processes
+// (liveness_check_watched_ns if an agent watches). Knows nothing of the condition: `ready` tests it
+// (and may make progress), `sleep` announces the sleep, tests again, and sleeps. Any thread; one
+// Waiter per process.
 // Figures and reasons: ADR 0004. Tests: tests/unit/node/wait_test.cpp.
 #pragma once
 
@@ -29,8 +31,8 @@ namespace acp::node {
 enum class Outcome { ready, timeout, interrupted };
 
 inline constexpr std::int64_t for_ever = -1;
-inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // without an agent
-inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // with one
+inline constexpr std::int64_t liveness_check_ns = 250'000'000;            // if there is no agent
+inline constexpr std::int64_t liveness_check_watched_ns = 2'000'000'000;  // if an agent watches
 
 // The load of the machine that a node is on.   threads_per_rank  as in WaitLoad
 [[nodiscard]] WaitLoad load_of(const Segment& segment, std::uint32_t threads_per_rank) noexcept;
@@ -40,26 +42,29 @@ public:
     Waiter() noexcept = default;
 
     //   segment           must outlive the waiter
-    //   threads_per_rank  how many threads of each process wait this way: decides whether CPUs are short
+    //   threads_per_rank  how many threads of each process wait this way: decides whether CPUs are
+    //                     scarce
     explicit Waiter(const Segment& segment,
                     std::uint32_t threads_per_rank = 1,
                     LookCost look_cost = LookCost::cheap) noexcept;
 
-    // Sets what a look costs from now on. Called while no thread waits.
+    // Sets what a poll costs from now on. Called while no thread waits.
     void set_look_cost(LookCost look_cost) noexcept;
 
     // Waits until ready() is true.
     //   sleep(timeout_ns)  os::Wake; must call ready() after it announced itself
     //   timeout_ns         >= 0, or for_ever
-    //   gate               a signal handler that runs meanwhile ends the wait, also while this thread polls; nullptr: it does
-    //                      not. sleep() opens the gate around the sleep (sleep_on_bell). It may be shut when this returns: the
-    //                      caller opens it.
+    //   gate               a signal handler that runs during the wait ends it, also while this
+    //                      thread polls; nullptr: it does not. sleep() opens the gate around the
+    //                      sleep (sleep_on_bell). It may be shut when this returns: the caller
+    //                      opens it.
     template <typename Ready, typename Sleep>
     Outcome wait(Ready&& ready,
                  Sleep&& sleep,
                  std::int64_t timeout_ns,
                  os::SignalGate* gate = nullptr) {
-        // A handler that runs before this line cannot be told from one that ran before the call.
+        // A handler that runs before this line is indistinguishable from one that ran before the
+        // call.
         if (gate != nullptr && timeout_ns != 0) gate->shut();
         const int first = first_looks(timeout_ns);
         for (int i = 0; i < first; ++i) {
@@ -81,8 +86,8 @@ public:
         return sleep_until(ready, sleep, start_ns, timeout_ns, gate != nullptr);
     }
 
-    // Something came, though perhaps not what is waited for; more may come soon. So the polls of this process begin their time
-    // anew, and the next wait polls before it sleeps.
+    // Something arrived, though perhaps not the caller's condition; more may follow soon. So the
+    // polls of this process restart their time, and the next wait polls before it sleeps.
     void note_progress() noexcept {
         progress_.store(os::ticks(), std::memory_order_relaxed);
         useless_.store(0, std::memory_order_relaxed);
@@ -90,7 +95,7 @@ public:
 
 private:
     static constexpr std::uint32_t useless_max = 8;
-    // A yield that was shorter ran no other thread: the call alone takes 0.4 us, with a switch 1.5 us.
+    // A shorter yield ran no other thread: the call alone takes 0.4 us, with a switch 1.5 us.
     static constexpr std::uint64_t lone_yield_ns = 800;
     static constexpr int looks_min = 3;  // between two yields
     static constexpr int looks_max = 64;
@@ -102,7 +107,8 @@ private:
 
     [[nodiscard]] bool is_look_dear() const noexcept { return policy_.look_cost == LookCost::dear; }
 
-    // No pause after a look that makes a system call: during that the core's other hardware thread had time enough.
+    // No pause after a poll that makes a system call: the core's other hardware thread ran during
+    // that.
     void relax() const noexcept {
         if (!is_look_dear()) os::relax();
     }
@@ -158,7 +164,8 @@ private:
                 credit_.note_long(segment_->control(), os::now_ns(), to_ns(after - before));
                 return ready();
             }
-            // A yield that is back at once shows that nobody else wants this CPU just now: look more often.
+            // A yield that returns at once shows that no other thread wants this CPU now: poll more
+            // often.
             const bool is_alone = after - before < lone_yield_ticks_;
             looks = policy_.yield_looks != looks_learned ? policy_.yield_looks
                     : is_alone                           ? std::min(2 * looks, looks_max)
@@ -171,7 +178,8 @@ private:
                     credit_.note_good(segment_->control());
                     return true;
                 }
-                // This look moved something on: the answer takes a while, and its sender may need this CPU. So yield again.
+                // This poll made progress: the answer takes a while, and its sender may need this
+                // CPU. So yield again.
                 if (is_look_dear() && progress_.load(std::memory_order_relaxed) != progress) break;
                 relax();
             }
@@ -188,8 +196,8 @@ private:
                         std::uint64_t start_ns,
                         std::int64_t timeout_ns,
                         bool is_interruptible) {
-        const os::CancellationHold
-            cancellation;  // it may look for dead processes, which reads files
+        // it may check for dead processes, which reads files
+        const os::CancellationHold cancellation;
         for (;;) {
             std::int64_t nap_ns = is_watched() ? liveness_check_watched_ns : liveness_check_ns;
             if (timeout_ns >= 0) {
@@ -223,7 +231,7 @@ private:
     const Segment* segment_ = nullptr;
     std::uint32_t threads_per_rank_ = 1;
     WaitPolicy policy_;
-    // Times of the policy, in ticks of os::ticks().
+    // The policy's times, in ticks of os::ticks().
     std::uint64_t poll_ticks_ = 0;
     std::uint64_t stay_ticks_ = 0;
     std::uint64_t long_yield_ticks_ = 0;
@@ -238,7 +246,7 @@ private:
     YieldCredit credit_;
 };
 
-// Sleeps on a bell: announces, looks once more, sleeps.
+// Sleeps on a bell: announces, tests once more, sleeps.
 //   gate  of a wait that signal handlers end, else nullptr
 template <typename Ready>
 os::Wake sleep_on_bell(sync::Bell<>& bell,
@@ -251,19 +259,19 @@ os::Wake sleep_on_bell(sync::Bell<>& bell,
                            : os::futex_wait(bell.word(), value, timeout_ns);
 }
 
-// To be called after what was waited for is visible. A fence and one load when nobody sleeps.
+// Called after the awaited change is visible. A fence and one load if no thread sleeps.
 void ring_bell(sync::Bell<>& bell) noexcept;
 
-// ring_bell without its fence, for callers who published by a sequentially consistent read-modify-write
-// and whose sleepers look by a sequentially consistent load.
+// ring_bell without its fence, for callers that published by a sequentially consistent
+// read-modify-write and whose sleepers test by a sequentially consistent load.
 inline void ring_bell_after_rmw(sync::Bell<>& bell) noexcept {
     if (bell.ring()) [[unlikely]] {
         os::futex_wake(bell.word(), os::everybody);
     }
 }
 
-// Wakes the service thread of a process: rings its bell, and wakes its socket, on which it sleeps in udp mode. Memory order: as
-// ring_bell_after_rmw.
+// Wakes the service thread of a process: rings its bell, and wakes its socket, on which it sleeps
+// in udp mode. Same memory order as ring_bell_after_rmw.
 void wake_service(const Segment& segment, std::uint32_t slot) noexcept;
 
 }  // namespace acp::node

@@ -9,15 +9,16 @@ namespace acp::node {
 
 namespace {
 
-// What waking a sleeper on another CPU costs. Measured on virtual machines: 23 to 50 us, elsewhere 5 to 10; a
-// longer spin than needed costs little, and measuring it in each process would cost more than it gives.
+// The cost of waking a sleeper on another CPU. Measured on virtual machines: 23 to 50 us, elsewhere
+// 5 to 10; a spin that is too long costs little, and measuring it in each process would cost more
+// than it saves.
 constexpr std::uint64_t wake_cost_ns = 25'000;
 
-// For less than twice the cost of a wake-up two threads would keep waking each other.
+// Below twice the cost of a wake-up two threads would keep waking each other.
 constexpr std::uint64_t spin_ns = 2 * wake_cost_ns;
 
-// Twice what the next request takes to come from a node nearby when it follows upon an answer: to wait for it costs less
-// than to be woken by it.
+// Twice the time in which a nearby node answers and sends its next request: polling so long costs
+// less than a wake-up.
 constexpr std::uint64_t round_trip_ns = 16'000;
 
 constexpr std::uint64_t long_yield_ns = 200'000;
@@ -25,19 +26,22 @@ constexpr std::uint64_t long_yield_ns = 200'000;
 // A thread that computes keeps the CPU longer than this: the scheduler's slice is about 3 ms.
 constexpr std::uint64_t long_yield_max_ns = 2'000'000;
 
-// Between two yields where a CPU is there for the answer: as many looks as another takes to answer and ask again.
+// Between two yields if a CPU is free for the answering thread: as many polls as it needs to answer
+// and ask again.
 constexpr int answer_looks = 8;
 
-// A nap's end costs about 10 us of its CPU: a hundredth of it.
+// The end of a nap costs about 10 us of CPU: a hundredth of it.
 constexpr std::int64_t nap_ns = 1'000'000;
-constexpr std::int64_t ranks_per_cpu_max = 8;  // of which naps take account
+// a bound on the ranks that lengthen a nap
+constexpr std::int64_t ranks_per_cpu_max = 8;
 
-// What one more thread on a CPU adds to the time until a yield comes back.
+// The time that one more thread on a CPU adds to a yield.
 constexpr double turn_ns = 4'000;
 
-// In the order of WaitCase. Columns as in WaitPolicy. Where two threads yield to each other on one CPU while another is idle, the
-// program's thread that waits for the answer naps (cpu_per_thread_dear); measured pairs have parted within 0.1 s. The service thread that
-// gives the answer (cpu_per_rank_dear) does not nap too: a nap would keep the answer back. That variant was not measured.
+// In the order of WaitCase. Columns as in WaitPolicy. If two threads yield to each other on one CPU
+// while another is idle, the program's thread that waits for the answer naps (cpu_per_thread_dear);
+// measured pairs have parted within 0.1 s. The service thread that gives the answer
+// (cpu_per_rank_dear) does not nap: that would delay the answer. That variant was not measured.
 constexpr std::array<WaitPolicy, wait_case_count> rows{{
     {"own_cpu", LookCost::cheap, 24, 24, false, 0, false, spin_ns, 0, 0},
     {"own_cpu_dear", LookCost::dear, 24, 24, false, 0, false, spin_ns, 0, 0},
@@ -50,7 +54,7 @@ constexpr std::array<WaitPolicy, wait_case_count> rows{{
      long_yield_ns},
 }};
 
-// Threads that may want a CPU at once.
+// The number of threads that may want a CPU at once.
 std::uint64_t threads_of(const WaitLoad& load, LookCost look_cost) noexcept {
     const std::uint32_t of_rank =
         look_cost == LookCost::dear ? std::max(load.threads_per_rank, 2U) : load.threads_per_rank;
@@ -77,7 +81,8 @@ WaitPolicy wait_policy(WaitCase which, const WaitLoad& load) noexcept {
     const double per_cpu =
         static_cast<double>(threads_of(load, policy.look_cost)) / static_cast<double>(load.cpus);
     if (policy.look_cost == LookCost::dear) {
-        // A thread that yields has its share of the CPU, and the others take as long as it does for each of their looks.
+        // A yielding thread has its share of the CPU, and the others take as long as it does for
+        // each of their polls.
         const auto stretched = [&](std::uint64_t own_ns) {
             return static_cast<std::uint64_t>(static_cast<double>(own_ns) * std::max(per_cpu, 1.0));
         };

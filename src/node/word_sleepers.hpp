@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wakes the threads of a process that sleep until a word of its memory changes (gma/word_waits.hpp). A thread that has changed
-// memory of a process calls this; the inline path has a form without the fence (gma/inline_access.hpp), since the sleeper makes
-// all cores pass a barrier after it has counted itself. Any thread of any process of the node.
+// Wakes the threads of a process that sleep until a word of its memory changes
+// (gma/word_waits.hpp). A thread that has changed memory of a process calls this; the inline path
+// has a form without the fence (gma/inline_access.hpp), because the sleeper executes a barrier on
+// all cores after it has counted itself. Any thread of any process of the node.
 #pragma once
 
 #include <atomic>
@@ -12,9 +13,11 @@
 
 namespace acp::node {
 
-// To be called after the change is visible. A fence and one load when no thread of the process sleeps for a word.
+// Called after the change is visible. A fence and one load if no thread of the process sleeps for a
+// word.
 inline void ring_word_sleepers(const Segment& segment, std::uint32_t slot) noexcept {
-    // The change and the look at the counter must not pass each other: the sleeper counts itself, then looks at the word.
+    // The change and the load of the counter must not be reordered: the sleeper counts itself, then
+    // tests the word.
     base::fence(std::memory_order_seq_cst);
     Slot& owner = segment.slot(slot);
     // relaxed: ordered by the fence

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The account: each process has its own, the verdict is the node's.
+// The account: each process has its own; its result, how long not to yield, is the node's.
 #include "node/yield_credit.hpp"
 
 #include <algorithm>

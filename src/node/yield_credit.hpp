@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether yielding still pays on this node. What the good yields of late have gained pays for a long one; only when
-// that is used up does yielding cost more than sleeping would, and is switched off for the whole node for a while,
-// doubling each time: a barrier after each of many short computations must not end it.
-// Any thread. Figures and reasons: ADR 0004. Tests: tests/unit/node/yield_credit_test.cpp.
+// Decides whether yielding still pays on this node. The time that recent good yields saved is
+// credit for long ones. Only when it is used up does yielding cost more than sleeping, and is
+// switched off for the whole node, for a time that doubles with each repetition. So a barrier after
+// each of many short computations does not switch it off. Any thread. Figures and reasons: ADR
+// 0004. Tests: tests/unit/node/yield_credit_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ public:
     void note_long(ControlBlock& node, std::uint64_t now_ns, std::uint64_t lasted_ns) noexcept;
 
 private:
-    std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet eaten up by long ones
+    std::atomic<std::int32_t> credit_{credit_max};  // good yields not yet used up by long ones
 };
 
 }  // namespace acp::node

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notices that a rank keeps letting other threads run although there is a CPU for each. Two threads that yield to each other on
-// one CPU are never moved by the kernel, though another CPU is idle; a thread that wakes up is put on an idle CPU, so a nap
-// ends it. Where naps do not help the other CPUs are in use: then naps become rare. Pure; any thread, hints only.
+// Detects that a rank keeps yielding to other threads although there is a CPU for each. Two threads
+// that yield to each other on one CPU are never moved by the kernel, though another CPU is idle; a
+// thread that wakes up is put on an idle CPU, so a nap separates them. If naps do not help, the
+// other CPUs are in use: then naps become rare. Pure; any thread, hints only.
 // Figures and reasons: ADR 0004. Tests: tests/unit/node/yield_ping_pong_detector_test.cpp.
 #pragma once
 
@@ -17,7 +18,7 @@ public:
     static constexpr std::uint64_t gap_min_ns = 250'000;
     static constexpr std::uint64_t gap_max_ns = 16'000'000;
 
-    // Notes a yield, and whether it let somebody run; true when it is time for a nap.
+    // Notes a yield, and whether it ran another thread; true when it is time for a nap.
     [[nodiscard]] bool note(bool is_any, std::uint64_t now_ns) noexcept {
         if (!is_any) {
             in_a_row_.store(0, std::memory_order_relaxed);
