@@ -169,8 +169,8 @@ base::Result<bool> Context::before_select(int& descriptor) {
 
 // --- Ends of others ---
 
-// A process that is gone and was not reported by take_gone(). The constant nobody: all were
-// reported; deaths() also grows when more is known about one of them.
+// Returns a process that is gone and was not returned by take_gone(), or pm::nobody. deaths() grows
+// also when more becomes known about a dead process.
 std::uint32_t Context::find_gone() noexcept {
     const std::uint32_t deaths_now = deaths();
     const std::uint32_t processes = host_.gma().space().segment().shape().procs;
