@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One change per evaluation. One thread per object.
+// Tries one change of a plan per evaluation. One thread per object.
 #include "exchange/annealing.hpp"
 
 #include <algorithm>
@@ -11,10 +11,11 @@ namespace acp::exchange {
 
 namespace {
 
-constexpr double heat = 0.004;      // the first temperature, of the exchange's time
-constexpr double ends_share = 0.6;  // of the measure: the rest is when the last engine ends
+constexpr double heat = 0.004;  // the first temperature, as a share of the exchange's time
+// weight of the mean end of the engines; the rest is the last end
+constexpr double ends_share = 0.6;
 constexpr double shift_step = 64;
-constexpr double shifted_bytes_min = 256;  // of what is left of a piece
+constexpr double shifted_bytes_min = 256;  // the least that a piece keeps
 constexpr double split_bytes_min = 4096;
 constexpr std::size_t mates_max = 64;
 
@@ -56,14 +57,14 @@ double Annealing::improve(RateMemo& rates, const AnnealingOptions& options, Engi
     return best;
 }
 
-// What is worse with a chance.
+// Takes a worse plan with a probability that falls with the temperature.
 bool Annealing::is_taken(double worse, double temperature) noexcept {
     if (worse <= 0) return true;
     if (worse > 6 * temperature) return false;
     return std::exp(-worse / temperature) * 4294967296.0 > any(std::size_t{1} << 32);
 }
 
-// Makes both the same again after change().
+// Copies the queues in changed_, after which both plans are the same.
 void Annealing::copy_changed(const EngineQueues& from, EngineQueues& to) {
     for (; changed_ != 0; changed_ &= changed_ - 1) {
         const auto engine = static_cast<unsigned>(std::countr_zero(changed_));
@@ -90,7 +91,7 @@ bool Annealing::change(unsigned engines, bool may_split) {
     const unsigned kind = any(10);
     unsigned engine = any(engines);
     const unsigned other = any(engines);
-    if (any(2) != 0) {  // most often it is the engine that ends last that is in question
+    if (any(2) != 0) {  // more often than not it starts from the engine that ends last
         for (unsigned e = 0; e < engines; ++e) engine = ends_[e] > ends_[engine] ? e : engine;
     }
     if (trial_.of[engine].empty()) return false;

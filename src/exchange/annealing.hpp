@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated annealing on the queues of a plan: swaps, moves, cuts and joins pieces, and takes what is worse with a chance that
-// shrinks. Same seed, same result. One thread per object, which keeps its memory.
+// Simulated annealing on the queues of a plan: swaps, moves, cuts and joins pieces, and takes a
+// worse plan with a probability that shrinks. Same seed, same result. One thread per object, which
+// keeps its memory.
 // Tests: tests/unit/exchange/annealing_test.cpp.
 #pragma once
 
@@ -21,8 +22,8 @@ struct AnnealingOptions {
 
 class Annealing {
 public:
-    //   queues  changed to the best that is found
-    // Returns the time of the exchange, never more than that of the queues it was given.
+    // Returns the time of the exchange, never more than that of the given queues.
+    //   queues  changed to the best plan found
     double improve(RateMemo& rates, const AnnealingOptions& options, EngineQueues& queues);
 
 private:
@@ -33,7 +34,7 @@ private:
         return static_cast<std::uint32_t>((random_() >> 32) * bound >> 32);
     }
 
-    // A queue of trial_, which becomes another one.
+    // A queue of trial_ that is to be changed.
     std::vector<QueuedPiece>& changed(unsigned engine) noexcept {
         changed_ |= 1U << engine;
         return trial_.of[engine];
@@ -41,7 +42,7 @@ private:
 
     void copy_changed(const EngineQueues& from, EngineQueues& to);
     bool is_taken(double worse, double temperature) noexcept;
-    // Changes trial_. false: the change drawn is none.
+    // Changes trial_. False: the change that was drawn is not possible.
     bool change(unsigned engines, bool may_split);
     bool swap_pieces(unsigned engine, unsigned other, std::size_t place);
     bool split(unsigned engine, unsigned other, std::size_t place);
@@ -57,7 +58,7 @@ private:
     base::Random random_{1};
     EngineQueues now_, trial_;
     unsigned changed_ = 0;  // engines whose queues differ, as bits
-    EngineEnds ends_{};     // of now_
+    EngineEnds ends_{};     // ends of the engines in now_
 };
 
 }  // namespace acp::exchange

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Choosing, queueing, bounding. Any thread.
+// Chooses receive engines, queues messages, computes bounds. Any thread.
 #include "exchange/asymmetric_plan.hpp"
 
 #include <algorithm>
@@ -18,9 +18,10 @@ using base::Status;
 
 namespace {
 
-constexpr std::uint64_t shorter_max_percent = 67;  // of the longest that is left: not much shorter
-constexpr unsigned candidates_max =
-    64;  // that a free engine looks at, so that planning stays linear
+// of the longest message left: such a message is not much shorter
+constexpr std::uint64_t shorter_max_percent = 67;
+// How many messages a free engine considers, so that planning stays linear.
+constexpr unsigned candidates_max = 64;
 
 // Indices, longest first.
 template <typename BytesOf>
@@ -45,7 +46,7 @@ Status check_copies(const NetworkModel& model, std::span<const PatternCopy> copi
     return {};
 }
 
-// What a node sends while it is being queued.
+// The queues of a source while they are being filled.
 class SourceQueues {
 public:
     SourceQueues(std::span<const LeavingMessage> messages, const NodeRates& node)
@@ -58,7 +59,8 @@ public:
     }
 
     std::vector<std::vector<std::uint32_t>> make() {
-        // `left_` is consumed from the front; a message that is taken from further behind moves those before it up by one place.
+        // Messages are taken from the front of `left_`; taking one further behind moves those
+        // before it back by one place.
         for (std::size_t first = 0; first < left_.size(); ++first) {
             const auto begin = end_us_.begin();
             const auto engines = static_cast<std::ptrdiff_t>(queues_.size());
@@ -76,7 +78,7 @@ public:
     }
 
 private:
-    // Where the message lies that a free engine takes.
+    // The place in left_ of the message that a free engine takes.
     [[nodiscard]] std::size_t taken_place(std::size_t first, std::size_t engine) const {
         const std::uint64_t longest = messages_[left_[first]].bytes;
         const std::size_t end = std::min(left_.size(), first + candidates_max);
@@ -88,7 +90,7 @@ private:
         return first;
     }
 
-    // Whether another engine sends over a link when this one is free.
+    // Whether another engine sends over a link at the time when this one is free.
     [[nodiscard]] bool is_link_busy(ModelLinkIndex link, std::size_t engine) const {
         for (std::size_t e = 0; e < queues_.size(); ++e) {
             const bool is_sending = !queues_[e].empty() && end_us_[e] > end_us_[engine];
@@ -104,7 +106,7 @@ private:
     std::array<double, engines_max> end_us_{};
 };
 
-// For each copy the engine that its target has chosen.
+// The receive engine that the target has chosen, for each copy.
 std::vector<std::uint32_t> chosen_engines(const NetworkModel& model,
                                           std::span<const PatternCopy> copies) {
     std::vector<std::vector<std::uint32_t>> arriving(model.nodes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans of patterns in which nodes send different things, on any network. There the mirror of the engine that sends may be busy with what
-// somebody else sends, so each target chooses the engines that receive: it knows what arrives. Each source then queues its own
-// messages, for which it needs to know nothing of the others but these choices. Pure; any thread.
+// Plans of patterns in which nodes send different messages, on any network. The receive engine that
+// mirrors the sending engine may be busy with another node's message, so each target chooses its
+// receive engines: it knows all messages that arrive. Each source then queues its own messages, for
+// which it needs only these choices. Pure; any thread.
 // Source: docs/guide/exchange.md. Tests: tests/unit/exchange/asymmetric_plan_test.cpp.
 #pragma once
 
@@ -25,7 +26,7 @@ struct PatternCopy {
 // One message of a node, as the node itself queues it.
 struct LeavingMessage {
     std::uint64_t bytes = 0;
-    ModelLinkIndex first_link = 0;  // of its route
+    ModelLinkIndex first_link = 0;  // the first link of its route
 };
 
 enum class ReceiveEngines : std::uint8_t {
@@ -33,13 +34,15 @@ enum class ReceiveEngines : std::uint8_t {
     of_target,  // the target chooses
 };
 
-// What a target chooses: for each arriving message an engine, so that all receive about as much. Longest first, each to the engine that has
-// least so far.   engines  >= 1
+// The choice of a target: an engine for each arriving message, so that all engines receive about
+// the same. Longest first, each to the engine with the least so far.
+//   engines  >= 1
 [[nodiscard]] std::vector<std::uint32_t> choose_receive_engines(
     std::span<const std::uint64_t> arriving_bytes, unsigned engines);
 
-// What a source does: for each of its engines the messages it sends, by index, in order. Longest first, each to the engine that is free first;
-// but of messages that are not much shorter one that leaves over another link than what the other engines send.
+// The queues of a source: for each of its engines the indexes of its messages, in order. Longest
+// first, each to the engine that is free first; but among messages that are not much shorter, one
+// over a link that no other engine is using.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> queue_messages(
     std::span<const LeavingMessage> messages, const NodeRates& node);
 
@@ -49,8 +52,8 @@ enum class ReceiveEngines : std::uint8_t {
                                                                 std::span<const PatternCopy> copies,
                                                                 ReceiveEngines receive);
 
-// A time that the transfer takes at least, whatever the plan is: by the loads of links, of what nodes send and receive, and of engines; and of the
-// longest message. Errors: as of plan_copies().
+// A lower bound of the transfer for any plan: from the loads of links, of sending and receiving
+// nodes, and of engines; and from the longest message. Errors: those of plan_copies().
 [[nodiscard]] base::Result<double> copies_bound_us(const NetworkModel& model,
                                                    std::span<const PatternCopy> copies);
 

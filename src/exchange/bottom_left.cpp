@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BLbased. One thread per object.
+// The packing algorithm. One thread per object.
 #include "exchange/bottom_left.hpp"
 
 #include <algorithm>
@@ -40,7 +40,8 @@ void BottomLeft::pack(const NodeProblem& problem,
     for (const std::uint32_t i : order_) {
         const ProblemMessage& message = messages[i];
         const double height = message.bytes / rules.rate;
-        // An engine that is free earlier finds no later place, so the one that is free first finds the lowest, and any that is free by then has it too.
+        // The engine that is free first finds the lowest place: one that is free earlier never
+        // finds a later place. Any engine that is free by then finds the same one.
         const auto last = top.begin() + problem.engines();
         const double begin = lowest(problem, rules, message.route_class,
                                     *std::min_element(top.begin(), last), height);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BLbased(d) of paper 003 (RSched): messages, longest first and then by direction, are rectangles one engine wide and as high as
-// their time at the full rate of a link; each is put at the lowest place, of equal ones at the leftmost engine, such that no two
-// of the same direction are sent at once and at most d diagonals are. Holes below what an engine has are not filled: an engine
-// sends in order. And two variants: hop-aware, where no two that share any link are sent at once; and one for short messages, in
-// which each engine begins with a pseudo-request of its stair (the paper's figure 14). Pure; one thread per object.
-// Source: paper 003, section 3.2.2; Baker, Coffman, Rivest 1980. Tests: tests/unit/exchange/bottom_left_test.cpp.
+// BLbased(d) of paper 003 (RSched). Messages, longest first and then by direction, are rectangles:
+// one engine wide, and as high as their time at the full rate of a link. Each is put at the lowest
+// place, and there at the leftmost engine, where no two messages of the same direction are sent at
+// once, and at most d diagonals. Holes below an engine's last rectangle are not filled, as an
+// engine sends in order. Two variants: hop-aware, where no two messages that share any link are
+// sent at once; and one for short messages, in which each engine begins with a pseudo-request of
+// its stair (the paper's figure 14). Pure; one thread per object.
+// Source: paper 003, section 3.2.2; Baker, Coffman, Rivest 1980. Tests:
+// tests/unit/exchange/bottom_left_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +21,7 @@ namespace acp::exchange {
 inline constexpr double paper_link_rate = 5000;  // MB/s, as the paper has it
 
 struct BottomLeftRules {
-    unsigned diagonals = 4;     // at once; 1 .. engines_max
+    unsigned diagonals = 4;     // how many at once; 1 .. engines_max
     bool is_hop_aware = false;  // compares links instead of directions
     bool has_stairs = false;    // engine e begins at e times stair_us
     double rate = paper_link_rate;
@@ -29,11 +32,12 @@ public:
     //   queues  replaced
     void pack(const NodeProblem& problem, const BottomLeftRules& rules, EngineQueues& queues);
 
-    // Where pack() has put each message, by its index: when it begins at the rate of the rules.
+    // When each message begins in the packing, at the rate of the rules; by its index.
     [[nodiscard]] const std::vector<double>& begin_us() const noexcept { return begin_us_; }
 
 private:
-    // The earliest time from `begin` on at which a rectangle of that class and height breaks no rule.
+    // The earliest time from `begin` on at which a rectangle of that class and height violates no
+    // rule.
     [[nodiscard]] double lowest(const NodeProblem& problem,
                                 const BottomLeftRules& rules,
                                 ClassIndex route_class,
@@ -45,7 +49,7 @@ private:
                double begin,
                double end);
 
-    // By class, or, hop-aware, by link; and the diagonals.
+    // One per class (hop-aware: per link); and one for the diagonals.
     std::vector<Occupancy> exclusive_;
     Occupancy diagonals_;
     std::vector<std::uint32_t> order_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predicting what was measured, from each first guess. Any thread.
+// Predicts the measured times and fits from each first guess. Any thread.
 #include "exchange/calibration.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned rounds_of_a_guess = 8;
 constexpr double guess_factors[] = {1, 0.5, 2};
-constexpr double guess_gain = 0.001;  // by less no guess is better than one before
+constexpr double guess_gain = 0.001;  // the least gain by which a guess replaces an earlier one
 
 NetworkModel model_with(const NetworkModel& first, const RateVector& rates) {
     NetworkModel model = first;

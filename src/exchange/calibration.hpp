@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fits the rates and costs of a network model to exchanges that were measured: what each of them did is known, queue by queue, and how long
-// it took. Exchanges in which all nodes of a torus send the same are simulated for one node; others on the whole network. The
-// fit begins from several first guesses, for what is no bottleneck of a guess has no slope there; of what explains the times equally well
-// it takes what is nearer to the first numbers. Pure; any thread.
+// Fits the rates and costs of a network model to measured exchanges, whose queues and times are
+// known. Exchanges in which all nodes of a torus send the same messages are simulated for one node;
+// others on the whole network. The fit starts from several first guesses, because the error has no
+// slope for a number that is no bottleneck in a guess. Of solutions that explain the times equally
+// well it takes the one nearest to the first numbers. Pure; any thread.
 // Source: docs/guide/exchange.md. Tests: tests/unit/exchange/calibration_test.cpp.
 #pragma once
 
@@ -19,22 +20,23 @@
 namespace acp::exchange {
 
 struct MeasuredExchange {
-    std::string name;                    // for people
-    std::optional<NodeProblem> problem;  // of one node of the first model, where all send the same
-    EngineQueues queues;                 // its engines'
-    std::vector<FluidQueue> copies;      // else: the queues of all nodes
-    std::vector<double> seen_us;         // each time that it was measured
+    std::string name;  // for diagnostics
+    // one node's, on the first model, if all nodes send the same
+    std::optional<NodeProblem> problem;
+    EngineQueues queues;             // the queues of that node
+    std::vector<FluidQueue> copies;  // without a problem: the queues of all nodes
+    std::vector<double> seen_us;     // the time of each measurement
 };
 
 struct Calibration {
     NetworkModel model;
-    std::vector<double> predicted_us;  // of each exchange
-    double error = 0;                  // as RateFit::error
+    std::vector<double> predicted_us;  // one for each exchange
+    double error = 0;                  // see RateFit::error
     std::array<bool, fitted_rates> is_determined{};
 };
 
-//   first  with numbers of the right order of magnitude; its engines, stairs and loss stay
-// Errors: argument (nothing was measured; a time or a copy that cannot be), limit.
+// Errors: argument (no measurement; an impossible time or copy), limit.
+//   first  numbers of the right order of magnitude; its engines, stairs and loss are kept
 [[nodiscard]] base::Result<Calibration> calibrate(const NetworkModel& first,
                                                   std::span<const MeasuredExchange> measured);
 

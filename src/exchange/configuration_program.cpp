@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A revised simplex method with a dense inverse: as many rows as there are classes with bytes. Any thread.
+// A revised simplex method with a dense inverse; one row for each class with bytes. Any thread.
 #include "exchange/configuration_program.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr int pivots_max = 5000;
 constexpr double enough = 1e-7;  // relative to the optimum
 
-// Flows that run at once, by row, and their rates.
+// Flows that run at once, as rows, and their rates.
 struct Configuration {
     unsigned flows = 0;
     std::array<std::uint16_t, engines_max> row{};
@@ -36,7 +36,7 @@ public:
 
     // Whether there are few enough sets.
     [[nodiscard]] bool is_small() const {
-        double count = 1;  // multisets of at most so many classes
+        double count = 1;  // counts the multisets of up to that many classes
         for (unsigned e = 1; e <= problem_.engines(); ++e)
             count = count * (static_cast<double>(classes_.size()) + e) / e;
         return count <= static_cast<double>(configurations_max);
@@ -53,7 +53,8 @@ public:
             const Configuration& best = dearest(value);
             double sent = 0;
             for (std::size_t i = 0; i < rows(); ++i) sent += prices_[i] * bytes_[i];
-            // No set is worth more than `value` per microsecond, and all bytes together are worth `sent`.
+            // By the prices, no set earns more than `value` per microsecond, and all bytes together
+            // are worth `sent`.
             bound = std::max(bound, sent / value);
             if (value <= 1 + enough || !enter(best)) break;
         }
@@ -63,7 +64,7 @@ public:
 private:
     [[nodiscard]] std::size_t rows() const { return classes_.size(); }
 
-    // Adds all sets that begin with these flows and go on with rows that are no smaller.
+    // Adds all sets that start with these flows, followed by rows that are not smaller.
     void add_larger(const Configuration& smaller) {
         if (smaller.flows == problem_.engines()) return;
         const std::uint16_t first = smaller.flows == 0 ? 0 : smaller.row[smaller.flows - 1];
@@ -82,7 +83,7 @@ private:
         }
     }
 
-    // The first solution: each class alone, one after the other.
+    // The first solution: each class alone, one after another.
     void begin() {
         inverse_.assign(rows() * rows(), 0);
         times_.resize(rows());
@@ -95,7 +96,7 @@ private:
         }
     }
 
-    // Every set costs its time, so prices are the sums of the inverse's columns.
+    // Each set costs its time, so the prices are the column sums of the inverse.
     void find_prices() {
         std::fill(prices_.begin(), prices_.end(), 0.0);
         for (std::size_t i = 0; i < rows(); ++i) {
@@ -115,7 +116,8 @@ private:
         return *best;
     }
 
-    // Exchanges it for the set whose time it brings to 0 first. false: none, which only rounding can cause.
+    // Makes the set part of the solution, in place of the set whose time reaches 0 first. False:
+    // there is none, which only rounding can cause.
     bool enter(const Configuration& one) {
         std::fill(step_.begin(), step_.end(), 0.0);
         for (std::size_t i = 0; i < rows(); ++i) {
@@ -143,12 +145,12 @@ private:
     }
 
     const NodeProblem& problem_;
-    std::vector<ClassIndex> classes_;  // by row
-    std::vector<double> bytes_;        // by row
+    std::vector<ClassIndex> classes_;  // indexed by row
+    std::vector<double> bytes_;        // indexed by row
     std::vector<Configuration> all_;
-    std::vector<double> inverse_;  // of the matrix of the sets in the solution
-    std::vector<double> times_;    // of these sets
-    std::vector<double> prices_;   // by row: microseconds per byte
+    std::vector<double> inverse_;  // inverse of the matrix of the solution's sets
+    std::vector<double> times_;    // time of each of these sets
+    std::vector<double> prices_;   // indexed by row; microseconds per byte
     std::vector<double> step_;
 };
 

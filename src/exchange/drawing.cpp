@@ -11,7 +11,7 @@ namespace {
 
 constexpr double column_width = 70;
 constexpr double margin = 72;
-constexpr double letter_height = 24;  // so that a drawing can be shown at half its size
+constexpr double letter_height = 24;  // large, so that a drawing can be shown at half its size
 constexpr double drawing_height = 320;
 
 std::string decimal(double value, int digits) {
@@ -20,7 +20,7 @@ std::string decimal(double value, int digits) {
     return text;
 }
 
-// Colours that are told apart by most people; directions beyond them begin again.
+// Colours that most people can distinguish; further directions reuse them.
 std::string_view colour_of(ClassIndex route_class) {
     constexpr std::string_view colours[] = {"#4477aa", "#66ccee", "#228833", "#ccbb44",
                                             "#ee6677", "#aa3377", "#bbbbbb", "#ee8866"};

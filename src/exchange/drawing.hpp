@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan drawn as paper 003 draws it: one column per engine, time upward, a rectangle per piece, its colour the direction; as text
-// and as SVG. Knows no scheduler: it is given times. Pure; any thread.
+// Draws a plan as paper 003 does, as text and as SVG: one column per engine, time upward, a
+// rectangle per piece, whose colour is the direction. Knows no scheduler: the caller supplies
+// times. Pure; any thread.
 // Tests: tests/unit/exchange/drawing_test.cpp.
 #pragma once
 
@@ -19,11 +20,12 @@ struct DrawnPiece {
     double end_us = 0;
 };
 
-// The pieces as they go through the network, by the simulation.
+// The pieces with their times in the simulated network.
 [[nodiscard]] std::vector<DrawnPiece> drawn(const NodeProblem& problem, const EngineQueues& queues);
 
-// The pieces at one rate for all, whatever they share, as a scheduler sees them before it runs.
-//   begin_us  when each message begins, by its index (BottomLeft::begin_us); empty: each piece when the one before it ends
+// The pieces with one rate for all, without sharing, as a scheduler assumes.
+//   begin_us  begin of each message, by index (BottomLeft::begin_us); empty: a piece begins when
+//             the one before it ends
 [[nodiscard]] std::vector<DrawnPiece> drawn_at(double rate,
                                                const EngineQueues& queues,
                                                const std::vector<double>& begin_us = {});
@@ -32,8 +34,8 @@ struct DrawnPiece {
 [[nodiscard]] std::string drawing_text(const NodeProblem& problem,
                                        const std::vector<DrawnPiece>& pieces);
 
-// A whole SVG document. Lines and letters have the colour of the text around it.
-//   top_us  where the axis of time ends, if no piece ends later: drawings beside each other have one scale
+// A whole SVG document. Lines and letters have the colour of the surrounding text.
+//   top_us  the least end of the time axis, so that drawings beside each other have one scale
 [[nodiscard]] std::string drawing_svg(const NodeProblem& problem,
                                       const std::vector<DrawnPiece>& pieces,
                                       std::string_view title,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The compared message library. Any thread.
+// Queues messages as that library would. Any thread.
 #include "exchange/eager_rendezvous.hpp"
 
 #include <algorithm>

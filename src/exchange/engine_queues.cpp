@@ -8,7 +8,7 @@ namespace acp::exchange {
 
 namespace {
 
-// Engines that send, close together: an engine leaves when its queue is empty.
+// The sending engines, stored contiguously: an engine is removed when its queue is empty.
 struct Senders {
     unsigned count = 0;
     double left[engines_max] = {};
@@ -31,7 +31,7 @@ struct Senders {
     }
 };
 
-// Begins the queues whose time has come; gives the time of the next one.
+// Starts the queues whose time has come; returns the start of the next one.
 double begin_engines(const NodeProblem& problem,
                      const EngineQueues& queues,
                      double now,
@@ -50,7 +50,7 @@ double begin_engines(const NodeProblem& problem,
     return 1e300;
 }
 
-// The piece of a sender is sent: its engine goes on with the next one, or leaves.
+// Ends a sender's piece: its engine starts the next one, or is removed.
 void end_piece(const EngineQueues& queues,
                double now,
                unsigned sender,
@@ -74,7 +74,7 @@ void end_piece(const EngineQueues& queues,
     }
 }
 
-//   share(flows, count)  what each of them has; valid until the next call
+//   share(flows, count)  the shares of the flows, valid until the next call
 template <typename Share>
 double simulated_us(const NodeProblem& problem,
                     const Share& share,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queues of a node's engines while a plan is made: pieces of messages in the order in which each engine sends them, and the
-// time that they take. Knows no scheduler. One thread per object.
+// The queues of a node's engines while a plan is made: pieces of messages in the order in which
+// each engine sends them, and their times. Knows no scheduler. One thread per object.
 // Tests: tests/unit/exchange/engine_queues_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@ struct QueuedPiece {
     ClassIndex route_class = 0;
 };
 
-// One queue per engine; those from NodeProblem::engines on are empty.
+// One queue per engine; queues of engines that the node does not have are empty.
 struct EngineQueues {
     std::array<std::vector<QueuedPiece>, engines_max> of;
 
@@ -47,19 +47,19 @@ struct PieceTimes {
 };
 
 // The time from the first byte to the last.
-//   engine_end_us  set: when each engine has done all it has to do; engines_max of them
-//   pieces         nullptr, or set
+//   engine_end_us  receives the end of each engine; engines_max of them
+//   pieces         nullptr, or receives the times of all pieces
 [[nodiscard]] double transfer_us(const NodeProblem& problem,
                                  const EngineQueues& queues,
                                  std::array<double, engines_max>& engine_end_us,
                                  PieceTimes* pieces = nullptr);
 
-// The same of the problem of `rates`, faster.
+// transfer_us() of the problem of `rates`, faster.
 [[nodiscard]] double transfer_us(RateMemo& rates,
                                  const EngineQueues& queues,
                                  std::array<double, engines_max>& engine_end_us);
 
-// The time of an exchange: that of the transfer, and the costs of the start and of each command.
+// The time of an exchange: that of the transfer, plus the costs of the start and of each command.
 [[nodiscard]] inline double exchange_us(const NodeProblem& problem,
                                         double transfer,
                                         std::size_t commands) noexcept {

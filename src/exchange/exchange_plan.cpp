@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives pieces their places in the messages. Any thread.
+// Assigns byte ranges of the messages to pieces. Any thread.
 #include "exchange/exchange_plan.hpp"
 
 #include "base/assert.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan as it is kept and carried out: for each engine the commands it sends, in order, each a part of a message; what it is
-// expected to take, and how far at most it is from the best there is. Values; any thread.
+// A plan in the form that is stored and carried out: the commands of each engine in order, each a
+// part of a message; the predicted time; and lower bounds, which limit how far it is from the
+// optimum. Values; any thread.
 // Tests: tests/unit/exchange/exchange_plan_test.cpp.
 #pragma once
 
@@ -21,16 +22,17 @@ struct PlannedCommand {
 };
 
 struct ExchangePlan {
-    std::vector<std::vector<PlannedCommand>> engines;  // the queue of each
+    std::vector<std::vector<PlannedCommand>> engines;  // the queue of each engine
     double predicted_us = 0;
     LowerBounds bounds;
 
-    // By how much the plan may be longer than the best one, as a share of it; 0: it is the best.
+    // By how much the plan may be longer than the optimum, relative to it; 0: it is optimal.
     [[nodiscard]] double gap() const noexcept { return predicted_us / bounds.most_us() - 1; }
 };
 
-// The plan of queues whose pieces are whole bytes and together all messages: pieces of a message are given its bytes in the order of
-// engines and places. The engine that receives has the number of the one that sends.
+// Makes a plan of queues whose pieces are whole bytes and together all messages: the pieces of a
+// message get its bytes in the order of engines and places. The receive engine has the number of
+// the sending engine.
 [[nodiscard]] ExchangePlan plan_of(const NodeProblem& problem,
                                    const EngineQueues& queues,
                                    const LowerBounds& bounds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order in which things are tried. One thread per object.
+// The order of the planner's attempts. One thread per object.
 #include "exchange/exchange_planner.hpp"
 
 #include <algorithm>
@@ -19,23 +19,25 @@ constexpr std::array<GreedyWeights, 3> greedy_weights = {{
     {2, 1, 0.02F, 0},
     {16, 1, 0, 0},
 }};
-constexpr unsigned fast_weights = 2;         // so many of them
-constexpr unsigned squeaky_rounds = 12;      // with the first weights and late classes favoured
-constexpr std::size_t squeaky_pieces = 400;  // scheduled by all of these rounds for one plan
-constexpr double squeaky_gap = 0.015;        // over the best plan: it is worth these rounds
+constexpr unsigned fast_weights = 2;     // sets of weights that `fast` uses
+constexpr unsigned squeaky_rounds = 12;  // rounds of the first weights that favour late classes
+// pieces that all of these rounds may schedule for one plan
+constexpr std::size_t squeaky_pieces = 400;
+// these rounds are made for plans at most this much over the best one
+constexpr double squeaky_gap = 0.015;
 constexpr float squeaky_step = 0.3F;
-constexpr double stop_gap = 0.002;   // over the bound: good enough
-constexpr double halves_gap = 0.02;  // over the bound: worth to cut what is large, and to anneal
+constexpr double stop_gap = 0.002;   // a plan this little over the bound is good enough
+constexpr double halves_gap = 0.02;  // over the bound: large messages are cut, and plans annealed
 constexpr double part_step = 64;
 constexpr std::size_t evaluations_max = 2500;
-// Pieces that annealing simulates, each in some tens of nanoseconds. With the effort `standard` fewer of many messages, whose greedy
-// schedules took longer.
+// Pieces that annealing simulates, each in some tens of nanoseconds. `standard` simulates fewer if
+// there are many messages, whose greedy schedules took longer.
 constexpr std::size_t standard_events = 17'000;
 constexpr std::size_t events_per_message = 200;
 constexpr std::size_t standard_events_max = 15'000;
 constexpr std::size_t deep_events = 20'000;
 constexpr std::size_t longest_events = 8'000;
-constexpr std::size_t longest_max = 3;  // messages that are cut for that
+constexpr std::size_t longest_max = 3;  // the most messages that are cut before annealing
 
 }  // namespace
 
@@ -62,7 +64,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     whole_.clear();
     for (std::uint32_t i = 0; i < messages.size(); ++i)
         whole_.push_back({messages[i].bytes, i, messages[i].route_class});
-    fast_us_.fill(0);  // what was not tried is not known to be worse
+    fast_us_.fill(0);  // 0: not tried, so not known to be worse
     attempt_all(PlanEffort::fast);
     if (is_fast) return best_us_;
     if (!is_over()) attempt_all(effort);
@@ -77,7 +79,7 @@ double ExchangePlanner::plan(const NodeProblem& problem, PlanEffort effort) {
     return best_us_;
 }
 
-// The messages as they are; with long ones cut; with large ones halved.
+// Tries the whole messages; then long ones cut; then large ones halved.
 void ExchangePlanner::attempt_all(PlanEffort effort) {
     attempt(whole_, effort, Cuts::none);
     if (!is_over()) attempt_with_long_ones_cut(effort);
@@ -90,7 +92,7 @@ double ExchangePlanner::improve(unsigned evaluations) {
     return best_us_;
 }
 
-// Takes what becomes of a plan.
+// Anneals a plan and keeps the result if it is better.
 void ExchangePlanner::anneal(unsigned evaluations, EngineQueues& queues) {
     AnnealingOptions options;
     options.evaluations = evaluations;
@@ -99,8 +101,9 @@ void ExchangePlanner::anneal(unsigned evaluations, EngineQueues& queues) {
     take(annealing_.improve(rates_, options, queues), queues);
 }
 
-// A message that is short enough to be sent whole may still be better off beside different others in two parts. Annealing cuts one only where
-// that is a gain at once, so it begins here with plans in which the longest are cut, whatever they cost at first.
+// A message that is short enough to be sent whole may still gain by two parts that run beside
+// different messages. Annealing cuts one only if that is an immediate gain, so it starts here from
+// plans with the longest messages cut, even if those are worse.
 void ExchangePlanner::anneal_with_longest_cut(std::size_t count) {
     const auto alone_us = [this](std::uint32_t i) {
         return whole_[i].bytes / problem_->classes()[whole_[i].route_class].rate_max;
@@ -121,7 +124,7 @@ void ExchangePlanner::anneal_with_longest_cut(std::size_t count) {
     anneal(evaluations_of(longest_events), attempt_);
 }
 
-// How many plans can be tried while so many pieces are simulated.
+// How many plans may be tried if that many pieces are simulated in all.
 unsigned ExchangePlanner::evaluations_of(std::size_t pieces) const {
     return static_cast<unsigned>(
         std::min(evaluations_max, pieces / std::max<std::size_t>(best_.pieces(), 1)));
@@ -137,7 +140,7 @@ ExchangePlan ExchangePlanner::made(bool has_all_bounds) const {
                    has_all_bounds ? all_bounds(*problem_) : quick_bounds(*problem_));
 }
 
-// Keeps what is better. false: it is not.
+// Keeps a better plan. False: it is not better.
 bool ExchangePlanner::take(double exchange, const EngineQueues& queues) {
     if (exchange >= best_us_) return false;
     best_us_ = exchange;
@@ -145,7 +148,7 @@ bool ExchangePlanner::take(double exchange, const EngineQueues& queues) {
     return true;
 }
 
-// The best greedy schedule of these pieces, evened out.
+// Takes the best greedy schedule of these pieces, with its tail balanced.
 void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort effort, Cuts cuts) {
     const bool is_fast = effort == PlanEffort::fast;
     const unsigned weights = is_fast ? fast_weights : static_cast<unsigned>(greedy_weights.size());
@@ -154,7 +157,7 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     const unsigned rounds = weights + (is_fast || !is_near ? 0 : squeaky_rounds);
     greedy_.prepare(rates_, pieces);
     double best = 1e300;
-    // The rounds of `fast` were run for the same pieces before, and the best of them was taken.
+    // The rounds of `fast` were made for the same pieces before, and their best plan was taken.
     const unsigned first = is_fast ? 0 : fast_weights;
     for (unsigned round = first; round < rounds && best > good_enough_us_; ++round) {
         if (round != first && !has_schedule_left()) break;
@@ -178,7 +181,7 @@ void ExchangePlanner::attempt(std::span<const QueuedPiece> pieces, PlanEffort ef
     take(best, attempt_);
 }
 
-// Cuts messages that take longer alone than the whole transfer needs to.
+// Tries the messages with those cut that take longer alone than the bound of the transfer.
 void ExchangePlanner::attempt_with_long_ones_cut(PlanEffort effort) {
     pieces_.clear();
     for (const QueuedPiece& piece : whole_) {
@@ -197,7 +200,8 @@ void ExchangePlanner::attempt_with_long_ones_cut(PlanEffort effort) {
     if (pieces_.size() != whole_.size()) attempt(pieces_, effort, Cuts::long_ones);
 }
 
-// Engines do not come out even with few large messages: halves the smallest of the large ones, a few or all.
+// With few large messages the engines end at different times: halves the smallest of the large
+// messages, a few of them, or all.
 void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
     const double command_us = problem_->node().command_us;
     order_.clear();
@@ -230,7 +234,7 @@ void ExchangePlanner::attempt_with_halves(PlanEffort effort) {
     }
 }
 
-// Whatever is better of the others.
+// Takes the plan of any other scheduler that is better.
 void ExchangePlanner::guard() {
     const auto take_trial = [this] { take(exchange_us(rates_, trial_), trial_); };
     const bool has_stairs = problem_->node().stair_us > 0;
@@ -257,7 +261,7 @@ void ExchangePlanner::guard() {
     }
 }
 
-// Takes the plan in which each message, longest first, goes to the engine that is free first.
+// Takes the plan of longest-first list scheduling: each message to the engine that is free first.
 void ExchangePlanner::longest_first(unsigned engines, bool has_stairs) {
     const auto& messages = problem_->messages();
     order_.resize(messages.size());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner of exchanges: decides which engine of a node sends which messages, or pieces of them, in what order (docs/guide/exchange.md).
-// It makes greedy schedules with several sets of weights, moves pieces so that the engines end at the same time, and cuts long
-// messages where that cannot be reached otherwise, until it has taken `fast_steps_per_message`. With the effort `standard` it does all of this, favours the messages that ended late in the
-// round before, takes the plan of any other scheduler that is better, and anneals; with `deep` it anneals longer. So standard and
-// deep plans are never worse than RoundRobin and BLbased in any of their variants. After each call it holds a whole plan and a lower
-// bound that no plan can beat; improve() goes on from there. The same problem gives the same plan. One thread per object; an
-// object keeps its memory from plan to plan.
+// The planner of exchanges: decides which engine of a node sends which messages, or pieces of them,
+// in which order (docs/guide/exchange.md). `fast`: makes greedy schedules with several sets of
+// weights, moves pieces so that the engines end at the same time, and cuts long messages where
+// needed, until it has used `fast_steps_per_message`. `standard`: does all of this, favours
+// messages that ended late in the previous round, takes the plan of any other scheduler that is
+// better, and anneals. `deep`: anneals longer. So standard and deep plans are never worse than
+// RoundRobin and BLbased in any variant. After each call the planner has a whole plan and a lower
+// bound of all plans, from which improve() continues. It is deterministic. One thread per object,
+// which keeps its memory from plan to plan.
 // Tests: tests/unit/exchange/exchange_planner_test.cpp, planner_quality_test.cpp.
 #pragma once
 
@@ -24,8 +26,8 @@ namespace acp::exchange {
 
 enum class PlanEffort : std::uint8_t { fast, standard, deep };
 
-// So much the effort `fast` takes (RateMemo::steps), and more only where a greedy schedule takes more than the one before; the first one is made
-// whatever it takes.
+// The steps of `fast` (RateMemo::steps). It uses more only if a greedy schedule takes more than the
+// one before; the first schedule is always made.
 inline constexpr std::uint64_t fast_steps_per_message = 55;
 
 // Above this product of messages and route classes only RoundRobin and longest-first are tried.
@@ -33,29 +35,30 @@ inline constexpr std::size_t planned_work_max = 1U << 18;
 
 class ExchangePlanner {
 public:
-    // Makes a plan from nothing. Keeps the problem's address until the next call.
-    // Returns the time of the exchange, in microseconds.
+    // Makes a plan from scratch. Keeps the problem's address until the next call. Returns the time
+    // of the exchange in microseconds.
     double plan(const NodeProblem& problem, PlanEffort effort);
 
-    // Anneals the plan further.   evaluations  how many plans are tried at most
-    // Returns the time of the exchange, never more than before.
+    // Anneals the plan further. Returns the time of the exchange, never more than before.
+    //   evaluations  the most plans that are tried
     double improve(unsigned evaluations);
 
-    // The best plan so far, its time, and a lower bound that no plan beats (split_us of LowerBounds); times in microseconds.
+    // The best plan so far, its time, and a lower bound for all plans (split_us of LowerBounds);
+    // times in microseconds.
     [[nodiscard]] const EngineQueues& queues() const noexcept { return best_; }
 
     [[nodiscard]] double exchange() const noexcept { return best_us_; }
 
     [[nodiscard]] double bound() const noexcept { return bound_us_; }
 
-    // What the plan has taken so far (RateMemo::steps).
+    // The steps made so far (RateMemo::steps).
     [[nodiscard]] std::uint64_t steps() const noexcept { return rates_.steps(); }
 
-    // The plan with its bounds; with all three of them it takes longer (configuration_bound_us).
+    // The plan with its bounds; computing all three takes longer (configuration_bound_us).
     [[nodiscard]] ExchangePlan made(bool has_all_bounds = false) const;
 
 private:
-    // How the messages were cut for an attempt.
+    // How messages are cut in an attempt.
     enum class Cuts : std::uint8_t {
         none,
         long_ones,
@@ -79,12 +82,12 @@ private:
     [[nodiscard]] unsigned evaluations_of(std::size_t pieces) const;
     [[nodiscard]] unsigned standard_evaluations() const;
 
-    // The plan is good enough, or the effort is spent.
+    // Whether the plan is good enough, or the effort is spent.
     [[nodiscard]] bool is_over() const {
         return best_us_ <= good_enough_us_ || !has_schedule_left();
     }
 
-    // Whether there is effort left for another greedy schedule, if it takes as much as the last one.
+    // Whether effort is left for another greedy schedule, if it takes as much as the last one.
     [[nodiscard]] bool has_schedule_left() const { return rates_.steps_left() >= schedule_steps_; }
 
     const NodeProblem* problem_ = nullptr;
@@ -96,14 +99,14 @@ private:
     EngineQueues best_, attempt_, trial_;
     std::vector<QueuedPiece> whole_, pieces_;
     std::vector<std::uint32_t> order_;
-    std::array<double, kinds_of_cuts> fast_us_{};  // of the attempt with the effort `fast`
+    std::array<double, kinds_of_cuts> fast_us_{};  // results of the attempts with `fast`
     double best_us_ = 0;
     double bound_us_ = 0;
-    double good_enough_us_ = 0;  // so close to the bound that the search ends
+    double good_enough_us_ = 0;  // ends the search: close enough to the bound
     double transfer_bound_us_ = 0;
-    std::uint64_t schedule_steps_ = 0;  // that the last greedy schedule has taken
-    std::size_t squeaky_left_ = 0;  // pieces that rounds with late classes favoured may schedule
-    std::uint64_t rounds_ = 0;      // calls of improve() for this problem; the seed of annealing
+    std::uint64_t schedule_steps_ = 0;  // steps of the last greedy schedule
+    std::size_t squeaky_left_ = 0;  // pieces that rounds favouring late classes may still schedule
+    std::uint64_t rounds_ = 0;      // calls of improve() for this problem: seeds annealing
 };
 
 }  // namespace acp::exchange

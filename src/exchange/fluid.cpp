@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resources are numbered: the links, then injection and reception of each node, then its receive engines. One thread.
+// Resources are numbered: the links, then injection and reception of each node, then its receive
+// engines. One thread.
 #include "exchange/fluid.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using base::Status;
 namespace {
 
 constexpr double never_us = 1e300;
-constexpr double bytes_nearly = 1e-3;  // less is nothing
+constexpr double bytes_nearly = 1e-3;  // fewer bytes than this count as none
 
 std::uint32_t injection_of(const NetworkModel& model, ModelNode node) {
     return static_cast<std::uint32_t>(model.links.size()) + node;
@@ -121,7 +122,8 @@ Status FluidSimulation::find_paths(const std::vector<FluidQueue>& queues) {
     return {};
 }
 
-// Begins what can begin, and collects the flows.   next  set to the next time at which a queue becomes ready
+// Starts the commands that can start, and collects the flows.
+//   next  set to the next time at which a queue becomes ready
 void FluidSimulation::begin_commands(const std::vector<FluidQueue>& queues,
                                      double now,
                                      double& next) {

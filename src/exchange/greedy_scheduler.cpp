@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The events of a schedule: engines become free, begin pieces, take parts over. One thread per object.
+// The events of a schedule: engines become free, start pieces, take over parts. One thread per
+// object.
 #include "exchange/greedy_scheduler.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace acp::exchange {
 
 namespace {
 
-constexpr double piece_bytes_step = 64;  // pieces are cut at multiples of it
-constexpr double part_bytes_min = 1024;  // of a part that is taken over
+constexpr double piece_bytes_step = 64;  // pieces are cut at multiples of this
+constexpr double part_bytes_min = 1024;  // the shortest part that is taken over
 constexpr double never_ready = 1e300;
 
 float power(float value, unsigned exponent) {
@@ -64,8 +65,8 @@ double GreedyScheduler::run(const GreedyWeights& weights, bool may_split, Engine
     return end_us_;
 }
 
-// Nothing is left to begin: each free engine takes part of a running piece over now, or does nothing any more, so that every engine
-// works without a pause from its first piece to its last.
+// No piece is left to start: each free engine takes over part of a running piece, or is done. So
+// every engine works without a pause from its first piece to its last.
 void GreedyScheduler::help_others(bool may_split, EngineQueues& queues) {
     bool is_worth = may_split;
     for (unsigned lane = 0; lane < prepared_.problem->engines(); ++lane) {
@@ -153,7 +154,7 @@ unsigned GreedyScheduler::collect_busy() {
 ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
     const NodeProblem& problem = *prepared_.problem;
     const float scale = inverse_horizon_ / static_cast<float>(problem.node().engine_rate);
-    // What is left of a message counts too: it cannot be sent faster than an engine sends.
+    // The rest of the message counts too: an engine sends it no faster than its own rate.
     const auto own = [&](double bytes) {
         const float share = static_cast<float>(bytes) * scale;
         return weights.message_weight * power(std::min(1.0F, share), weights.exponent);
@@ -164,7 +165,7 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
         running[i] = worth_[flows_[i]] + own(lanes_[flow_lane_[i]].left);
     ClassIndex best = 0;
     double most = -1;
-    // What runs is worth no more with one more beside it.
+    // The worth that the running pieces earn now; with one more beside them they earn at most this.
     double running_value = 0;
     if (flows != 0) {
         const FlowShare* const shares = prepared_.rates->share(flows_.data(), flows);
@@ -190,8 +191,8 @@ ClassIndex GreedyScheduler::dearest_class(const GreedyWeights& weights) {
     return best;
 }
 
-// The running piece whose help shortens the rest most, by the fourth-power mean of when engines end; `flows` when none is worth a
-// command.
+// The running piece whose help shortens the rest most, by the fourth-power mean of the engines'
+// ends; `flows`: none is worth a command.
 unsigned GreedyScheduler::best_to_help(unsigned flows, double last_us, const FlowShare* shares) {
     const NodeProblem& problem = *prepared_.problem;
     const auto fourth = [](double value) { return value * value * value * value; };
@@ -217,7 +218,7 @@ unsigned GreedyScheduler::best_to_help(unsigned flows, double last_us, const Flo
     return best;
 }
 
-// Takes part of a running piece over. false: no piece is worth it.
+// Takes over part of a running piece. False: it is not worth it for any piece.
 bool GreedyScheduler::take_over(unsigned lane, EngineQueues& queues) {
     const NodeProblem& problem = *prepared_.problem;
     const unsigned flows = collect_busy();
@@ -255,7 +256,7 @@ double GreedyScheduler::next_ready() const {
     return next;
 }
 
-// Lets the pieces run until one ends or an engine becomes ready. false: all is done.
+// Lets the pieces run until one ends or an engine becomes ready. False: all pieces have ended.
 bool GreedyScheduler::advance() {
     const NodeProblem& problem = *prepared_.problem;
     const unsigned flows = collect_busy();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List scheduling with a look ahead at the fluid rates: whenever an engine is free it begins the piece that, with those that run,
-// brings the most worth per microsecond, where a byte is worth the more the more critical the resources are that it has yet to
-// pass. When nothing is left to begin, a free engine takes part of a running piece over if that is worth a command. Never
-// leaves an engine idle while a piece is left. One thread per object, which keeps its memory for the next problem.
+// List scheduling that looks ahead at the fluid rates. A free engine starts the piece that,
+// together with the running ones, earns the most worth per microsecond; a byte is worth more the
+// more critical the resources are that it still has to pass. When no piece is left to start, a free
+// engine takes over part of a running piece if that is worth a command. No engine is idle while a
+// piece is left. One thread per object, which keeps its memory for the next problem.
 // Source: docs/guide/exchange.md. Tests: tests/unit/exchange/greedy_scheduler_test.cpp.
 #pragma once
 
@@ -15,27 +16,27 @@
 
 namespace acp::exchange {
 
-// How the worth of a piece is made of the resources it needs.
+// How the worth of a piece follows from the resources it needs.
 struct GreedyWeights {
-    unsigned exponent =
-        8;  // of a resource's load in relation to the most critical one: 1, 2, 4, 8, 16
-    float message_weight = 1;  // of what is left of the message itself
-    float hop_bias = 0;        // more worth per hop after the first
-    float size_bias = 0.3F;    // more worth by the piece's share of all bytes
+    // Applied to a resource's load relative to the most critical one: 1, 2, 4, 8, 16.
+    unsigned exponent = 8;
+    float message_weight = 1;  // weight of the rest of the message itself
+    float hop_bias = 0;        // additional worth per hop after the first
+    float size_bias = 0.3F;    // additional worth by the piece's share of all bytes
 };
 
 class GreedyScheduler {
 public:
-    // Makes these pieces the ones to schedule. Keeps the address of the rates, and of their problem, until the next call.
+    // Sets the pieces to schedule. Keeps the address of the rates, and of their problem, until the
+    // next call.
     void prepare(RateMemo& rates, std::span<const QueuedPiece> pieces);
 
-    // Schedules them.
-    //   may_split  a free engine may take part of a running piece over in the end
+    // Schedules them. Returns the time of the transfer.
+    //   may_split  a free engine may take over part of a running piece at the end
     //   queues     replaced
-    // Returns the time of the transfer.
     double run(const GreedyWeights& weights, bool may_split, EngineQueues& queues);
 
-    // Makes the classes that were late in the last run worth more in the next ones ("squeaky wheel").
+    // Gives classes that were late in the last run more worth in the next ones ("squeaky wheel").
     void favour_late_classes(float step);
 
 private:
@@ -44,7 +45,7 @@ private:
         double ready_us = 0;
         ClassIndex route_class = 0;
         bool is_busy = false;
-        bool is_done = false;  // sends nothing any more
+        bool is_done = false;  // has sent its last piece
     };
 
     void begin_run(EngineQueues& queues);
@@ -63,30 +64,32 @@ private:
                lanes_[lane].ready_us <= now_ + 1e-9;
     }
 
-    // What is the same in every run.
+    // Data that is the same in every run.
     struct Prepared {
         const NodeProblem* problem = nullptr;
         RateMemo* rates = nullptr;
-        std::vector<QueuedPiece> pieces;         // by class, longest first
-        std::vector<std::uint32_t> class_first;  // of class c: class_first[c] .. class_first[c + 1]
-        std::vector<float> favour;               // by class
+        std::vector<QueuedPiece> pieces;  // sorted by class, longest first
+        // class c has pieces class_first[c] .. class_first[c + 1] - 1
+        std::vector<std::uint32_t> class_first;
+        std::vector<float> favour;  // indexed by class
         std::array<float, problem_links_max> load{};
         float total = 0;
     };
 
     Prepared prepared_;
-    std::vector<std::uint32_t> next_;  // by class
-    std::vector<float> worth_;         // of a byte, by class
-    std::vector<float> late_bytes_;    // by class: sent after an engine had nothing to do
+    std::vector<std::uint32_t> next_;  // indexed by class
+    std::vector<float> worth_;         // worth of a byte, indexed by class
+    std::vector<float> late_bytes_;    // indexed by class: sent after an engine was done
     std::array<float, problem_links_max> load_{};
     std::array<Lane, engines_max> lanes_{};
-    std::array<ClassIndex, engines_max> flows_{};  // classes of busy lanes, and which they are
+    // the classes of busy lanes; flow_lane_: their lanes
+    std::array<ClassIndex, engines_max> flows_{};
     std::array<unsigned, engines_max> flow_lane_{};
     float total_ = 0;
-    float inverse_horizon_ = 0;  // 1 / the time that the most critical resource still needs
-    std::size_t left_ = 0;       // pieces not begun
+    float inverse_horizon_ = 0;  // 1 / time that the most critical resource still needs
+    std::size_t left_ = 0;       // pieces not started
     double now_ = 0;
-    double end_us_ = 0;  // of the last piece that has ended
+    double end_us_ = 0;  // end of the last piece so far
     double idle_from_us_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One direction after the other, in which bytes travel. Any thread.
+// Adds the messages of one direction after another. Any thread.
 #include "exchange/grid_halo.hpp"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t array_bytes_end = std::uint64_t{1} << 50;
 
-// -1, 0 or 1 in each dimension.
+// One entry per dimension: -1, 0 or 1.
 using Direction = std::array<int, grid_dimensions_max>;
 
-// A part of the array: in each dimension the first point, halo included, and how many.
+// A part of the array: in each dimension the first point, halo included, and the number of points.
 struct Part {
     std::array<std::uint64_t, grid_dimensions_max> first{};
     std::array<std::uint64_t, grid_dimensions_max> count{};
@@ -91,7 +91,8 @@ private:
         direction[dimension] = 0;
     }
 
-    // What travels in a direction: to the neighbour there, and from the one on the other side.
+    // Adds the messages of a direction: the one to the neighbour there, and the one from the
+    // opposite neighbour.
     void add(const Direction& direction) {
         if (const auto member = neighbour(direction, 1); member) {
             add_part(*member, true, part_of(direction, [](const GridAxis& axis, int step) {
@@ -121,7 +122,7 @@ private:
         return rank;
     }
 
-    //   first(axis, step)  where the part begins in a dimension in which it is as thick as the halo
+    //   first(axis, step)  the first point in a dimension in which the part is as thick as the halo
     template <typename First>
     [[nodiscard]] Part part_of(const Direction& direction, const First& first) const {
         Part part;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds by loads, and by messages that are not cut. Any thread.
+// Bounds from loads, and from messages that are not cut. Any thread.
 #include "exchange/lower_bounds.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ double load_bound_us(const NodeProblem& problem) {
 }
 
 double split_bound_us(const NodeProblem& problem, double transfer) {
-    // When k messages are cut, the longest of the others is sent in one piece.
+    // If the k longest messages are cut, the next one is sent whole.
     std::vector<double> alone;
     alone.reserve(problem.messages().size() + 1);
     for (const ProblemMessage& message : problem.messages())
@@ -41,7 +41,7 @@ double split_bound_us(const NodeProblem& problem, double transfer) {
     for (std::size_t k = 0; k < alone.size(); ++k) {
         const std::size_t commands = problem.messages().size() + k;
         best = std::min(best, exchange_us(problem, std::max(transfer, alone[k]), commands));
-        if (alone[k] <= transfer) break;  // more pieces only cost more
+        if (alone[k] <= transfer) break;  // further pieces only add commands
     }
     return best;
 }

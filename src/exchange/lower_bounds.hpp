@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times that no plan of a problem can beat, from what must pass through each resource. Totals: the start and the commands count. A
-// message may be cut into pieces, each a command more. Pure; any thread.
+// Lower bounds for the times of all plans of a problem, from the bytes that each resource must
+// carry. They include the start and the commands. A message may be cut into pieces, each a further
+// command. Pure; any thread.
 // Tests: tests/unit/exchange/lower_bounds_test.cpp.
 #pragma once
 
@@ -9,14 +10,16 @@
 namespace acp::exchange {
 
 struct LowerBounds {
-    // Each link, injection and all engines together have to carry what there is. Often out of reach.
+    // From the loads of each link, of injection and of all engines together. Often not attainable.
     double simple_us = 0;
-    // And a message that is not cut takes as long as one engine needs for it, while cutting it costs a command.
+    // simple_us, with the fact that an uncut message occupies one engine for its whole time, and
+    // each cut costs a command.
     double split_us = 0;
-    // The same over the optimum of the configuration program (configuration_program.hpp); 0: not computed.
+    // split_us, with the optimum of the configuration program (configuration_program.hpp) as the
+    // transfer; 0: not computed.
     double configuration_us = 0;
 
-    // The best of them.
+    // The largest, thus best, bound.
     [[nodiscard]] double most_us() const noexcept {
         return configuration_us > split_us ? configuration_us : split_us;
     }
@@ -25,13 +28,14 @@ struct LowerBounds {
 // The least time of the transfer by the loads of links, injection and engines.
 [[nodiscard]] double load_bound_us(const NodeProblem& problem);
 
-// The least time of the exchange when the transfer takes at least `transfer`, over all numbers of messages that are cut.
+// The least time of the exchange if the transfer takes at least `transfer`, over all numbers of cut
+// messages.
 [[nodiscard]] double split_bound_us(const NodeProblem& problem, double transfer);
 
 // simple_us and split_us.
 [[nodiscard]] LowerBounds quick_bounds(const NodeProblem& problem);
 
-// All three: takes as long as configuration_bound_us().
+// All three bounds; takes as long as configuration_bound_us().
 [[nodiscard]] LowerBounds all_bounds(const NodeProblem& problem);
 
 }  // namespace acp::exchange

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progressive filling: all flows rise together until a resource is full, whose flows then stay; and so on. One thread.
+// Progressive filling: all flows rise together until a resource is full; its flows keep their
+// rates, and the rest rise on. One thread.
 #include "exchange/max_min.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace acp::exchange {
 
 namespace {
 
-constexpr double nearly = 1e-9;  // of a capacity: what is left of it then is nothing
+constexpr double nearly = 1e-9;  // a share of a capacity; less than this left is none
 
 }  // namespace
 
@@ -61,7 +62,7 @@ void MaxMinFair::freeze(std::span<const SharedPath> flows,
     const auto is_full = [this](std::uint32_t resource) {
         return left_[resource] <= nearly * capacities_[resource];
     };
-    // All are judged by the same counts before any of them leaves.
+    // All flows are judged by the same counts, before any is removed.
     const auto stays =
         std::stable_partition(rising_.begin(), rising_.end(), [&](std::uint32_t flow) {
             const auto& path = flows[flow].resources;

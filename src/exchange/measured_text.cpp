@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Statement by statement; what an exchange is becomes known with its times. Any thread.
+// Reads one statement after another; an exchange is complete when its times are read. Any thread.
 #include "exchange/measured_text.hpp"
 
 #include <algorithm>
@@ -170,14 +170,14 @@ private:
 
     const NetworkModel& model_;
     std::size_t line_ = 0;
-    std::size_t begun_line_ = 0;  // of the exchange that is being read; 0: none
-    std::string scheduler_;       // "": it is of copies
-    std::string pattern_;         // its statements
+    std::size_t begun_line_ = 0;  // line of the current exchange; 0: none
+    std::string scheduler_;       // "": an exchange of single copies
+    std::string pattern_;         // its statements of the pattern
     MeasuredExchange now_;
     std::vector<MeasuredExchange> all_;
     std::size_t times_ = 0;
     std::size_t copies_ = 0;
-    std::size_t messages_ = 0;  // scheduled
+    std::size_t messages_ = 0;  // messages that schedulers queue
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of a model, and the torus. Any thread.
+// Checks a model, and makes a torus. Any thread.
 #include "exchange/network_model.hpp"
 
 #include <cmath>

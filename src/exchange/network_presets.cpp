@@ -20,7 +20,7 @@ void connect(NetworkModel& model, ModelNode one, ModelNode other, double rate) {
     model.links.push_back({other, one, rate});
 }
 
-// Nodes on one switch that never blocks.
+// Nodes on one non-blocking switch.
 NetworkModel crossbar(std::uint32_t nodes, const NodeRates& node, double link_rate) {
     NetworkModel model;
     model.node = node;
@@ -30,7 +30,7 @@ NetworkModel crossbar(std::uint32_t nodes, const NodeRates& node, double link_ra
     return model;
 }
 
-// A node has four adapters of 100 Gb/s on a host bus that carries less than all of them.
+// A node has four adapters of 100 Gb/s on a host bus that carries less than all of them together.
 NodeRates four_adapters() {
     NodeRates node;
     node.engines = 4;
@@ -42,7 +42,7 @@ NodeRates four_adapters() {
     return node;
 }
 
-// One adapter of 100 Gb/s whose four queues work side by side.
+// One adapter of 100 Gb/s with four queues that work in parallel.
 NodeRates one_adapter() {
     NodeRates node = four_adapters();
     node.engine_rate = 8'000;
@@ -61,8 +61,9 @@ NetworkModel gpu_node(std::uint32_t accelerators) {
     return crossbar(accelerators, node, 450'000);
 }
 
-// Groups of routers, all of a group connected with each other, with one link between each two groups; each router has
-// the same number of nodes. Node = (group * routers + router) * hosts + host.
+// Groups of routers. All routers of a group are connected with each other, and one link connects
+// each two groups; each router has the same number of nodes. Node = (group * routers + router) *
+// hosts + host.
 NetworkModel dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_t hosts) {
     NetworkModel model;
     model.node = one_adapter();
@@ -78,14 +79,14 @@ NetworkModel dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_
             for (std::uint32_t b = a + 1; b < routers; ++b)
                 connect(model, router(group, a), router(group, b), nic_rate);
         }
-        // The links to the other groups are spread over the routers of both.
+        // The links to other groups are spread over the routers of both groups.
         for (std::uint32_t other = group + 1; other < groups; ++other)
             connect(model, router(group, other - 1), router(other, group), nic_rate);
     }
     return model;
 }
 
-// Leaves with nodes below and a link to each spine.
+// Leaf switches with nodes below and a link to each spine.
 NetworkModel fat_tree(std::uint32_t leaves, std::uint32_t hosts, std::uint32_t spines) {
     NetworkModel model;
     model.node = one_adapter();
@@ -111,7 +112,7 @@ const std::vector<NetworkPreset>& presets() {
     return all;
 }
 
-// Whether the product of the sizes is a number of nodes that a model may have.
+// Whether the product of the sizes is an allowed number of nodes.
 bool are_within_limits(const std::vector<std::uint32_t>& sizes) {
     std::uint64_t product = 1;
     for (const std::uint32_t size : sizes) {
@@ -143,7 +144,8 @@ Result<NetworkModel> preset_network(std::string_view name, std::vector<std::uint
         return Status(Code::argument,
                       "network " + std::string(name) + " needs " + std::string(found->sizes));
     }
-    // Each group of a dragonfly has a link between each two of its routers, and one to each other group.
+    // Each group of a dragonfly has a link between each two of its routers, and one to each other
+    // group.
     const bool has_too_many_links =
         name == "dragonfly" && are_within_limits(sizes) &&
         std::uint64_t{sizes[0]} * (std::uint64_t{sizes[1]} * sizes[1] + sizes[0]) >

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function per statement, found by its word. Any thread.
+// Reads each statement by the function of its first word. Any thread.
 #include "exchange/network_text.hpp"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ constexpr RateField rate_fields[] = {
     {"link_loss", &NodeRates::link_loss},
 };
 
-// What went wrong with a statement; "" when it was read.
+// The error in a statement; "": none.
 using Complaint = std::string;
 
 Complaint begin(NetworkModel& model, Result<NetworkModel>&& begun) {
@@ -89,7 +89,7 @@ Complaint read_preset(NetworkModel& model, Words words) {
     const auto sizes = words.empty() ? std::nullopt : whole_numbers(words.subspan(1));
     if (!sizes) return "preset NAME SIZE ...";
     auto begun = preset_network(words[0], *sizes);
-    // A preset brings its rates; statements after it change them.
+    // A preset sets its rates, which later statements may change.
     if (begun.is_ok()) model.node = begun.value().node;
     return begin(model, std::move(begun));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds a problem from a torus and offsets, and shares rates among few flows quickly. Any thread.
+// Builds a problem from a torus and offsets, and computes the rates of few flows quickly. Any
+// thread.
 #include "exchange/node_problem.hpp"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 
 using Steps = std::array<std::int32_t, torus_dimensions_max>;
 
-// "E", "NW" for neighbours in two dimensions, where the first grows to the east and the second to the north; else the steps.
+// "E", "NW" for neighbours in two dimensions, where the first dimension grows to the east and the
+// second to the north; otherwise the steps.
 std::string name_of(const Steps& steps, std::size_t dimensions) {
     const auto is_near = [](std::int32_t step) { return std::abs(step) <= 1; };
     if (dimensions <= 2 && std::all_of(steps.begin(), steps.end(), is_near)) {
@@ -35,7 +37,7 @@ std::string name_of(const Steps& steps, std::size_t dimensions) {
     return name + ")";
 }
 
-// The steps of a message the short way round each ring.
+// The steps of a message by the shorter way round each ring.
 Steps steps_of(const NetworkModel& torus, const OffsetMessage& message) {
     Steps steps{};
     for (std::size_t i = 0; i < torus.torus.size(); ++i) {
@@ -43,7 +45,7 @@ Steps steps_of(const NetworkModel& torus, const OffsetMessage& message) {
         const std::int64_t at = (message.offset[i] % ring + ring) % ring;
         const bool is_half_round = 2 * at == ring;
         steps[i] = steps_between(0, static_cast<std::uint32_t>(at), torus.torus[i]);
-        // Both ways are as long where a ring is half gone round: then the sign of the offset says which.
+        // If both ways round a ring are equally long, the sign of the offset selects one.
         if (is_half_round && message.offset[i] < 0) steps[i] = -steps[i];
     }
     return steps;
@@ -81,7 +83,7 @@ Result<NodeProblem> NodeProblem::symmetric(const NetworkModel& torus,
 }
 
 Status NodeProblem::add(const NetworkModel& torus, std::span<const OffsetMessage> messages) {
-    // Sorted by dimensions first, then by appearance.
+    // Sorted by the number of dimensions, then by first appearance.
     std::map<Steps, std::uint32_t> appearance;
     std::vector<Steps> steps;
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -132,7 +134,7 @@ Status NodeProblem::add(const NetworkModel& torus, std::span<const OffsetMessage
     return {};
 }
 
-// What share() looks at, from what the problem is.
+// Computes the tables that share() reads.
 void NodeProblem::finish() {
     masks_.clear();
     spread_masks_.clear();
@@ -214,14 +216,14 @@ namespace {
 
 constexpr double just_above = 1 + 1e-9;
 
-// 1 / n for few users.
+// 1 / n for small numbers of users.
 constexpr auto inverses = [] {
     std::array<double, engines_max + 1> values{};
     for (std::size_t n = 1; n < values.size(); ++n) values[n] = 1.0 / static_cast<double>(n);
     return values;
 }();
 
-// The level at which so many users fill what is left of a link.
+// The level at which `users` flows fill the rest of a link.
 template <bool is_plain>
 double level_of(double left, unsigned users) noexcept {
     if (users == 0) return 1e300;
@@ -234,8 +236,8 @@ double level_of(double left, unsigned users) noexcept {
 struct NodeProblem::SharedLink {
     unsigned members;
     unsigned link;
-    double left;   // of its rate, beside the flows that have theirs
-    double level;  // at which it is full
+    double left;   // rate left beside the flows with final rates
+    double level;  // level at which the link is full
 };
 
 // How often a set of flows uses a link.
@@ -247,7 +249,7 @@ unsigned NodeProblem::uses_of(const ClassIndex* flows, unsigned set, unsigned li
     return count;
 }
 
-// The least rate that one of a set of flows has by itself.
+// The least rate_max among a set of flows.
 template <bool is_plain>
 double NodeProblem::least_rate_max(const ClassIndex* flows, unsigned set) const noexcept {
     if (is_plain || common_rate_ > 0) return common_rate_;
@@ -257,7 +259,7 @@ double NodeProblem::least_rate_max(const ClassIndex* flows, unsigned set) const 
     return least;
 }
 
-// Those of a set of flows that have no more by themselves.
+// The flows of a set whose rate_max is at most this rate.
 template <bool is_plain>
 unsigned NodeProblem::at_their_rate(const ClassIndex* flows,
                                     unsigned set,
@@ -289,7 +291,8 @@ unsigned NodeProblem::collect_shared(const ClassIndex* flows,
     return link_count;
 }
 
-// Progressive filling, of the links that several flows use and of injection; other links limit a flow's own rate.
+// Progressive filling of injection and of the links that several flows use; other links are in a
+// flow's rate_max.
 template <bool is_plain>
 void NodeProblem::share_links(const ClassIndex* flows,
                               unsigned count,
@@ -300,7 +303,7 @@ void NodeProblem::share_links(const ClassIndex* flows,
     unsigned rising = (1U << count) - 1;
     double injection = node_.injection_rate;
     for (;;) {
-        // The level to which all that rise can rise together.
+        // The level to which all rising flows can rise together.
         const double injection_level =
             injection * inverses[static_cast<unsigned>(std::popcount(rising))];
         double level = std::min(injection_level, least_rate_max<is_plain>(flows, rising));
@@ -310,7 +313,7 @@ void NodeProblem::share_links(const ClassIndex* flows,
             links[k].level = level_of<is_plain>(links[k].left, users);
             level = std::min(level, links[k].level);
         }
-        // Those that something keeps from rising further.
+        // The flows that cannot rise further.
         const double full = level * just_above;
         unsigned stopped =
             injection_level <= full ? rising : at_their_rate<is_plain>(flows, rising, full);

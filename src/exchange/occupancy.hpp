@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many rectangles stand on something at each time: a link, a direction, the engines for diagonals. One thread per object.
+// Counts the rectangles that occupy something at each time: a link, a direction, the engines for
+// diagonals. One thread per object.
 // Tests: tests/unit/exchange/occupancy_test.cpp.
 #pragma once
 
@@ -20,7 +21,8 @@ public:
         for (std::size_t i = first; i < last; ++i) ++steps_[i].count;
     }
 
-    // The earliest time, from `begin` on, from which for so long there are fewer than `most` at any time.   most >= 1
+    // The earliest time, from `begin` on, at which the count stays below `most` for `duration`.
+    //   most  >= 1
     [[nodiscard]] double earliest(double begin, double duration, unsigned most) const {
         auto step = after(begin);
         if (step != steps_.begin()) --step;
@@ -33,10 +35,10 @@ public:
 private:
     struct CountFrom {
         double at;
-        unsigned count;  // from here to the next step
+        unsigned count;  // valid until the next step
     };
 
-    static constexpr double moment = 1e-9;  // times that are closer are the same
+    static constexpr double moment = 1e-9;  // times closer than this are the same
 
     [[nodiscard]] std::vector<CountFrom>::const_iterator after(double time) const {
         return std::upper_bound(
@@ -44,7 +46,7 @@ private:
             [](double value, const CountFrom& step) { return value < step.at; });
     }
 
-    // The index of the step at that time; makes one where there is none.
+    // The index of the step at that time, which is added if there is none.
     std::size_t step_at(double time) {
         const auto next = after(time);
         const auto index = static_cast<std::size_t>(next - steps_.begin());

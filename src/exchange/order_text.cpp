@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Line by line. Any thread.
+// Reads and writes the text line by line. Any thread.
 #include "exchange/order_text.hpp"
 
 #include <algorithm>
@@ -29,10 +29,10 @@ namespace {
 constexpr std::string_view first_line = "acp-plan 1";
 constexpr std::string_view last_line = "end";
 constexpr std::size_t order_words_max = 5;
-constexpr std::size_t shown_bytes_max = 80;  // of a line that is refused
+constexpr std::size_t shown_bytes_max = 80;  // of a refused line, in the message
 constexpr double rounding_us = 1e-6;
-// One engine that sends message after message takes no longer than so many bounds: one by what is injected, as many as there are engines, and one
-// for each link. The planner tries that too.
+// One engine that sends all messages in turn, which the planner tries too, takes no longer than
+// this many bounds: one for injection, engines_max for the engines, and one for each link.
 constexpr double bounds_max = engines_max + 1 + problem_links_max;
 
 std::string digest_of(std::span<const SentMessage> messages) {
@@ -60,7 +60,7 @@ std::string range_name(std::uint64_t begin, std::uint64_t end, std::uint32_t mes
            std::to_string(message);
 }
 
-// Line by line, in the order in which they stand.
+// Reads the lines in the order in which they must stand.
 class OrderReader {
 public:
     OrderReader(std::string_view text, const OrderOwner& owner) noexcept
@@ -96,7 +96,7 @@ private:
                                     "\", is not of a saved plan: " + why};
     }
 
-    // Of a plan that is of another member, or of other messages.
+    // Refuses a plan that is for another member, or for other messages.
     [[nodiscard]] Status reject(const std::string& why) const {
         return {Code::mismatch, "line " + std::to_string(number_) + ": " + why};
     }
@@ -142,7 +142,7 @@ private:
         return {};
     }
 
-    // A line that is there where a network was known.
+    // Reads the line that is present only if a network was known.
     Status read_engines() {
         next();
         if (order_.predicted_us == 0) return {};
@@ -189,7 +189,7 @@ private:
         return {};
     }
 
-    // Whether the pieces are all messages, each byte once.
+    // Checks that the pieces cover each byte of all messages once.
     Status check_whole() {
         std::vector<std::uint32_t> by_place(order_.pieces.size());
         std::iota(by_place.begin(), by_place.end(), 0U);
@@ -222,13 +222,13 @@ private:
         return refuse(range_name(begin, end, message) + " are in no piece");
     }
 
-    //   one, other  pieces, by their order; the second one begins first
+    //   one, other  indexes of pieces; `other` begins first
     [[nodiscard]] Status refuse_twice(std::uint32_t one, std::uint32_t other) const {
         const SentPiece& piece = order_.pieces[one];
         const SentPiece& before = order_.pieces[other];
         const std::uint64_t end =
             std::min(piece.offset_bytes + piece.bytes, before.offset_bytes + before.bytes);
-        // The pieces stand one behind the other before the line of the end.
+        // The lines of the pieces directly precede the last line.
         const std::size_t first = number_ - order_.pieces.size();
         return {Code::argument, "lines " + std::to_string(first + std::min(one, other)) + " and " +
                                     std::to_string(first + std::max(one, other)) + " both have " +
@@ -238,7 +238,7 @@ private:
     std::string_view rest_;
     OrderOwner owner_;
     std::string_view line_;
-    std::size_t number_ = 0;  // of the line
+    std::size_t number_ = 0;  // number of the current line
     SendOrder order_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The halo exchanges that paper 003 measures (its Table 1): grids of k x 16 x 16 points of 8 bytes with a halo of 2 on a torus of
-// two dimensions, the first to the east, the second to the north. Constants; any thread.
+// The halo exchanges that paper 003 measures (its Table 1): grids of k x 16 x 16 points of 8 bytes
+// with a halo of 2 on a torus of two dimensions, the first to the east, the second to the north.
+// Constants; any thread.
 // Tests: tests/unit/exchange/paper_patterns_test.cpp.
 #pragma once
 
@@ -13,7 +14,8 @@
 
 namespace acp::exchange {
 
-// East and west (2 messages); north and south (4); these four directions (6); diagonals (8); all eight directions (14).
+// East and west (2 messages); north and south (4); these four directions (6); diagonals (8); all
+// eight directions (14).
 enum class PaperPattern : std::uint8_t { east_west, north_south, four, diagonal, eight };
 
 inline constexpr std::array<PaperPattern, 5> paper_patterns = {
@@ -35,12 +37,13 @@ struct PaperSizes {
 
 [[nodiscard]] PaperSizes paper_sizes(std::uint32_t grid_size);
 
-// The messages in the order in which the paper's program asks for them: with eight directions the diagonals first, and each two
-// of the same direction together.
+// The messages in the order in which the paper's program issues them: with eight directions the
+// diagonals first, and two messages of the same direction together.
 [[nodiscard]] std::vector<OffsetMessage> paper_messages(PaperPattern pattern,
                                                         std::uint32_t grid_size);
 
-// The same as a problem, on a torus of 6 x 8 nodes with the fitted rates, or on another one of two dimensions.
+// These messages as a problem, on a torus of 6 x 8 nodes with the fitted rates, or on a
+// two-dimensional torus with other rates.
 [[nodiscard]] NodeProblem paper_problem(PaperPattern pattern, std::uint32_t grid_size);
 [[nodiscard]] NodeProblem paper_problem(PaperPattern pattern,
                                         std::uint32_t grid_size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function per statement. Any thread.
+// Reads each statement by its own function. Any thread.
 #include "exchange/pattern_text.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using Words = std::span<const std::string_view>;
 constexpr std::size_t pattern_words_max = 1 + torus_dimensions_max + 3;
 constexpr std::int32_t step_max = 1 << 16;
 
-// One word more than any statement has, at most.
+// At most one word more than any statement has.
 std::vector<std::string_view> words_of(std::string_view line) {
     constexpr std::string_view blanks = " \t\r";
     line = line.substr(0, line.find('#'));

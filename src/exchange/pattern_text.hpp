@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A symmetric pattern as a text file that people write, one statement per line; "#" begins a comment.
-//     send 1 0 224256       a message of every node to the node at that distance: steps along each dimension of the torus, then bytes
+// A symmetric pattern as a text file that people write, one statement per line; "#" begins a
+// comment.
+//     send 1 0 224256       a message of every node: steps along each dimension of the torus, bytes
 //     send 1 0 224256 x 2   two such messages
-//     paper 8 872           the messages of paper 003's Table 1: EW, NS, 4, DG or 8, and k; on a torus of two dimensions
-// Whatever the text is, it is read or refused with the number of its line. Pure; any thread.
+//     paper 8 872           the messages of paper 003's Table 1: EW, NS, 4, DG or 8, and k; on a
+//                           torus of two dimensions
+// Any text is read, or refused with the number of its line. Pure; any thread.
 // Tests: tests/unit/exchange/pattern_text_test.cpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// List scheduling with two ends. Any thread.
+// List scheduling in which each piece loads two nodes. Any thread.
 #include "exchange/rail_choice.hpp"
 
 #include <algorithm>
@@ -10,16 +10,17 @@ namespace acp::exchange {
 
 namespace {
 
-// What the sources have chosen stays where the busiest rail has at most this much more: their planners see more than loads.
+// The choices of the sources are kept if the busiest rail has at most this much more: the sources'
+// planners consider more than loads.
 constexpr std::uint64_t kept_percent = 105;
 
-// What each rail of each node sends and receives.
+// The bytes that each rail of each node sends and receives.
 class RailLoads {
 public:
     RailLoads(std::uint32_t nodes, std::uint32_t rails)
         : rails_(rails), sent_(std::size_t{nodes} * rails), received_(std::size_t{nodes} * rails) {}
 
-    // Of the busier end, without the piece.
+    // The load of the busier end of a rail, without the piece.
     [[nodiscard]] std::uint64_t before(const OfferedPiece& piece,
                                        std::uint32_t rail) const noexcept {
         return std::max(sent_[at(piece.from, rail)], received_[at(piece.to, rail)]);
@@ -31,7 +32,7 @@ public:
         most_ = std::max(most_, before(piece, rail));
     }
 
-    // Of the busiest rail of all nodes.
+    // The load of the busiest rail of all nodes.
     [[nodiscard]] std::uint64_t most() const noexcept { return most_; }
 
 private:
@@ -65,7 +66,7 @@ std::vector<std::uint32_t> choose_rails(std::span<const OfferedPiece> pieces,
     RailLoads chosen(nodes, rails);
     std::vector<std::uint32_t> found(pieces.size());
     for (const std::uint32_t i : order) {
-        std::uint32_t best = pieces[i].rail;  // of equally good ones
+        std::uint32_t best = pieces[i].rail;  // preferred among equally good rails
         for (std::uint32_t rail = 0; rail < rails; ++rail) {
             if (chosen.before(pieces[i], rail) < chosen.before(pieces[i], best)) best = rail;
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rail carries which piece, where nodes send different things and a piece is received by the rail that sends it. Then neither end can
-// choose alone: what the source has evened out is uneven at the target, and the other way round. So whoever plans sees the pieces of all, and
-// all come to the same choice. Pure; any thread.
+// Chooses the rail of each piece, where nodes send different messages and a piece is received by
+// the rail that sends it. Neither end can choose alone: rails with equal loads at the source may
+// have unequal loads at the target, and vice versa. So each planner sees the pieces of all nodes,
+// and all planners make the same choice. Pure; any thread.
 // Source: docs/guide/exchange.md. Tests: tests/unit/exchange/rail_choice_test.cpp.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace acp::exchange {
 
-// As its source would send it.
+// A piece with the rail that its source would choose.
 struct OfferedPiece {
     ModelNode from = 0;
     ModelNode to = 0;
@@ -21,8 +22,9 @@ struct OfferedPiece {
     std::uint32_t rail = 0;
 };
 
-// The rail of each piece. Those that the sources have chosen, where by them no rail of a node has much more to send or receive than by the
-// best choice that was found; else longest first, each piece to the rail that has least to do at that one of its two ends that has more.
+// The rail of each piece. The sources' choices are kept if no rail of a node has much more to send
+// or receive than in the best choice found. Otherwise longest first: each piece to the rail with
+// the least load at the busier of its two ends.
 //   pieces  of all nodes; from and to are less than nodes, rail less than rails
 //   rails   >= 1
 [[nodiscard]] std::vector<std::uint32_t> choose_rails(std::span<const OfferedPiece> pieces,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates that follow what was seen, and pieces that go where they end first. One thread per object.
+// Tracks the rates of rails, and assigns each piece to the rail that finishes it first. One thread
+// per object.
 #include "exchange/rail_learner.hpp"
 
 #include <algorithm>
@@ -8,14 +9,14 @@ namespace acp::exchange {
 
 namespace {
 
-constexpr double newest_weight = 0.5;  // of the last exchange, beside all before
-constexpr double rate_min = 0.001;     // of a rail, of the mean rate
+constexpr double newest_weight = 0.5;  // weight of the last exchange; earlier ones have the rest
+constexpr double rate_min = 0.001;     // the least rate of a rail, relative to the mean rate
 
 }  // namespace
 
 RailLearner::RailLearner(unsigned rails) : rates_(rails), idle_(rails) {}
 
-// Rails of which nothing is known are as fast as the mean of the others.
+// A rail without measurements is taken to be as fast as the mean of the others.
 std::vector<double> RailLearner::believed() const {
     double sum = 0;
     double known = 0;

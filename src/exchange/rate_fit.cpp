@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds of linear least squares with damping. Any thread.
+// Iterations of damped linear least squares. Any thread.
 #include "exchange/rate_fit.hpp"
 
 #include <algorithm>
@@ -11,14 +11,15 @@ namespace acp::exchange {
 
 namespace {
 
-constexpr double slope_distance = 0.01;  // of a number's logarithm, by which slopes are taken
-constexpr double fit_step_max = 0.5;     // of a logarithm in one round
+constexpr double slope_distance = 0.01;  // step in a number's logarithm for a numerical slope
+constexpr double fit_step_max = 0.5;     // the longest step in a logarithm per round
 constexpr double damping_first = 1e-3;
 constexpr double damping_min = 1e-9;
 constexpr double damping_max = 1e6;
-constexpr double fit_gain_min = 1e-8;  // gain of a round, of the cost: the end
-constexpr double slope_min = 1e-3;     // root of the mean square; less is no dependence
-constexpr double usual_errors = 1.5;   // errors of so many times the usual one count less
+constexpr double fit_gain_min = 1e-8;  // a round that lowers the cost by less ends the fit
+// root of the mean square; below it no time depends on the number
+constexpr double slope_min = 1e-3;
+constexpr double usual_errors = 1.5;  // errors beyond this many usual ones get less weight
 
 using Matrix = std::array<RateVector, fitted_rates>;
 
@@ -93,7 +94,7 @@ private:
         for (double& value : logarithms) value = std::log(value);
     }
 
-    // Sets the errors of rates; their cost with the weights as they are.
+    // Computes the errors of rates; returns their cost with the current weights.
     double cost_of(const RateVector& rates) {
         predict(rates, predicted_);
         double cost = 0;
@@ -109,7 +110,7 @@ private:
         return cost;
     }
 
-    // Gives far errors less weight. Returns the cost with it.
+    // Reduces the weights of large errors. Returns the cost with the new weights.
     double weigh(const RateVector& rates) {
         const double cost = cost_of(rates);
         if (!options_.is_robust) return cost;
@@ -129,7 +130,7 @@ private:
         return rates;
     }
 
-    // The normal equations at some rates, whose errors are known.
+    // Builds the normal equations at these rates.
     void find_slopes(const RateVector& now) {
         (void)cost_of(now);
         std::vector<double> above(errors_.size());

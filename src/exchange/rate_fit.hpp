@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the rates and costs of a network from times that were measured: least squares of the relative errors, in which times that are far
-// off count less, by Levenberg and Marquardt's method on the logarithms of the numbers. Knows nothing of what was measured: whoever calls
-// it predicts. A number that no time depends on stays as it is. Pure; any thread.
-// Source: K. Madsen, H. B. Nielsen, O. Tingleff, Methods for non-linear least squares problems; P. J. Huber, Robust statistics.
-// Tests: tests/unit/exchange/rate_fit_test.cpp.
+// Fits the rates and costs of a network to measured times: least squares of relative errors, with
+// less weight for outliers, by Levenberg and Marquardt's method on the logarithms of the numbers.
+// Knows no exchange: the caller predicts the times. A number on which no time depends is unchanged.
+// Pure; any thread.
+// Source: K. Madsen, H. B. Nielsen, O. Tingleff, Methods for non-linear least squares problems; P.
+// J. Huber, Robust statistics. Tests: tests/unit/exchange/rate_fit_test.cpp.
 #pragma once
 
 #include <array>
@@ -31,25 +32,27 @@ inline constexpr std::array<std::string_view, fitted_rates> fitted_rate_names = 
 
 using RateVector = std::array<double, fitted_rates>;
 
-// Those of a model, whose links have their rates times 1; and back, where the links of the result are for the caller to set.
+// rates_of: the numbers of a model, with 1 as the factor of its links. with_rates: the reverse; the
+// caller applies the factor of the links.
 [[nodiscard]] RateVector rates_of(const NodeRates& node) noexcept;
 [[nodiscard]] NodeRates with_rates(const NodeRates& node, const RateVector& rates) noexcept;
 
-// The times that rates come to, one for each that was seen; all > 0.
+// Predicts the times for given rates, one for each measured time; all > 0.
 using PredictTimes = std::function<void(const RateVector& rates, std::span<double> predicted_us)>;
 
 struct FitOptions {
     unsigned rounds = 40;
-    double pull =
-        0;  // how much a number that is e times the first one weighs, in squared relative errors
-    bool is_robust = true;           // times that are far off count less
-    bool is_reception_tied = false;  // reception is as fast as injection
+    // How much a number weighs that differs from the first one by a factor e, in squared relative
+    // errors.
+    double pull = 0;
+    bool is_robust = true;           // outliers get less weight
+    bool is_reception_tied = false;  // reception has the same rate as injection
 };
 
 struct RateFit {
     RateVector rates{};
-    double error = 0;                                // the mean of the relative errors' sizes
-    std::array<bool, fitted_rates> is_determined{};  // some time depends on it
+    double error = 0;                                // mean absolute relative error
+    std::array<bool, fitted_rates> is_determined{};  // some time depends on the number
 };
 
 //   first    numbers of 0 stay 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A damped step after each exchange, a plan after every few. One thread per object.
+// Makes damped steps of the fit after each exchange, and a new plan after every few. One thread per
+// object.
 #include "exchange/rate_learner.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace acp::exchange {
 namespace {
 
 constexpr std::size_t exchanges_between_plans = 4;
-constexpr double surprise = 0.1;         // of the predicted time: a reason to plan at once
-constexpr double replanned_gain = 1e-3;  // of a new plan over the old one, as predicted
+constexpr double surprise = 0.1;  // relative to the predicted time: causes a new plan at once
+constexpr double replanned_gain = 1e-3;  // the least predicted gain of a new plan over the old one
 constexpr double pull_of_exchange = 0.02;
 constexpr unsigned steps_of_exchange = 2;
 
@@ -71,7 +72,7 @@ void RateLearner::fit() {
     problem_ = first_.with_rates(exchange::with_rates(first_.node(), rates_), rates_[fitted_links]);
 }
 
-// Keeps the old plan unless the new one is better by the numbers as they are thought to be now.
+// Keeps the old plan unless the new one is better by the current numbers.
 void RateLearner::plan() {
     until_plan_ = exchanges_between_plans;
     const double time = planner_.plan(problem_, effort_);

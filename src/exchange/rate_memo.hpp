@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remembers how flows share the links and engines of a problem (NodeProblem::share): a planner asks for the same few flows again and again, and most
-// others share in one of the same few ways. Gives exactly what the problem would. Knows no plan. One thread per object, which keeps its memory for the next problem.
+// A cache of how flows share the links and engines of a problem (NodeProblem::share): a planner
+// asks for the same few sets of flows repeatedly, and most other sets share in one of the same few
+// ways. Returns exactly the problem's results. Knows no plan. One thread per object, which keeps
+// its memory for the next problem.
 // Tests: tests/unit/exchange/rate_memo_test.cpp.
 #pragma once
 
@@ -14,13 +16,13 @@
 
 namespace acp::exchange {
 
-// Of one of the flows that run at once.
+// The share of one flow among those that run at once.
 struct FlowShare {
     double rate = 0;         // bytes per microsecond
     double us_per_byte = 0;  // its inverse
 };
 
-//   shares  set, one per flow
+//   shares  receives one per flow
 inline void find_shares(const NodeProblem& problem,
                         const ClassIndex* flows,
                         unsigned count,
@@ -38,8 +40,8 @@ public:
 
     explicit RateMemo(const NodeProblem& problem) { begin(problem); }
 
-    // Forgets all, and answers for this problem, whose address it keeps until the next call.
-    //   steps_max  after which steps_left() is 0; it answers nevertheless
+    // Clears the cache and answers for this problem, whose address it keeps until the next call.
+    //   steps_max  after this many steps steps_left() is 0; calls are answered nevertheless
     void begin(const NodeProblem& problem, std::uint64_t steps_max = steps_unbounded) {
         problem_ = &problem;
         steps_ = 0;
@@ -50,17 +52,19 @@ public:
 
     [[nodiscard]] const NodeProblem& problem() const noexcept { return *problem_; }
 
-    // The work that was done for the problem since begin(), as whoever plans does nearly all of it here or between two questions: each question
-    // is one step, and the flows of one whose answer was not known are as many more, or twice as many where it cannot be kept. A step takes some 15 ns (bench/plan_speed).
+    // The work done for the problem since begin(), for nearly all of a planner's work is here or
+    // between two calls of share(). Each call is one step; a miss adds one step per flow, or two if
+    // the answer cannot be kept. A step takes some 15 ns (bench/plan_speed).
     [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
-    // How much more whoever plans is to do.
+    // How many more steps the planner should make.
     [[nodiscard]] std::uint64_t steps_left() const noexcept {
         return steps_max_ - std::min(steps_, steps_max_);
     }
 
-    // What each flow has, as NodeProblem::share says.   count  1 .. engines_max
-    // Returns an array with one for each flow, valid until the next call.
+    // The shares of flows, as NodeProblem::share() computes them. Returns an array with one per
+    // flow, valid until the next call.
+    //   count  1 .. engines_max
     const FlowShare* share(const ClassIndex* flows, unsigned count) noexcept {
         ++steps_;
         if (count > keyed_flows_max) [[unlikely]] {
@@ -71,7 +75,8 @@ public:
         const std::uint64_t key = problem_->sharing_key(flows, count);
         std::size_t entry = key * spreading >> (64 - entries_log2);
         if (keys_[entry] != key) [[unlikely]] {
-            // Of keys that meet in one entry the first stays, and the others take turns beside it.
+            // If several keys map to one entry, the first one stays there, and the rest replace
+            // each other in the entry beside it.
             if (keys_[entry] != nothing) entry ^= 1;
             if (keys_[entry] != key) {
                 steps_ += count;
@@ -92,8 +97,8 @@ private:
     const NodeProblem* problem_ = nullptr;
     std::uint64_t steps_ = 0;
     std::uint64_t steps_max_ = steps_unbounded;
-    std::vector<std::uint64_t> keys_;                             // of NodeProblem, by entry
-    std::vector<std::array<FlowShare, keyed_flows_max>> shares_;  // of these
+    std::vector<std::uint64_t> keys_;  // NodeProblem::sharing_key(), by entry
+    std::vector<std::array<FlowShare, keyed_flows_max>> shares_;  // the answer for each key
     std::array<FlowShare, engines_max> unremembered_{};
 };
 

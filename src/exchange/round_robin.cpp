@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoundRobin. Any thread.
+// The scheduler. Any thread.
 #include "exchange/round_robin.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RoundRobin(n) of paper 003: message i goes to engine i modulo n. The order in which the program asks decides everything. Pure;
-// any thread.
+// RoundRobin(n) of paper 003: message i goes to engine i modulo n. The order of the messages alone
+// determines the result. Pure; any thread.
 // Tests: tests/unit/exchange/round_robin_test.cpp.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace acp::exchange {
 
-//   engines  >= 1; no more than the node has are used
+//   engines  >= 1; at most those of the node are used
 //   queues   replaced
 void round_robin(const NodeProblem& problem, unsigned engines, EngineQueues& queues);
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t out_of_reach = std::numeric_limits<std::uint32_t>::max();
 
-// Sorts link numbers by one of their ends (a counting sort): those of vertex v are at first[v] .. first[v + 1].
+// Sorts link numbers by one of their ends (a counting sort): those of vertex v are at first[v] ..
+// first[v + 1] - 1.
 void sort_links(const NetworkModel& model,
                 ModelNode ModelLink::*end,
                 std::vector<ModelLinkIndex>& sorted,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The static route between two nodes of a model: the one that is listed; on a torus the one along the dimensions in order; else a
-// shortest one, where of several next links on shortest routes the one of number target modulo their count is taken, as fat
-// trees do. One thread.
+// The static route between two nodes of a model: the listed one; on a torus the one along the
+// dimensions in order; otherwise a shortest one. If several next links are on shortest routes, it
+// takes the one of number target modulo their count, as fat trees do. One thread.
 // Tests: tests/unit/exchange/route_finder_test.cpp.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace acp::exchange {
 
 class RouteFinder {
 public:
-    //   model  passed its check(); outlives the finder and does not change
+    //   model  passed its check(); must outlive the finder, unchanged
     explicit RouteFinder(const NetworkModel& model);
 
-    // The links from source to target in order; none when both are the same.
-    // Errors: argument (no such node, or no way; the message names both ends), limit (longer than route_links_max).
+    // The links from source to target in order; empty if both are the same. Errors: argument (no
+    // such node, or no way; the message names both ends), limit (longer than route_links_max).
     [[nodiscard]] base::Result<std::vector<ModelLinkIndex>> find(ModelNode source,
                                                                  ModelNode target);
 
@@ -29,10 +29,12 @@ private:
     const std::vector<std::uint32_t>& distances_to(ModelNode target);
 
     const NetworkModel& model_;
-    // Links by where they begin and by where they end: those of vertex v are first_[v] .. first_[v + 1].
+    // Links sorted by their start, and by their end: those of vertex v are first_[v] .. first_[v +
+    // 1] - 1.
     std::vector<ModelLinkIndex> leaving_, arriving_;
     std::vector<std::uint32_t> first_leaving_, first_arriving_;
-    std::unordered_map<ModelNode, std::vector<std::uint32_t>> distances_;  // by target
+    // distances to each target
+    std::unordered_map<ModelNode, std::vector<std::uint32_t>> distances_;
 };
 
 }  // namespace acp::exchange

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All schedulers by name, behind one interface: for tools that compare them. Pure; any thread.
+// All schedulers by name, behind one interface, for tools that compare them. Pure; any thread.
 // Tests: tests/unit/exchange/scheduler_table_test.cpp.
 #pragma once
 
@@ -13,9 +13,9 @@
 namespace acp::exchange {
 
 struct ScheduledExchange {
-    std::vector<ExchangePhase> phases;  // one but for the exchange in phases
-    std::size_t more_commands = 0;      // that move nothing: they ask for leave to send
-    double exchange = 0;                // us, by the simulation
+    std::vector<ExchangePhase> phases;  // one, except for two-phase
+    std::size_t more_commands = 0;      // commands without bytes, which request leave to send
+    double exchange = 0;                // simulated time in us
 };
 
 struct SchedulerEntry {
@@ -26,7 +26,7 @@ struct SchedulerEntry {
 
 [[nodiscard]] std::span<const SchedulerEntry> scheduler_table();
 
-// nullptr: there is none of that name.
+// nullptr: no scheduler has this name.
 [[nodiscard]] const SchedulerEntry* scheduler_named(std::string_view name);
 
 }  // namespace acp::exchange

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Merging the queues of engines into one order. Any thread.
+// Merges the queues of engines into one order. Any thread.
 #include "exchange/send_order.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ using base::Status;
 
 namespace {
 
-// By which a rail of half the rate of three others is through at most a tenth later than they are.
+// With this many, a rail of half the rate of three others ends at most a tenth later than they do.
 constexpr std::uint64_t pieces_per_rail = 16;
 constexpr std::uint64_t page_bytes = 4096;
 
-// What a piece has at most.
+// The most bytes of a piece.
 std::uint64_t piece_bytes_max_of(std::span<const SentMessage> messages, unsigned rails) {
     if (rails == 1) return ~std::uint64_t{0};
     std::uint64_t total = 0;
@@ -39,7 +39,8 @@ void cut(const SentPiece& piece, std::uint64_t bytes_max, const Take& take) {
     }
 }
 
-// The pieces of all engines, each after those of other engines that have fewer bytes before them.
+// Merges the queues of all engines: pieces are sorted by the bytes that precede them in their
+// engine's queue.
 std::vector<SentPiece> merged(const ExchangePlan& plan, std::uint64_t piece_bytes_max) {
     struct Waiting {
         std::uint64_t bytes_before = 0;
@@ -91,7 +92,7 @@ Result<SendOrder> planned_order(const NetworkModel& torus,
     if (torus.torus.empty())
         return Status(Code::argument, "it is no torus, and plans are made for tori alone");
     std::vector<OffsetMessage> planned;
-    std::vector<std::uint32_t> numbers;  // of the planned ones
+    std::vector<std::uint32_t> numbers;  // indexes of the planned messages
     SendOrder made;
     const auto here = place_of(torus, own);
     for (std::uint32_t i = 0; i < messages.size(); ++i) {

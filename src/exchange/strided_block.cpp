@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joining what lies side by side. Any thread.
+// Joins contiguous runs. Any thread.
 #include "exchange/strided_block.hpp"
 
 namespace acp::exchange {
 
 StridedBlock::StridedBlock(std::uint64_t run_bytes, std::span<const Axis> axes)
     : run_bytes_(run_bytes) {
-    bool is_run = true;  // all axes so far belong to the run
+    bool is_run = true;  // true while all axes so far are part of the run
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
         if (axis->count == 1) continue;
         if (is_run && axis->stride_bytes == run_bytes_) {

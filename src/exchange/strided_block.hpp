@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes of an array that do not lie side by side: runs of equal length at regular distances, in any number of dimensions; and copying them from
-// and to memory where they do. Pure; any thread.
+// Bytes of an array that are not contiguous: runs of equal length at regular distances, in any
+// number of dimensions; and copies of them from and to contiguous memory. Pure; any thread.
 // Tests: tests/unit/exchange/strided_block_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@ public:
         std::uint64_t stride_bytes = 0;
     };
 
-    //   run_bytes  that lie side by side
+    //   run_bytes  the length of a contiguous run
     //   axes       of the runs, the outermost first; strides are not negative
     StridedBlock(std::uint64_t run_bytes, std::span<const Axis> axes);
 
@@ -29,13 +29,14 @@ public:
 
     [[nodiscard]] std::uint64_t run_bytes() const noexcept { return run_bytes_; }
 
-    // Calls call(offset) with where each run begins, in order.
+    // Calls call(offset) with the offset of each run, in order.
     template <typename Call>
     void for_each_run(const Call& call) const {
         if (runs_ != 0) walk(0, 0, call);
     }
 
-    // Copies bytes() bytes from the block that begins at `start`, and to it.
+    // pack() copies the bytes() bytes of the block at `start` to contiguous memory, unpack() copies
+    // them back.
     void pack(char* target, const char* start) const noexcept {
         for_each_run([&](std::uint64_t offset) {
             std::memcpy(target, start + offset, run_bytes_);
@@ -60,8 +61,8 @@ private:
 
     std::uint64_t run_bytes_;
     std::uint64_t runs_ = 1;
-    std::vector<Axis>
-        axes_;  // of more than one run each; none of them goes on where the one inside ends
+    // Each has more than one run, and none continues the axis inside it without a gap.
+    std::vector<Axis> axes_;
 };
 
 }  // namespace acp::exchange

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One move per round. One thread per object.
+// Makes one move per round. One thread per object.
 #include "exchange/tail_balance.hpp"
 
 #include <algorithm>
@@ -11,11 +11,12 @@ namespace {
 
 constexpr double cut_step = 64;
 constexpr double cut_bytes_min = 512;
-constexpr unsigned classes_tried_max = 6;  // pieces of so many classes, from the end of the queue
-constexpr double even_us = 0.05;           // ends that differ by less are even
+// pieces of this many classes are tried, from the end of the queue
+constexpr unsigned classes_tried_max = 6;
+constexpr double even_us = 0.05;  // ends that differ by less are equal
 constexpr double least_gain_us = 0.02;
 
-// The mean of the ends of all engines that is near the last of them: one that ends early counts little.
+// A mean of the engines' ends that is close to the last of them: an early end counts little.
 double ends_measure(const std::array<double, engines_max>& ends, unsigned engines) {
     double last = 1e-9;
     for (unsigned e = 0; e < engines; ++e) last = std::max(last, ends[e]);
@@ -61,7 +62,7 @@ void TailBalance::evaluate(RateMemo& rates, Trial& trial) const {
         exchange_us(rates.problem(), ends_measure(trial.ends, rates.problem().engines()), pieces);
 }
 
-// Leaves the best move in best_move_. false: none is a gain.
+// Stores the best move in best_move_. False: no move is a gain.
 bool TailBalance::try_moves(RateMemo& rates, unsigned last, unsigned first, bool may_split) {
     const NodeRates& node = rates.problem().node();
     const double gap = now_.ends[last] - now_.ends[first];
@@ -95,7 +96,8 @@ bool TailBalance::try_moves(RateMemo& rates, unsigned last, unsigned first, bool
     return is_found;
 }
 
-// Makes the trial in which so many bytes of a piece go to another engine. false: too few, or no steps are left.
+// Computes the trial in which `bytes` bytes of a piece move to another engine. False: too few
+// bytes, or no steps are left.
 bool TailBalance::cut(
     RateMemo& rates, unsigned last, std::size_t place, unsigned first, double bytes) {
     if (rates.steps_left() == 0) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Evens out the ends of a plan: moves a piece, or part of one, from the engine that ends last to the one that ends first, as long
-// as that brings the ends closer together by more than a further command costs. One thread per object, which keeps its memory.
+// Balances the ends of a plan: moves a piece, or part of one, from the engine that ends last to the
+// one that ends first, as long as this is a gain of more than the cost of a further command. One
+// thread per object, which keeps its memory.
 // Tests: tests/unit/exchange/tail_balance_test.cpp.
 #pragma once
 
@@ -14,17 +15,17 @@ inline constexpr int balance_rounds_max = 6;
 
 class TailBalance {
 public:
-    //   rates        when these have no steps left, nothing more is tried
-    //   queues       changed to the best that is found
-    //   good_enough  of the exchange; when it is reached, nothing more is tried
-    //   may_split    a piece may be cut
     // Returns the time of the exchange.
+    //   rates        without steps left, no more moves are tried
+    //   queues       changed to the best plan found
+    //   good_enough  a time of the exchange at which no more moves are tried
+    //   may_split    a piece may be cut
     double improve(RateMemo& rates, double good_enough, bool may_split, EngineQueues& queues);
 
 private:
     using EngineEnds = std::array<double, engines_max>;
 
-    // A plan, its time and the measure that is made smaller.
+    // A plan, its time, and the measure to be minimized.
     struct Trial {
         EngineQueues queues;
         EngineEnds ends{};

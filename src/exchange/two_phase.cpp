@@ -11,10 +11,10 @@ namespace acp::exchange {
 
 namespace {
 
-// The messages that go along one link direction alone.
+// The messages along one link direction only.
 struct Direction {
     std::vector<double> bytes;
-    double forwarded = 0;  // of messages that also go along other dimensions
+    double forwarded = 0;  // bytes of messages that also use other dimensions
 };
 
 Direction direction_of(const NodeProblem& problem, unsigned link, unsigned hops) {

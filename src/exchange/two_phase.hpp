@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange in phases, one per dimension (Palmer and Nieplocha 2002, Hoefler and Schneider 2012): first all that moves along
-// the first dimension, then, together with what has just arrived and goes on, along the second, and so on. No diagonals, fewer
-// commands; but a phase cannot begin before the one before it has arrived, so engines cannot work alone. Each phase pays the
-// start of an exchange. Packed by BLbased(4). Pure; any thread.
+// The exchange in phases, one per dimension (Palmer and Nieplocha 2002, Hoefler and Schneider
+// 2012). All bytes move along the first dimension first; then along the second, together with those
+// that have just arrived and must be forwarded; and so on. There are no diagonals and fewer
+// commands; but a phase starts only after the one before it has arrived, so engines cannot work
+// independently. Each phase pays the start of an exchange. Packed by BLbased(4). Pure; any thread.
 // Tests: tests/unit/exchange/two_phase_test.cpp.
 #pragma once
 
@@ -17,8 +18,8 @@ struct ExchangePhase {
     EngineQueues queues;
 };
 
-// Phases without a message are left out. The bytes of a message that goes on are spread over the messages of that direction; a
-// direction without any gets one.
+// Phases without a message are omitted. Forwarded bytes are spread over the messages of their next
+// direction; a direction without a message gets one.
 [[nodiscard]] std::vector<ExchangePhase> two_phase(const NodeProblem& problem);
 
 [[nodiscard]] double exchange_us(const std::vector<ExchangePhase>& phases);
