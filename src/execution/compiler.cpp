@@ -116,7 +116,7 @@ Status Compiler::agreed(Status own, std::span<const std::uint64_t> codes) const 
     if (failed == codes.end()) return own;
     return {static_cast<Code>(*failed),
             name_of(static_cast<std::uint32_t>(failed - codes.begin())) +
-                " could not make its part of the plan, and has been told why"};
+                " could not make its part of the plan; its own call returns the reason"};
 }
 
 Status Compiler::make_block() {

@@ -63,7 +63,7 @@ void add_rails(std::string& text, const RailBalance& balance) {
         }
         text.append(rail != 0 ? "," : "").append(part);
     }
-    text.append(balance.has_left_plan() ? "; the plan's rails were left for this\n" : "\n");
+    text.append(balance.has_left_plan() ? "; the last round did not use the plan's rails\n" : "\n");
 }
 
 }  // namespace

@@ -322,7 +322,7 @@ Status Plans::free_plan(PlanHandle handle) {
     if (entry.rounds->is_started() && !entry.rounds->has_broken()) {
         use.let_go();
         gma_.under_way().wake_waiters();  // they may have skipped this plan before they slept
-        return {Code::state, "it was started, and its end was not told yet"};
+        return {Code::state, "it was started, and no call has returned its end yet"};
     }
     count(entry);
     Status status = release(entry);

@@ -92,7 +92,7 @@ void Rounds::run(const Body& body) noexcept {
 Status Rounds::start() {
     if (is_broken()) [[unlikely]]
         return breakage_.failure();
-    if (is_started_) return {Code::state, "it was started, and its end was not told yet"};
+    if (is_started_) return {Code::state, "it was started, and no call has returned its end yet"};
     ++round_;
     missing_ = routes_.incoming.size();
     is_started_ = true;

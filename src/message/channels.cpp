@@ -235,7 +235,7 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     ChannelEnd& end = *request.end.load(std::memory_order_relaxed);
     const std::scoped_lock lock(end.mutex);
     if (!requests_.is_still(request, handle)) {
-        return {Status(Code::stale, "another thread was told the end of this request"), 0};
+        return {Status(Code::stale, "another thread has got the result of this request"), 0};
     }
     RequestEnd ended = std::move(request.result);
     request.result = {};

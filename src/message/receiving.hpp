@@ -170,8 +170,8 @@ private:
                              base::Code::system,
                              [] {
                                  return std::string(
-                                     "a record of the channel says what cannot be: memory of the "
-                                     "library was overwritten, on this rank or on the sender");
+                                     "a record of the channel is invalid: memory of the library "
+                                     "was overwritten, on this rank or on the sender");
                              }),
                          0});
     }

@@ -218,9 +218,9 @@ private:
                      base::Code::system,
                      [] {
                          return std::string(
-                             "the receiver has found that a record of the channel says what "
-                             "cannot be: memory of the library was overwritten, on this rank "
-                             "or on the receiver");
+                             "the receiver has found an invalid record of the channel: "
+                             "memory of the library was overwritten, on this rank or on "
+                             "the receiver");
                      }),
                  0});
             if (begun_ > 0) --begun_;

@@ -128,7 +128,7 @@ Status TeamRequests::wait(RequestHandle handle, std::int64_t timeout_ns) {
     const std::scoped_lock lock(mutex_);
     if (!requests_.is_still(*request, handle)) return no_such_request();
     if (!request->is_done.load(std::memory_order_acquire)) {
-        return Status(Code::timeout, "the request has not ended in time; it goes on");
+        return Status(Code::timeout, "the request has not ended in time; it is still in flight");
     }
     Status end = std::move(request->end);
     requests_.give_back(*request);
