@@ -29,7 +29,7 @@ constexpr std::uint64_t further_rail_bytes = 1984ULL * 1024;
 // Per node of the job: its first process index.
 constexpr std::uint64_t node_bytes = 4;
 
-// Per node and rail: its seat at the endpoint (16), its place in the router's list of flows (8),
+// Per node and rail: its seat at the endpoint (16), its place in the router's list of lanes (8),
 // the index of its first address (4), one address.
 constexpr std::uint64_t unmet_node_bytes = 28 + sizeof(datagram::Address);
 

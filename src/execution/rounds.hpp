@@ -71,7 +71,7 @@ public:
     // round.
     void fail(const base::Status& why) noexcept;
 
-    // Waits for all commands in flight and discards their failures.
+    // Waits for all commands in flight. A failure breaks the plan; no error is returned.
     void settle() noexcept;
 
     [[nodiscard]] const PlanRoutes& routes() const noexcept { return routes_; }

@@ -12,8 +12,9 @@
 // all members of the node have finished the round board_depth before it. So no member is still
 // reading the payload that it overwrites.
 //
-// There is no lock that a dead or stopped member could hold: each word has one writer, which has
-// stored a round in it or has not, and other members act on either value.
+// There is no lock that a dead or stopped member could hold: a member has stored its round in a
+// word or has not, and other members act on either value.
+//
 // For the one thread that is in a call on the team. Tests: tests/unit/team/board_test.cpp.
 #pragma once
 
