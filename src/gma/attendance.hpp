@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps track of the threads of a process that wait in the library. Such threads serve the other processes meanwhile, so those
-// ring them instead of the service thread, which stays asleep. A thread that waits must prove that it works: it counts its
-// looks. When work is left and no look was counted for a while (the thread is inside a signal handler, or stopped by a
-// debugger), all waiting threads are doubted: the service thread is rung and works instead, until one of them looks again.
-// doubt_idle() by the service thread, enter(), note_look() and leave() by threads that wait.
+// Keeps track of the threads of a process that wait in the library. Such threads serve the other
+// processes while they wait, so those ring them instead of the service thread, which stays asleep.
+// A waiting thread must prove that it makes progress: it counts its polls. When work is left and no
+// poll was counted for a while (the thread is inside a signal handler, or stopped by a debugger),
+// all waiting threads are doubted: the service thread is rung and works instead, until one of them
+// polls again. The service thread calls doubt_idle(); waiting threads call enter(), note_look() and
+// leave().
 // Tests: tests/unit/gma/attendance_test.cpp, tests/progress/handler_test.cpp.
 #pragma once
 
@@ -18,7 +20,8 @@ class Attendance {
 public:
     explicit Attendance(node::Door& door) noexcept : door_(door) {}
 
-    // seq_cst, both: whoever knocks publishes something, then looks whom to ring
+    // seq_cst, both: a knocking process publishes its message, then loads the word to choose the
+    // bell
     void enter() noexcept { door_.attendants.fetch_add(1, std::memory_order_seq_cst); }
 
     void leave() noexcept { door_.attendants.fetch_sub(1, std::memory_order_seq_cst); }
@@ -26,7 +29,7 @@ public:
     // Whether knockers ring the threads that wait instead of the service thread.
     [[nodiscard]] bool is_attended() const noexcept { return door_.is_attended(); }
 
-    // A thread that waits is about to look for work.
+    // A waiting thread is about to poll for work.
     void note_look() noexcept {
         // relaxed: of two threads that count at once one may be lost, but the number has changed
         looks_.store(looks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -35,9 +38,9 @@ public:
         }
     }
 
-    // A while has passed since the last call. True when no look was counted meanwhile: from now on the service thread is
-    // rung, and must look for what came before.
-    //   is_work_left  else nobody had anything to look for
+    // Called at intervals. True when no poll was counted since the last call: from now on the
+    // service thread is rung, and must poll for what arrived before.
+    //   is_work_left  false: there was nothing to poll for
     bool doubt_idle(bool is_work_left) noexcept {
         const std::uint32_t looks = looks_.load(std::memory_order_relaxed);
         const bool is_idle = looks == looks_seen_ && is_work_left;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands in the order in which they were put in, linked through their records, so that putting one in takes no
-// memory. A command is in one list at most. Changed by CommandQueue alone (gma/command_queue.hpp), under its lock.
+// Commands in the order in which they were put in, linked through their records, so that putting
+// one in takes no memory. A command is in one list at most. Changed by CommandQueue alone
+// (gma/command_queue.hpp), under its lock.
 #pragma once
 
 #include <cstdint>

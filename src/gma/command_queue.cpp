@@ -51,7 +51,7 @@ bool CommandQueue::is_satisfied(Handle order) const {
     return order == handle_cont ? !is_outstanding(issued_) : number_of(order) <= done_;
 }
 
-// Of a command that does not run because the command of the handle `failed` failed.
+// The failure of a command that does not run because the command of the handle `failed` failed.
 base::Status CommandQueue::order_failure(const memory::Command& command,
                                          std::uint64_t failed) const noexcept {
     return base::Status::worded(base::Code::order, [&] {
@@ -152,7 +152,7 @@ bool CommandQueue::wait_for(std::uint64_t prefix, std::uint64_t number) noexcept
 std::uint64_t CommandQueue::admit_failed(base::Status failure) noexcept {
     push({}, State::ready);
     const std::uint64_t number = issued_;
-    CommandList ready;  // stays empty: nobody can wait for it yet
+    CommandList ready;  // stays empty: no command can wait for this one yet
     end(number, std::move(failure), ready);
     publish();
     return number;
@@ -171,11 +171,12 @@ void CommandQueue::end(std::uint64_t number, base::Status status, CommandList& r
     skip_finished();
 }
 
-// A failure ends at once what follows exactly this one and what waits for a prefix with it (not when the
-// prefix ends: it may be reported before), and what is behind those: a list, not recursion, for chains may be
-// long. What waits is in no other list.
+// A failure at once fails the command that follows exactly this one, the commands that wait for a
+// prefix with it (not only when the prefix ends: it may be reported before), and in turn the
+// commands behind these: by a list, not by recursion, for chains may be long. A waiting command is
+// in no other list.
 void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexcept {
-    // The one whose handle the caller has, and which tells the failure.
+    // The number whose handle the caller has, and which reports the failure.
     const std::uint64_t teller = record(number).is_half ? number + 2 : number;
     CommandList ends;
     append(ends, number);
@@ -205,7 +206,7 @@ void CommandQueue::end_failed(std::uint64_t number, base::Status failure) noexce
     }
 }
 
-// What it waited for has ended.
+// The commands that it waited for have ended: it is ready.
 void CommandQueue::release(std::uint64_t number, CommandList& ready) noexcept {
     record(number).state = State::ready;
     --waiting_count_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of one process that could not run at once: their numbers, what each waits for, and which prefix of them is
-// complete. A pure structure: no lock, no clock, no memory access, no thread; the caller locks, runs what becomes ready, and
-// reports how it ended. All memory that a command needs is taken when it is admitted; nothing throws afterwards. Only the
-// three words in Marks are read by others without the lock. Queued commands have even numbers 2, 4, 6, ...; one that ran at
-// once takes no number and returns the odd handle after the newest number, which stands for all that was issued before it.
+// The commands of one process that could not run at once: their numbers, the order of each, and which prefix of them is complete.
+// A pure structure: no lock, no clock, no memory access, no thread; the caller locks, runs commands that become ready, and
+// reports their result. All memory that a command needs is taken when it is admitted; nothing throws afterwards. Only the three
+// words in Marks are read by others without the lock. Queued commands have even numbers 2, 4, 6, ...; one that ran at once takes
+// no number and returns the odd handle after the newest number, which stands for all that was issued before it.
 // Tests: tests/unit/gma/command_queue_test.cpp.
 #pragma once
 
@@ -48,7 +48,7 @@ public:
         return outstanding_ < commands_outstanding_max && records_.make_room();
     }
 
-    // The same for two commands: before admit_pair().
+    // Whether there is room for two commands: before admit_pair().
     [[nodiscard]] bool has_room_for_two() noexcept;
 
     // Whether a command with this order may run at once.
@@ -138,7 +138,7 @@ public:
     // The first `bytes` bytes of a ready copy were moved: from here on it is a copy of the rest.   bytes  fewer than all
     void advance(std::uint64_t number, std::uint64_t bytes) noexcept;
 
-    // What a command that was just admitted with this order waits for; some of it may have ended.
+    // The commands for which a command waits that was just admitted with this order; some may have ended.
     [[nodiscard]] AwaitedRun awaited_by(std::uint64_t number, Handle order) const noexcept;
 
     // A carrier has taken a command that waits: when what it waits for has ended, it is ready, and in no list.
@@ -147,7 +147,7 @@ public:
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it
     void append(CommandList& list, std::uint64_t number, std::uint8_t mark = 0) noexcept {
         Record& added = record(number);
-        added.next = number + 2;  // as long as nothing else follows it here
+        added.next = number + 2;  // until another command follows it in this list
         added.mark = mark;
         if (list.count++ == 0) {
             list.first = number;
@@ -209,7 +209,7 @@ public:
     std::optional<base::Status> take_failure_of(std::uint64_t number,
                                                 std::uint64_t thread = sole_thread) noexcept;
 
-    // What failed, for who asks without taking it.
+    // The failures, for callers that do not take them.
     [[nodiscard]] FailureBook& failures() noexcept { return failures_; }
 
     // Whether a number was admitted, may run, and has not ended.
@@ -219,12 +219,12 @@ public:
 
     [[nodiscard]] std::uint64_t outstanding() const noexcept { return outstanding_; }
 
-    // Of those, how many wait for others to end.
+    // How many of them wait for others to end.
     [[nodiscard]] std::uint64_t waiting() const noexcept { return waiting_count_; }
 
     [[nodiscard]] std::uint64_t issued() const noexcept { return issued_; }
 
-    // Of the commands with loans.
+    // Counts the commands with loans.
     [[nodiscard]] LoanTally& loans() noexcept { return loans_; }
 
     // The oldest number that has not ended, 0 = none. For messages.
@@ -277,7 +277,7 @@ private:
     void publish() noexcept;
 
     void publish_floors(std::uint64_t complete, std::uint64_t order) noexcept {
-        // release: who reads a floor sees what the commands below it wrote
+        // release: a thread that loads a floor sees the writes of the commands below it
         done_published_.store(done_, std::memory_order_release);
         marks_.complete_below.store((complete | 1U) + 1, std::memory_order_release);
         marks_.order_floor.store(order | 1U, std::memory_order_release);
@@ -285,7 +285,7 @@ private:
 
     Marks& marks_;
     std::string initiator_;
-    RecordBlocks<Record> records_;  // of the numbers done_+2 .. issued_
+    RecordBlocks<Record> records_;  // records of the numbers done_+2 .. issued_
     std::uint64_t done_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t outstanding_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of one process that could not run at once, with the lock that guards them. Carriers take commands out of
-// their own lists and finish them here. Commands that become ready by that are put into `ready`; Progress gives each of them to
-// a carrier before it releases the lock.
+// The commands of one process that could not run at once, with the lock that guards them. Carriers
+// take commands out of their own lists and finish them here. Commands that become ready by that are
+// put into `ready`; Progress gives each of them to a carrier before it releases the lock.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,9 @@ using memory::Command;
 }
 
 struct Commands {
-    //   member  this process, whose rank messages name and whose slot tells of failures; must outlive this
-    //   ends    lends memory to commands; must outlive this
+    //   member  this process: messages name its rank, its slot shows its failures; must outlive
+    //           this
+    //   ends    loans memory to commands; must outlive this
     Commands(Marks& marks, const node::Member& member, LocalEnds& ends)
         : queue(marks, by_rank(member.rank())), local_ends(ends), member_(member) {
         queue.failures().show_in({member.segment(), member.slot_index()});
@@ -53,23 +54,25 @@ struct Commands {
         }
     }
 
-    // The order of each command of a list that one call issues; nothing: none of them runs. The lock is not held.
+    // The order of each command of a list that one call issues; nothing: none of them runs. The
+    // lock is not held.
     [[nodiscard]] std::optional<Handle> order_of_list(Handle order) {
         const std::scoped_lock lock(mutex);
         return queue.is_failed(order) ? std::nullopt : std::optional(queue.fixed(order));
     }
 
-    // Takes back the memory that was lent to commands which ended without having become ready. The lock is held.
+    // Takes back the loans of commands that ended without having become ready. The lock is held.
     void take_lapsed_loans() noexcept {
         if (queue.loans().has_lapsed()) [[unlikely]]
             give_back_lapsed();
     }
 
-    // A command as its call was given it: an end that is a plain pointer of the caller is that in place of an address
-    // (memory::pointer_end_of). The lock is held.
+    // A command as its call was given it: an end that is a plain pointer of the caller is that in
+    // place of an address (memory::pointer_end_of). The lock is held.
     [[nodiscard]] Command as_written(const Command& command) noexcept;
 
-    // The first outstanding command behind `after`, up to `last`, that reads memory of this process; 0: none. The lock is held.
+    // The first outstanding command behind `after`, up to `last`, that reads memory of this
+    // process; 0: none. The lock is held.
     [[nodiscard]] std::uint64_t next_reader(std::uint64_t after, std::uint64_t last) const noexcept;
 
     std::mutex mutex;  // guards the rest, and the lists of the carriers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking for the end of commands, and telling people of a wait for it.
+// Tests whether commands have ended, and shows a wait for it in the process's slot.
 #include "gma/commands_end.hpp"
 
 #include <mutex>
@@ -25,7 +25,7 @@ void CommandsEnd::announce(node::AwaitedEntry& entry, std::uint64_t since_ns) {
     entry.tell(call_, since_ns, &command);
 }
 
-// With the lock. The command that is waited for first; 0: it has ended.
+// With the lock. The first command that is waited for; 0: it has ended.
 std::uint64_t CommandsEnd::first_awaited() const {
     if (is_alone()) return commands_.queue.is_outstanding(number_) ? number_ : 0;
     const std::uint64_t oldest = commands_.queue.oldest_outstanding();

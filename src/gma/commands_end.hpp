@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The condition that commands of this process end: those of the prefix of a number, or of the number alone. Any thread; one at a
-// time uses one object.
+// The condition that commands of this process end: those of the prefix of a number, or of the
+// number alone. Any thread; one at a time uses one object.
 // Tests: tests/unit/gma/gma_test.cpp.
 #pragma once
 
@@ -13,13 +13,14 @@ namespace acp::gma {
 
 class CommandsEnd final : public Condition {
 public:
-    //   call  of fetch, wait_source and put_copied the number alone is waited for, of the others its prefix
+    //   call  of fetch, wait_source and put_copied the number alone is waited for, of the others
+    //         its prefix
     CommandsEnd(Commands& commands, std::uint64_t number, node::AwaitedCall call) noexcept
         : commands_(commands), number_(number), call_(call) {}
 
     LookResult look() override;
 
-    // By now what was awaited first may have ended.
+    // The command that was awaited first may have ended since.
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override;
 
 private:

@@ -29,7 +29,8 @@ public:
         if (is_counted_) attendance_.enter();
     }
 
-    // The service thread takes over what is left: commands that became ready as the wait ended, and mail that rang this thread's bell.
+    // The service thread takes over the work that is left: commands that became ready as the wait
+    // ended, and mail that rang this thread's bell.
     ~Attending() {
         if (is_counted_) attendance_.leave();
         service_.take_over();
@@ -77,8 +78,9 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     std::unique_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
     const bool is_exact = handle == number;
-    // Usually the jobs that are ready are all that this thread waits for. It takes them under the lock that it already holds,
-    // and is not counted in the door: mail that comes meanwhile still rings the service thread.
+    // Usually the jobs that are ready are all that this thread waits for. It takes them under the
+    // lock that it already holds, and is not counted in the door: mail that arrives in that time
+    // still rings the service thread.
     bool has_run = false;
     bool has_released = false;
     while (progress_.manner().may_program_run && commands_.queue.done() < number &&
@@ -109,7 +111,8 @@ base::Status Completion::wait(Handle handle, std::int64_t timeout_ns, bool is_in
     return status;
 }
 
-// wait() with a timeout of 0: does once what takes a few microseconds (Progress::work), and does not block.
+// wait() with a timeout of 0: does once what takes a few microseconds (Progress::work), and does
+// not block.
 base::Status Completion::look(Handle handle) {
     std::unique_lock lock(commands_.mutex);
     const std::uint64_t number = commands_.queue.number_of(handle);
@@ -160,8 +163,8 @@ base::Status Completion::wait_for_one(Handle handle) {
     return failure ? std::move(*failure) : base::Status();
 }
 
-// With the lock.   is_exact  the handle waited for is the number's own, and what another thread was told of it is told
-// here too
+// With the lock.   is_exact  the handle waited for is the number's own: a failure that only another
+// thread has taken is reported here too
 base::Status Completion::take_failure(std::uint64_t number, bool is_exact) {
     auto failure = commands_.queue.take_failure(number, os::own_thread());
     if (!failure && is_exact) {
@@ -213,14 +216,15 @@ void Completion::wait_for_end(std::uint64_t number, node::AwaitedCall call) {
     attend(end);
 }
 
-// Waits until the condition holds: the thread works on what comes, and sleeps on its bell when there is nothing.
+// Waits until the condition holds: the thread makes progress, and sleeps on its bell when there is
+// nothing to do.
 //   is_interruptible  signal handlers end the wait
 node::Outcome Completion::attend(Condition& condition, Deadline deadline, bool is_interruptible) {
     os::SignalGate gate(&masked_futexes_);
     os::SignalGate* const signals = is_interruptible ? &gate : nullptr;
     node::Door& door = member_.slot().door;
-    // Other processes ring a counted thread instead of the service thread. So a thread is counted only where it polls the
-    // mailbox itself: else mail for which it was rung would stay unread.
+    // Other processes ring a counted thread instead of the service thread. So a thread is counted
+    // only where it polls the mailbox itself: else mail for which it was rung would stay unread.
     Attending attending(waiters_, progress_.attendance(), service_,
                         progress_.manner().may_program_poll);
     ServiceSleep::Stay stay(service_sleep_, ServiceSleep::Stay::Kind::wait);
@@ -249,14 +253,16 @@ std::uint64_t Completion::drop_failures(Handle handle) {
     return before - commands_.queue.failures().untold_count();
 }
 
-// Works until the condition holds, nothing is left to do, or the deadline has passed. True: the condition holds. After false the
-// thread may sleep, so before the deadline false is returned only when no work is left that no thread would be woken for. After
-// the deadline the thread does not sleep, and work may be left.
+// Works until the condition holds, nothing is left to do, or the deadline has passed. True: the
+// condition holds. After false the thread may sleep, so before the deadline false is returned only
+// when no work is left that no thread would be woken for. After the deadline the thread does not
+// sleep, and work may be left.
 bool Completion::work_until(Condition& condition, Deadline deadline) {
     for (;;) {
         const LookResult seen = condition.look();
         if (seen == LookResult::all) return true;
-        // Conditions on commands never answer `progress`: work() itself calls note_progress() for them.
+        // Conditions on commands never answer `progress`: work() itself calls note_progress() for
+        // them.
         if (seen == LookResult::progress) member_.waiter().note_progress();
         if (deadline.is_past() || !progress_.work(Caller::waiter)) {
             return condition.look() == LookResult::all;

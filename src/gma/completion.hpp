@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion of commands: threads wait here for the prefix of a handle, work while they wait, and learn of failures. A thread
-// that waits is counted in the process's door, so that other processes ring it and not the service thread. Any thread.
+// Completion of commands: threads wait here for the prefix of a handle, make progress while they
+// wait, and get its failures. A thread that waits is counted in the process's door, so that other
+// processes ring it and not the service thread. Any thread.
 #pragma once
 
 #include <atomic>
@@ -28,38 +29,45 @@ public:
                ServiceThread& service,
                ServiceSleep& service_sleep) noexcept;
 
-    // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure of the
-    // prefix that was not yet reported. A wait with a timeout may end late: its thread first finishes the piece of a
-    // copy that it is moving (JobRunner).   timeout_ns  0: only look; < 0: for ever
+    // Waits until the prefix of a handle has ended. ok, timeout, interrupted, or the first failure
+    // of the prefix that was not yet reported. A wait with a timeout may end late: its thread first
+    // finishes the piece of a copy that it is moving (JobRunner).   timeout_ns  0: only look; < 0:
+    // for ever
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible);
 
-    // Waits for the command of a handle and for no other. ok, or its failure, which counts as reported.
+    // Waits for the command of a handle and for no other. ok, or its failure, which counts as
+    // reported.
     base::Status wait_for_one(Handle handle);
 
-    // Whether the command of a handle, and no other, has ended, or does within so long.   timeout_ns  0: only looks, and makes no progress
+    // Whether the command of a handle, and no other, has ended, or ends within the timeout.
+    // timeout_ns  0: only looks, and makes no progress
     [[nodiscard]] bool has_ended(Handle handle, std::int64_t timeout_ns);
 
-    // Waits until no command of the prefix of a handle reads memory of this process any more. Its failures stay to be reported.
+    // Waits until no outstanding command of the prefix of a handle reads memory of this process.
+    // Its failures stay unreported.
     void wait_for_sources(Handle handle);
 
-    // Waits for the end of a command, or of a prefix (CommandsEnd), whose failures stay to be reported.   call  that waits
+    // Waits for the end of a command, or of a prefix (CommandsEnd), whose failures stay to be
+    // reported.   call  that waits
     void wait_for_end(std::uint64_t number, node::AwaitedCall call);
 
-    // What layers above have under way.
+    // The operations in flight of layers above.
     [[nodiscard]] AllUnderWay& under_way() noexcept { return under_way_; }
 
-    // Waits until a condition holds; the thread works meanwhile as one that waits for commands does, and goes on with what the process has
-    // under way. timeout_ns as of wait().
+    // Waits until a condition holds. The waiting thread makes progress on commands, as in wait(),
+    // and on the operations that layers above have in flight. timeout_ns as in wait().
     node::Outcome wait_until(Condition& condition,
                              std::int64_t timeout_ns,
                              bool is_interruptible = false);
 
-    // Whether a thread of the process waits for commands or a condition, and is past the first looks at it.
+    // Whether a thread of the process waits for commands or a condition, and has polled it a few
+    // times in vain.
     [[nodiscard]] bool has_waiters() const noexcept {
         return waiters_.load(std::memory_order_relaxed) != 0;
     }
 
-    // The thread is about to sleep outside the library until the bell of its process is rung: the service thread does all work from now on.
+    // The thread is about to sleep outside the library until the bell of its process is rung: the
+    // service thread does all work from now on.
     void leave_for_long() noexcept;
 
     // Counts the failures of a handle's prefix as reported; returns how many there were.
@@ -68,8 +76,9 @@ public:
     // Whether the prefix of a handle has ended. Makes progress once; does not block.
     [[nodiscard]] bool is_complete(Handle handle);
 
-    // Waits until the oldest outstanding command has ended, well or not: a failure is kept, and reported to whoever waits for
-    // that command. The caller holds the lock of Commands; it is released while this waits.
+    // Waits until the oldest outstanding command has ended, in success or failure: a failure is
+    // kept for the thread that waits for that command. The caller holds the lock of Commands; it is
+    // released while this waits.
     void wait_for_oldest(std::unique_lock<std::mutex>& lock);
 
 private:
@@ -92,7 +101,7 @@ private:
     ServiceSleep& service_sleep_;
     AllUnderWay under_way_;
     std::atomic<std::uint32_t> waiters_{0};  // threads in attend()
-    os::MaskedFutexes masked_futexes_;       // on which threads sleep that signal handlers wake
+    os::MaskedFutexes masked_futexes_;       // sleeping threads that signal handlers may wake
 };
 
 }  // namespace acp::gma

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread waits for in Completion: that commands end, or something that a layer above looks for itself, such as a message,
-// room in a ring, or the other members of a team.
+// A condition for which a thread waits in Completion: the end of commands, or a state that a layer
+// above polls itself, such as a message, room in a ring, or the arrival of the other members of a
+// team.
 //
-// Whoever makes a condition true on memory of this node rings the process that waits: node::ring_bell on the waiter_bell of its
-// door, after the change is visible. Deaths and losses ring it too, so a condition on another process also looks whether that
-// one lives. One thread at a time uses a condition.
+// A thread that makes a condition true in memory of this node rings the waiting process:
+// node::ring_bell on the waiter_bell of its door, after the change is visible. Deaths and losses
+// ring it too, so a condition on another process also tests whether that process lives. One thread
+// at a time uses a condition.
 // Tests: tests/unit/gma/condition_test.cpp.
 #pragma once
 
@@ -17,11 +19,11 @@
 
 namespace acp::gma {
 
-// What a look at a condition has found.
+// The result of a poll of a condition.
 enum class LookResult {
     nothing,
-    progress,  // not yet all, but more than before: it is worth while to look on
-    all        // the condition has come
+    progress,  // not yet all, but more than before: polling on is worthwhile
+    all        // the condition holds
 };
 
 class Condition {
@@ -31,17 +33,18 @@ public:
     Condition(const Condition&) = delete;
     Condition& operator=(const Condition&) = delete;
 
-    // Looks. Called often, and once more after the thread has announced that it sleeps; cheap, and without a lock that
-    // another thread may hold for long.
+    // Polls the condition. Called often, and once more after the thread has announced that it
+    // sleeps; cheap, and without a lock that another thread may hold for long.
     virtual LookResult look() = 0;
 
-    // The thread is about to sleep. Tells people, by the entry of its process, who waits for what; and asks whoever makes the
-    // condition come to ring, where that one rings only if asked. look() is called once more afterwards.
+    // The thread is about to sleep. Describes the wait in the entry of its process
+    // (node/awaited.hpp), and requests a ring from the process that will make the condition true,
+    // where that one rings only on request. look() is called once more afterwards.
     //   since_ns  os::now_ns() when the wait began to sleep
     virtual void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) = 0;
 
-    // Sleeps until the bell's word is no longer `value`, or the time is over. A condition that may come without a ring wakes
-    // now and then to look for itself, and returns as if woken when it has come.
+    // Sleeps until the bell's word is no longer `value`, or the time is over. A condition that may
+    // become true without a ring wakes now and then to poll, and returns as if woken when it holds.
     //   signals  of a wait that signal handlers end, else nullptr
     virtual os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
                               std::uint32_t value,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A condition that a layer above gives to Completion, together with what the process has under way: a thread that waits for the one makes
-// progress on the other. Knows nothing of how a thread sleeps. Used by the thread that waits, inside Completion.
+// A condition that a layer above gives to Completion, together with the operations that the process
+// has in flight: a thread that waits for the condition makes progress on these. Knows nothing of
+// how a thread sleeps. Used by the thread that waits, inside Completion.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@
 
 namespace acp::gma {
 
-// Each look that finds the condition not met makes progress on all that the process has under way.
+// Each poll that finds the condition false makes progress on all operations that the process has in
+// flight.
 class ConditionOfLayer final : public Condition {
 public:
     ConditionOfLayer(Condition& condition, AllUnderWay& under_way) noexcept
@@ -22,7 +24,8 @@ public:
     LookResult look() override {
         const LookResult seen = condition_.look();
         if (seen == LookResult::all || under_way_.is_empty()) return seen;
-        // Orders the announcement before the looks that follow; partners: those who publish on memory of this node and then ring
+        // Orders the announcement before the polls that follow; partners: threads that publish in
+        // memory of this node and then ring
         if (has_announced_ && !os::expedite()) base::fence(std::memory_order_seq_cst);
         under_way_.go_on(has_announced_);
         return has_announced_ ? condition_.look() : seen;

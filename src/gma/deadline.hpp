@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The moment a wait ends at the latest, or none. Reads the clock only where there is one. Any thread.
+// The moment a wait ends at the latest, or none. Reads the clock only where there is one. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ public:
 
     [[nodiscard]] bool is_past() const noexcept { return at_ns_ != none && os::now_ns() >= at_ns_; }
 
-    // As node::Waiter takes it.
+    // The remaining time, in the form that node::Waiter takes.
     [[nodiscard]] std::int64_t left_ns() const noexcept {
         if (at_ns_ == none) return node::for_ever;
         const std::uint64_t now = os::now_ns();

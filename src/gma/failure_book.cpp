@@ -97,7 +97,7 @@ void FailureBook::note(std::uint64_t number, base::Status failure) noexcept {
     show();
 }
 
-// They stay untold as far as they may lie behind `number`: better told twice than never.
+// Failures that may have numbers above `number` stay unreported: reporting one twice is better than never.
 base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) noexcept {
     Rest rest = rest_;
     const auto one = remembered_from(rest.first);
@@ -119,7 +119,7 @@ base::Status FailureBook::take_rest(std::uint64_t number, std::uint64_t thread) 
     });
 }
 
-// The numbers of rest_ up to `last` are told to a thread that waited for `number`.
+// Notes that the numbers of rest_ up to `last` are reported to a thread that waited for `number`.
 void FailureBook::note_rest_told(std::uint64_t last,
                                  std::uint64_t number,
                                  std::uint64_t thread) noexcept {
@@ -130,7 +130,7 @@ void FailureBook::note_rest_told(std::uint64_t last,
     one.up_to = std::max(one.up_to, number);
 }
 
-// The entry of a thread, or the one that heard of the oldest number: that thread may be told something twice.
+// The entry of a thread, or else a reused entry, the one with the oldest number: its former thread may get a failure twice.
 FailureBook::ToldRest::Listener& FailureBook::listener(std::uint64_t thread) noexcept {
     auto& all = told_rest_.listeners;
     auto found = std::find_if(all.begin(), all.end(),
@@ -219,7 +219,7 @@ std::optional<base::Status> FailureBook::take_of(std::uint64_t number,
         untold_.begin() + static_cast<std::ptrdiff_t>(told_), untold_.end(), number,
         [](const Untold& one, std::uint64_t wanted) { return one.number < wanted; });
     if (at == untold_.end() || at->number != number) {
-        // Between the first and the last of those told together there are numbers that went well.
+        // Among the numbers of a merged failure, from first to last, some succeeded.
         const bool is_of_rest = is_untold(number) && is_remembered(number);
         return is_of_rest ? take_rest(number, thread) : told_to_others(number, thread);
     }

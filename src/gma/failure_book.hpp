@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The failures of commands: which of them are still to be told to the program, and which numbers failed lately. It
-// takes memory to note a failure with its words, and none to note that there was one: failures for which no memory
-// is left are told together, as one. Knows no order between commands. One thread at a time, under the
-// queue's lock. Tests: tests/unit/gma/failure_book_test.cpp.
+// The failures of commands: which of them are not yet reported to the program, and which numbers
+// failed lately. Noting a failure with its message takes memory; noting that there was one takes
+// none: failures for which no memory is left are merged and reported as one. Knows no order between
+// commands. One thread at a time, under the queue's lock. Tests:
+// tests/unit/gma/failure_book_test.cpp.
 #pragma once
 
 #include <array>
@@ -18,14 +19,14 @@ namespace acp::gma {
 
 inline constexpr std::size_t failures_remembered_max = 4096;
 inline constexpr std::size_t told_threads_max = 8;
-inline constexpr std::uint64_t sole_thread = 1;  // where there is but one
+inline constexpr std::uint64_t sole_thread = 1;  // if there is only one
 
 class FailureBook {
 public:
     // Throws std::bad_alloc.
     FailureBook();
 
-    // Shows none any more.
+    // Removes them from the process's slot.
     ~FailureBook();
     FailureBook(const FailureBook&) = delete;
     FailureBook& operator=(const FailureBook&) = delete;
@@ -34,20 +35,21 @@ public:
     void note(std::uint64_t number, base::Status failure) noexcept;
 
     // Takes the failure with the least number, up to `number`, that was not yet taken.
-    //   thread  a number of the one that is told; never 0
+    //   thread  a number of the thread that gets it; never 0
     std::optional<base::Status> take(std::uint64_t number,
                                      std::uint64_t thread = sole_thread) noexcept;
 
-    // Takes the failure of exactly this number, or tells it as told_to_others() does when another thread took it. Where
-    // failures are told together, those up to this number are. The number has ended lately: it is among the newest
-    // failures_remembered_max if it failed.
+    // Takes the failure of exactly this number, or returns it as told_to_others() does if another
+    // thread has taken it. It takes merged failures up to this number. The number has
+    // ended lately: it is among the newest failures_remembered_max if it failed.
     std::optional<base::Status> take_of(std::uint64_t number,
                                         std::uint64_t thread = sole_thread) noexcept;
 
-    // The failure of exactly this number, when only other threads were told of it: a thread that waits for its own command
-    // must not be told that it went well because another one waited for everything. Once per thread; for the newest
-    // failures_remembered_max that were told, and up to told_threads_max threads each. Of failures that were told
-    // together each thread hears for every such number of its own that is newer than those it asked for before.
+    // The failure of exactly this number, if only other threads have taken it: a thread that waits
+    // for its own command must not get a success because another one waited for all commands.
+    // Returned once per thread; for the newest failures_remembered_max reported failures, and up to
+    // told_threads_max threads each. A merged failure is returned to a thread for each number of
+    // its own that is newer than those it asked for before.
     std::optional<base::Status> told_to_others(std::uint64_t number, std::uint64_t thread) noexcept;
 
     // The least number whose failure was not yet taken; 0: there is none.
@@ -90,28 +92,29 @@ private:
         std::array<std::uint64_t, told_threads_max> threads{};  // 0 = none
     };
 
-    // One that failed lately, whether it was told or not.
+    // A number that failed lately, reported or not.
     struct Remembered {
         std::uint64_t number = 0;
         base::Code code = base::Code::memory;
     };
 
-    // Failures there was no memory to note one by one. They are told as one.
+    // Failures for which there was no memory to note them one by one. They are reported as one.
     struct Rest {
         std::uint64_t first = 0;  // the least number among them; 0: there are none
         std::uint64_t last = 0;   // the greatest
         std::uint64_t count = 0;
-        base::Code code = base::Code::memory;  // of the one noted first, once none is remembered
+        base::Code code =
+            base::Code::memory;  // code of the one noted first, once none is remembered
     };
 
-    // Which threads were told of Rest. The numbers that failed are in remembered_.
+    // The threads to which Rest was reported. The numbers that failed are in remembered_.
     struct ToldRest {
         struct Listener {
             std::uint64_t thread = 0;  // 0: none
-            std::uint64_t up_to = 0;   // the newest number it was told of
+            std::uint64_t up_to = 0;   // the newest number reported to it
         };
 
-        std::uint64_t first = 0;  // 0: nothing was told
+        std::uint64_t first = 0;  // 0: nothing was reported
         std::uint64_t last = 0;
         std::array<Listener, told_threads_max> listeners{};
     };
@@ -130,13 +133,12 @@ private:
 
     void show() noexcept;
 
-    std::vector<Untold> untold_;  // by number, from told_ on
+    std::vector<Untold> untold_;  // sorted by number; unreported from index told_ on
     std::size_t told_ = 0;
     Rest rest_;
     ToldRest told_rest_;
-    std::vector<Told> told_list_;  // by number, the newest; room for all
-    std::vector<Remembered>
-        remembered_;  // by number; never more than it had memory for from the start
+    std::vector<Told> told_list_;         // the newest, sorted by number; capacity for all
+    std::vector<Remembered> remembered_;  // sorted by number; never beyond its initial capacity
     std::optional<node::UnreportedPlace> shown_in_;
     std::uint64_t shown_first_ = 0;  // the number whose message is shown
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words that the old values of acp_fetch_... come to when their memory is not mapped here: memory of this process that
-// every process of the job can address (node/claims.hpp), each word on a line of its own. A call borrows one. It gives
-// the word back when its command ended well. After a failure it does not: a process that was taken for dead, and is
-// not, may still write the old value there. Such words stay unused until the next epoch. Any thread.
+// Words that receive the old values of acp_fetch_... when the atomic's word is not mapped here:
+// memory of this process that every process of the job can address (node/claims.hpp), each word on
+// a line of its own. A call borrows one. It returns the word when its command succeeded. After a
+// failure it does not: a process that was marked dead, and still lives, may write the old value
+// there. Such words stay unused until the next epoch. Any thread.
 // Tests: tests/unit/gma/fetch_words_test.cpp.
 #pragma once
 
@@ -19,7 +20,8 @@ class FetchWords {
 public:
     static constexpr std::uint32_t count = 64;
 
-    //   memory   as many bytes as node::Claim::fetched_words has, on a line's boundary; must outlive this
+    //   memory   as many bytes as node::Claim::fetched_words has, on a line's boundary; must
+    //            outlive this
     //   address  the global address of the first of them
     FetchWords(char* memory, memory::GlobalAddress address) noexcept
         : memory_(memory), address_(address) {}
@@ -47,7 +49,8 @@ public:
             return words_.address_ + index_ * stride;
         }
 
-        // The word's content, after the command ended well; gives it back. Of an atomic of 4 bytes the low half counts.
+        // The word's content, after the command succeeded; returns the word. An atomic of 4 bytes
+        // uses the low half.
         [[nodiscard]] std::uint64_t take_value() noexcept {
             // relaxed: the end of the command, which the caller acquired, comes after its old value
             const std::uint64_t value = words_.word(index_).load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Into a word that is lent, else into one of this stack.
+// Fetches into a loaned word, or else into one of this stack.
 #include "gma/fetcher.hpp"
 
 #include <atomic>
@@ -20,7 +20,8 @@ base::Result<std::uint64_t> Fetcher::fetch(Command command) {
     return word.take_value();
 }
 
-// The old value comes to a word of this stack, which is registered for as long: who is late with it finds no memory there.
+// The target is a word of this stack, registered for the length of the call: a late write of the
+// old value finds no registration.
 base::Result<std::uint64_t> Fetcher::fetch_into_registered_word(Command command) {
     alignas(8) std::uint64_t old = 0;
     auto key = registry_.add(&old, sizeof old, 0);
@@ -51,7 +52,8 @@ base::Result<std::uint64_t> Fetcher::fetch_into_registered_word(Command command)
         !status.is_ok()) {
         return status;
     }
-    // relaxed: the end of the command, which was acquired, comes after its old value. Only the low half of 4 bytes.
+    // relaxed: the end of the command, which was acquired, comes after its old value. Only the low
+    // half of 4 bytes.
     return std::atomic_ref(old).load(std::memory_order_relaxed);
 }
 

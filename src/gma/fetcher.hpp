@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomics that wait for themselves and give the word's old value (acp_fetch_...), on words that are not mapped here. Any
-// thread. Tests: tests/unit/gma/gma_test.cpp, tests/conformance/fetch_test.cpp.
+// Atomics that wait for themselves and give the word's old value (acp_fetch_...), on words that are
+// not mapped here. Any thread. Tests: tests/unit/gma/gma_test.cpp,
+// tests/conformance/fetch_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ public:
           service_(service) {}
 
     // Runs an atomic without a target and waits for it alone. Returns the word's old value.
-    // Errors: of the command; limit, where all words for old values are taken (fetch_words.hpp) and none can be registered.
+    // Errors: of the command; limit, where all words for old values are taken (fetch_words.hpp) and
+    // none can be registered.
     base::Result<std::uint64_t> fetch(Command command);
 
 private:

@@ -66,7 +66,7 @@ base::Status Gma::open_parts(Opened& opened,
         return status;
     }
     if (!config.trace.empty()) {
-        static std::atomic<bool> has_traced{false};  // in an epoch of this process before
+        static std::atomic<bool> has_traced{false};  // this process did so in an earlier epoch
         auto trace = Trace::open(config.trace, member.rank(),
                                  has_traced.exchange(true, std::memory_order_relaxed));
         if (!trace.is_ok()) {
@@ -188,8 +188,8 @@ Issuer::Parts Gma::parts() noexcept {
             invokes_,  progress_, service_sleep_, service_, completion_};
 }
 
-// Publishes what others need, and makes the service thread where commands of others come whether this process calls or
-// not.
+// Publishes what other processes need, and makes the service thread if commands of others arrive
+// whether or not this process makes calls.
 base::Status Gma::begin() {
     if (!hazards_.has_membarrier()) {
         // relaxed: the meeting that follows publishes it
@@ -202,8 +202,8 @@ base::Status Gma::begin() {
         const std::scoped_lock lock(commands_.mutex);
         progress_.update_service_wish();
     }
-    // Where memory of others is not mapped by decree, the owner's thread serves also starter memory; and where the
-    // gateway is in this process, it serves all nodes.
+    // Where memory of others is not mapped by decree, the owner's thread serves also starter
+    // memory; and where the gateway is in this process, it serves all nodes.
     const Progress::Manner& manner = progress_.manner();
     const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
                                 !manner.is_link_polled_here;
@@ -220,8 +220,8 @@ Gma::~Gma() {
     revoke();
 }
 
-// Ends all registrations: nobody uses the memory when it returns. After a meeting of all nobody is inside; where one was
-// prevented by a death the others may be.
+// Ends all registrations: no process uses the memory when it returns. After a meeting of all ranks
+// no thread is inside it; if a death prevented the meeting, threads of others may be.
 void Gma::revoke() {
     local::Space& space = *opened_.space;
     if (!space.is_open()) return;
@@ -245,7 +245,7 @@ base::Result<local::Key> Gma::register_memory(void* address,
                                               std::uint64_t bytes,
                                               std::uint32_t color) {
     auto key = registry_.add(address, bytes, color);
-    // What was registered for pointers of commands that have ended is in nobody's way.
+    // Registrations kept for pointers of ended commands can be ended to make room.
     if (!key.is_ok() && key.failure().code() == base::Code::limit && local_ends_.end_kept() != 0) {
         key = registry_.add(address, bytes, color);
     }

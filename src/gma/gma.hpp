@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Global memory access of one process: issue, order, route, run, complete. What the inline path could not do comes here.
-// A Gma owns the parts and connects them; calls run one way:
+// Global memory access of one process: issue, order, route, run, complete. Gets every command that
+// the inline path could not run. A Gma owns the parts and connects them; calls run one way:
 //
-//   PointerIssuer -> LocalEnds     copies from and to plain pointers: run at once, or given an address and issued
-//   Issuer -> Routes, Mover        looks at both ends, runs at once what may run at once
-//          -> Invokes              numbered operations: runs them at once, or keeps what they need until their end
-//          -> Commands             the others get a number (CommandQueue: order, completion, failures)
-//   Progress -> JobRunner          ready commands that this process runs (direct, attach), by Mover
-//            -> MailboxCarrier     those that the owner of the memory runs, by local::Forwarder
-//            -> RemoteCarrier      those with an end on another node, by remote::Link
-//   Completion, ServiceThread -> Progress     threads that wait, and the one that works when nobody waits
+//   PointerIssuer -> LocalEnds    copies from and to plain pointers: run at once, or given an address
+//   Issuer -> Routes, Mover       finds both ends, runs at once what may run at once
+//          -> Invokes             numbered operations: run at once, or kept until their end
+//          -> Commands            the others get a number (CommandQueue: order, completion, failures)
+//   Progress -> JobRunner         ready commands that this process runs (direct, attach), by Mover
+//            -> MailboxCarrier    those that the owner of the memory runs, by local::Forwarder
+//            -> RemoteCarrier     those with an end on another node, by remote::Link
+//   Completion, ServiceThread -> Progress    threads that wait, and the one that works if none does
 //
-// The service thread is made with the first command or registration that may need it and sleeps when nothing is to do; so every command
-// finishes without any further call. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
+// The service thread is made with the first command or registration that may need it, so every command finishes without any
+// further call. One Gma per epoch; any thread, unless said otherwise. Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -43,16 +43,16 @@ namespace acp::gma {
 
 class Gma {
 public:
-    // What only some processes have.
+    // Parts that only some processes have.
     struct Surroundings {
         // Of the member's slot; nullptr when several ranks are threads of one process (tests).
         const local::OwnRow* own_row = nullptr;
         remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
-        // What invoke can run: the same in all processes and gateways of the job.
+        // The operations that invoke can run: equal in all processes and gateways of the job.
         const local::OperationTable* operations = nullptr;
     };
 
-    // Opens global memory access for a member that took its slot. Publishes what others need; the caller meets all ranks before the first use.
+    // Opens global memory access for a member that took its slot. Publishes what others need; a meeting of all ranks comes before the first use.
     //   all, and what surroundings names, must outlive this
     // Errors: config (a forced path that cannot work here), system, memory, limit.
     static base::Result<std::unique_ptr<Gma>> open(node::Member& member,
@@ -60,12 +60,12 @@ public:
                                                    FastPath& fast,
                                                    const base::Config& config,
                                                    const Surroundings& surroundings);
-    // Nothing may be outstanding. Ends all registrations, and waits until nobody is inside their memory.
+    // Nothing may be outstanding. Ends all registrations, and waits until no thread is inside their memory.
     ~Gma();
     Gma(const Gma&) = delete;
     Gma& operator=(const Gma&) = delete;
 
-    // After all ranks met: whether the required paths exist. Errors: unsupported, config.
+    // After the meeting of all ranks: whether the required paths exist. Errors: unsupported, config.
     base::Status check_requirements() { return routes_.check_requirements(); }
 
     // Copies at once where both places are mapped here and the order is satisfied (gma/inline_access.hpp), else issues the copy: for layers above.
@@ -137,7 +137,7 @@ public:
         return issuer_.issue_invoke(call, order);
     }
 
-    // Takes the memory for issue_invoke() beforehand: what is ordered after nothing then does not fail for want of any. False: there is none.
+    // Takes the memory for issue_invoke() beforehand: an invoke without an order then does not fail for lack of memory. False: there is none.
     [[nodiscard]] bool prepare_invokes() noexcept { return issuer_.prepare_invokes(); }
 
     // Issues a copy between a plain pointer, whose memory is the caller's again when the handle has ended, and an address.
@@ -145,7 +145,7 @@ public:
         return pointer_issuer_.issue(copy, order);
     }
 
-    // The same of a put, and an add behind it, under one handle.
+    // Issues a put, and an add behind it, under one handle.
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
@@ -174,14 +174,14 @@ public:
     }
 
     base::Status wait(Handle handle, std::int64_t timeout_ns, bool is_interruptible) {
-        // acquire: what was done by its prefix is visible. Of an odd handle no failure is its own.
+        // acquire: the effects of its prefix are visible. An odd handle has no failure of its own.
         const std::uint64_t below = fast_.marks.complete_below.load(std::memory_order_acquire);
         if (handle % 2 != 0 && handle < below) [[likely]]
             return {};
         return completion_.wait(handle, timeout_ns, is_interruptible);
     }
 
-    // Completion::has_waiters; under_way(): what layers above have begun; wait_until(): for what they wait for. Neither is a command.
+    // Completion::has_waiters; under_way(): operations in flight of layers above; wait_until(): their conditions. Neither is a command.
     [[nodiscard]] bool has_waiters() const noexcept { return completion_.has_waiters(); }
 
     [[nodiscard]] AllUnderWay& under_way() noexcept { return completion_.under_way(); }
@@ -219,7 +219,7 @@ public:
         return routes_.path(target, source);
     }
 
-    // To the private memory of another rank, whatever is registered now.
+    // The path to the private memory of another rank, independent of present registrations.
     [[nodiscard]] Path private_path(std::uint32_t slot) { return routes_.private_path(slot); }
 
     [[nodiscard]] Traffic traffic() const;

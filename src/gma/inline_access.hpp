@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inline path: a copy or an atomic between two places that are mapped here, run by the caller at once.
-// No record, no lock, no system call, no virtual call, no division. An atomic returns 0, and a copy calls `decline`, for
-// everything they do not do (order not satisfied, not mapped, wild, stale, too long), and have then changed nothing: the caller
-// goes the long way through Issuer::issue. Any thread that owns a hazard line.
+// The inline path: a copy or an atomic between two places that are mapped here, run by the caller
+// at once.
+// No record, no lock, no system call, no virtual call, no division. An atomic returns 0, and a copy
+// calls `decline`, for everything they do not do (order not satisfied, not mapped, wild, stale, too
+// long), and have then changed nothing: the caller goes the long way through Issuer::issue. Any
+// thread that owns a hazard line.
 // Figures: ADR 0003. Tests: tests/unit/gma/inline_access_test.cpp.
 #pragma once
 
@@ -22,12 +24,13 @@ using memory::GlobalAddress;
 struct FastPath {
     local::View view;
     alignas(64) Marks marks;
-    node::Slot* slots = nullptr;  // of the node, in the line of the marks
+    node::Slot* slots = nullptr;  // the node's slots; shares the cache line of the marks
 };
 
 namespace detail {
 
-// Inlined always, as done(): the compiler's measure of what is worth it looks at the number of callers, not at the path.
+// Inlined always, as done(): the compiler's measure of what is worth it looks at the number of
+// callers, not at the path.
 [[gnu::always_inline]] inline void count_bytes(memory::HazardLine& line,
                                                std::uint64_t bytes) noexcept {
     // one writer: the line's thread
@@ -48,7 +51,7 @@ namespace detail {
     return fast.marks.inline_handle.load(std::memory_order_relaxed);
 }
 
-// Of an atomic that is not run at once.
+// Declines an atomic that cannot run at once.
 [[gnu::always_inline]] inline Handle refused(memory::HazardLine& line) noexcept {
     memory::leave(line);
     return handle_null;
@@ -57,8 +60,9 @@ namespace detail {
 // Wakes the threads that sleep until a word of the owner's memory changes.
 [[gnu::noinline, gnu::cold]] void ring_owner(const FastPath& fast, GlobalAddress word) noexcept;
 
-// After an atomic on a word of this node: rings if a thread of the owner sleeps for a word. No fence: either the sleeper, which counts
-// itself, makes all cores pass a barrier and then looks at the word, sees the atomic, or this thread sees the sleeper counted.
+// After an atomic on a word of this node: rings if a thread of the owner sleeps for a word. No
+// fence: either the sleeper, which counts itself, makes all cores pass a barrier and then looks at
+// the word, sees the atomic, or this thread sees the sleeper counted.
 [[gnu::always_inline]] inline void ring_if_awaited(const FastPath& fast,
                                                    GlobalAddress word) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -96,9 +100,9 @@ struct CopyEnds {
     GlobalAddress source;
 };
 
-// Runs a copy at once and returns its handle; where it may not, returns what `decline` does: that is called with the line
-// entered, which it leaves. The line names the addresses then, so that a function which goes on by declining need keep none of
-// its arguments: it saves no registers.
+// Runs a copy at once and returns its handle; if it may not, returns the result of `decline`, which
+// is called with the line entered and leaves it. The line then names the addresses, so a function
+// that tail-calls this one need not keep its arguments: it saves no registers.
 //   decline  Handle()
 template <memory::HazardFence fence, typename Decline>
 [[nodiscard, gnu::always_inline]] inline Handle copy_inline(const FastPath& fast,
@@ -154,14 +158,14 @@ template <memory::HazardFence fence, bool is_get, typename Decline>
     return detail::move_at_once(fast, line, to, from, bytes);
 }
 
-// What an atomic takes beside its addresses.
+// The operands of an atomic.
 template <typename Word>
 struct Operands {
     Word operand;
-    Word expected;  // of compare_swap
+    Word expected;  // only compare_swap has one
 };
 
-// As copy_inline, but returns 0 where it may not, with the line left.
+// Runs an atomic like copy_inline, but returns 0 if it may not, with the line left.
 // NOLINTBEGIN(readability-function-size): the words of an atomic, not options
 template <memory::HazardFence fence, typename Word, memory::Operation operation>
 [[nodiscard, gnu::always_inline]] inline Handle atomic_inline(const FastPath& fast,

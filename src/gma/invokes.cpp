@@ -38,7 +38,7 @@ bool Invokes::prepare() noexcept {
     return calls_ != nullptr;
 }
 
-// Calls whose commands have ended are free: nobody need tell of that, whichever way they ended.
+// A record is free when its command has ended, in whatever way: no call must release it.
 Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
     if (!prepare()) return Kept::no_memory;
     for (std::uint32_t i = 0; i < kept_max; ++i) {

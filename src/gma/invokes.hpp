@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations as global memory access sees them: checks what a caller asks for, runs operations on memory that is
-// mapped here, and keeps arguments and result of those that cannot run at once until their command has ended. What is
-// kept is found by Command::expected. A result goes to the caller's buffer while its command is outstanding and never
-// afterwards: so a caller may take the buffer back once it was told the end, however the command ended.
-// prepare(), keep(), bind(), invocation_of() and put_result() are called under the lock of Commands; the rest by any thread.
+// Numbered operations in global memory access: checks the arguments of a call, runs operations on
+// memory that is mapped here, and keeps arguments and result of other calls until their command has
+// ended. Command::expected is the index of the kept record. A result is written to the caller's
+// buffer while its command is outstanding and never afterwards: so the caller may reuse the buffer
+// once the command has ended, in whatever way. prepare(), keep(), bind(), invocation_of() and
+// put_result() are called under the lock of Commands; the rest by any thread.
 // Tests: tests/unit/gma/invokes_test.cpp.
 #pragma once
 
@@ -23,19 +24,21 @@
 
 namespace acp::gma {
 
-// What a caller asks for.
+// The arguments of a call.
 struct Invocation {
-    std::uint32_t process = 0;             // on whose memory: its index in the job
+    std::uint32_t process = 0;             // index of the process on whose memory it runs
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // read before the call returns
-    // Room for the operation's result_bytes_max at least. The caller's again when the handle has ended.
+    // Room for the operation's result_bytes_max at least. The caller's again when the handle has
+    // ended.
     std::span<std::byte> result;
     std::uint32_t* result_bytes = nullptr;  // written as result is; nullptr: not wanted
 };
 
 class Invokes {
 public:
-    // Kept at once, of one process; who issues more waits for the oldest command to end.
+    // The most calls of a process that are kept; a thread that issues more waits for the oldest
+    // command to end.
     static constexpr std::uint32_t kept_max = remote::invokes_max;
 
     //   table  nullptr: there are no operations.   All must outlive this.
@@ -44,7 +47,8 @@ public:
             const local::Hazards& hazards,
             const local::OperationTable* table) noexcept;
 
-    // Whether the memory of the process is on this node, so that this process runs the operation itself.
+    // Whether the memory of the process is on this node, so that this process runs the operation
+    // itself.
     [[nodiscard]] bool is_here(const Invocation& call) const noexcept {
         return space_.is_on_node(call.process);
     }
@@ -54,7 +58,8 @@ public:
         return call.process < space_.segment().shape().procs;
     }
 
-    // The operation, if there is one and the arguments and the room for the result fit; else nullptr.
+    // The operation, if there is one and the arguments and the room for the result fit; else
+    // nullptr.
     [[nodiscard]] const local::NumberedOperation* find(const Invocation& call) const noexcept {
         const local::NumberedOperation* row = table_.find(call.operation);
         const bool is_fit = row != nullptr && call.arguments.size() <= row->argument_bytes_max &&
@@ -62,7 +67,8 @@ public:
         return is_fit ? row : nullptr;
     }
 
-    // Whether there is an operation of this number that takes so many bytes of arguments and has no result.
+    // Whether there is an operation of this number with room for these arguments and without a
+    // result.
     [[nodiscard]] bool has_silent(std::uint32_t operation,
                                   std::uint64_t argument_bytes) const noexcept {
         const local::NumberedOperation* row = table_.find(operation);
@@ -70,14 +76,17 @@ public:
                row->result_bytes_max == 0;
     }
 
-    // "allocating on memory of rank 3 on node 1 (10.0.0.4)", which the call of the interface says that it is a part of. An operation that
-    // has the name of such a call stands for it: "acp_... by rank 0 on host on memory of rank 3".
+    // "allocating on memory of rank 3 on node 1 (10.0.0.4)", which the call of the interface says
+    // that it is a part of. An operation that has the name of such a call stands for it: "acp_...
+    // by rank 0 on host on memory of rank 3".
     [[nodiscard]] std::string subject(const Command& command) const;
 
-    // Says why find() gave nothing, or that there is no such process. Errors: argument, unsupported (no such operation).
+    // Says why find() gave nothing, or that there is no such process. Errors: argument, unsupported
+    // (no such operation).
     [[nodiscard, gnu::cold]] base::Status refusal(const Invocation& call) const;
 
-    // Runs an operation that find() gave, on memory of this node, and writes its result.   line  of the calling thread
+    // Runs an operation that find() gave, on memory of this node, and writes its result.   line  of
+    // the calling thread
     [[nodiscard, gnu::always_inline]] inline base::Code run(
         const local::NumberedOperation& operation,
         const Invocation& call,
@@ -93,7 +102,8 @@ public:
     // The command that stands for an invoke in the queue.
     [[nodiscard]] Command command_of(const Invocation& call) const noexcept;
 
-    // no_room: kept_max are kept, and there is room when the oldest command has ended. no_memory: nothing was kept.
+    // no_room: kept_max are kept, and there is room when the oldest command has ended. no_memory:
+    // nothing was kept.
     enum class Kept : std::uint8_t { yes, no_room, no_memory };
 
     // Takes the memory that keep() needs, once. False: there is none.
@@ -118,7 +128,7 @@ public:
     [[nodiscard]] base::Code put_result(const Command& command,
                                         std::span<const std::byte> result) noexcept;
 
-    // What became of an invoke, with the operation's name and the owner of the memory.
+    // The failure of an invoke, with the operation's name and the owner of the memory.
     // command: it was kept
     [[nodiscard, gnu::cold]] base::Status failure_of(const Command& command,
                                                      base::Code code) const {

@@ -61,9 +61,9 @@ Handle Issuer::issue_attach(const Command& command, Handle order) {
     return number;
 }
 
-// A copy with an end on another node, whose order is satisfied, where the gateway is in this process. What is alone under
-// way leaves at once. More is collected: it leaves with the next poll of anybody, and somebody polls when an answer
-// comes, at the latest after a nap of the service thread. An end that is bad is found out where it is used.
+// Issues a copy with an end on another node, whose order is satisfied, where the gateway is in this process. If no other command
+// is in flight it leaves at once. Otherwise it is collected and leaves with the next poll of any thread: when an answer arrives,
+// at the latest after a nap of the service thread. A bad end is detected on the node where it is used.
 Handle Issuer::issue_remote(GlobalAddress target,
                             GlobalAddress source,
                             std::uint64_t bytes,
@@ -122,7 +122,7 @@ Handle Issuer::end_invoke(const Invocation& call, base::Code code) {
                                   : fail(parts_.invokes.failure_of(call, code));
 }
 
-// As issue_remote(): what is alone under way leaves at once, and more leaves together with the next poll.
+// Like issue_remote(): a command leaves at once if no other is in flight, else together with others at the next poll.
 Handle Issuer::issue_to_link(Command command, const Invocation* call) {
     if (!parts_.progress.is_job_whole()) {
         return handle_null;
@@ -197,15 +197,15 @@ Handle Issuer::fail(base::Status failure) {
     return parts_.commands.queue.admit_failed(std::move(failure));
 }
 
-// Where there is no room, or no memory for more, the queue is as long as it can be: who issues waits for its end to
-// come off. Something is outstanding then. The lock is held before and after, not meanwhile.
+// Where there is no room, or no memory for more, the queue is as long as it can be: the issuing thread waits until the oldest
+// command has ended. At least one is outstanding then. The lock is held before and after, and released in between.
 void Issuer::make_room(std::unique_lock<std::mutex>& lock) {
     while (!parts_.commands.queue.has_room()) {
         parts_.completion.wait_for_oldest(lock);
     }
 }
 
-// The same for two commands in a row. False: there is no memory for that, and nothing whose end would give some.
+// Makes room for two commands in a row. False: there is no memory, and no outstanding command whose end would free some.
 bool Issuer::make_room_for_two(std::unique_lock<std::mutex>& lock) {
     while (!parts_.commands.queue.has_room_for_two()) {
         if (parts_.commands.queue.outstanding() == 0) return false;
@@ -224,8 +224,8 @@ void Issuer::say_once_that_there_is_no_thread(const base::Status& why) const {
     }
 }
 
-// Gives the command a number, as soon as there is room for it and, of an invoke, for what its caller asks for. number 0:
-// there is no memory for that.   The lock is held before and after, not meanwhile.
+// Gives the command a number, as soon as there is room for it and, for an invoke, for its arguments. number 0: there is no memory
+// for these.   The lock is held before and after, and released in between.
 CommandQueue::Admission Issuer::admit(std::unique_lock<std::mutex>& lock, Queued& queued) {
     CommandQueue& queue = parts_.commands.queue;
     while (true) {
@@ -284,11 +284,12 @@ Handle Issuer::queue(Queued queued, Route route) {
     Progress& progress = parts_.progress;
     const bool has_message = parts_.mailbox.has_work() || parts_.remote.has_work();
     if (has_message && progress.manner().may_program_poll) {
-        if (progress.poll(Caller::passer_by)) {  // the message leaves now, whoever waits later
+        if (progress.poll(Caller::passer_by)) {  // the message leaves now
             progress.tell_waiters(Caller::passer_by);
         }
     }
-    progress.leave_rest();  // what its owner or the gateway has taken needs nobody here
+    progress
+        .leave_rest();  // a command that its owner or the gateway has taken needs no thread here
     return admission.number;
 }
 

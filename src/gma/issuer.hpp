@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Issuing what the inline path (gma/inline_access.hpp) could not do. Each command gets a handle, by the first of these ways that
-// takes it; a way that does not leaves no trace:
-//   issue_attach()                   a copy to or from private memory of another process, order satisfied: run now, or a job
-//   issue_remote(), issue_to_link()  an address on another node, order satisfied, gateway in this process: sent with others
-//   issue_long()                     everything: looks at both ends and says in words what is wrong, runs at once what may
-//                                    run at once, gives the rest a number and its carrier
-// Any thread outside of signal handlers. issue(), issue_copy(), issue_long(), issue_invoke(), queue() and fail() wait while there
-// is no room for a command, and run and send other commands meanwhile: the caller has neither the lock of Commands, nor the
-// driver's role, nor a hazard line that names something.
+// Issuing what the inline path (gma/inline_access.hpp) could not do. Each command gets a handle, by
+// the first of these ways that takes it; a way that does not leaves no trace:
+//   issue_attach()                   a copy to or from private memory of another process, order
+//                                    satisfied: run now, or a job
+//   issue_remote(), issue_to_link()  an address on another node, order satisfied, gateway in this
+//                                    process: sent with others
+//   issue_long()                     everything: finds both ends and describes errors, runs the
+//                                    command at once if it may, else gives it a number and its
+//                                    carrier
+// Any thread outside of signal handlers. issue(), issue_copy(), issue_long(), issue_invoke(),
+// queue() and fail() wait while there is no room for a command, and run and send other commands
+// while they wait: the caller has neither the lock of Commands, nor the driver's role, nor a hazard
+// line that names something.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +58,8 @@ public:
            const base::Config& config,
            std::uint32_t rank) noexcept;
 
-    // Issues a command. A bad command gives a failed handle. Where the link is polled here the rank is alone on its node: there
-    // is no other process to attach to.
+    // Issues a command. A bad command gives a failed handle. Where the link is polled here the rank
+    // is alone on its node: there is no other process to attach to.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
         if (is_link_polled_here_ && command.is_copy()) {
             return issue_copy(command.target, command.source, command.bytes, order);
@@ -83,11 +87,13 @@ public:
     // issue() by the long way alone.
     Handle issue_long(const Command& command, Handle order);
 
-    // Issues a numbered operation; it has run when this returns where the memory is on this node and the order is satisfied. One
-    // that cannot run gives a failed handle. Invocation says how long its arguments and the room for its result must last.
+    // Issues a numbered operation; it has run when this returns where the memory is on this node
+    // and the order is satisfied. One that cannot run gives a failed handle. Invocation says how
+    // long its arguments and the room for its result must last.
     Handle issue_invoke(const Invocation& call, Handle order);
 
-    // Takes the memory that issue_invoke() on another node needs besides the command's record, once. False: there is none.
+    // Takes the memory that issue_invoke() on another node needs besides the command's record,
+    // once. False: there is none.
     [[nodiscard]] bool prepare_invokes() noexcept {
         const std::scoped_lock lock(parts_.commands.mutex);
         return parts_.invokes.prepare();
@@ -99,7 +105,7 @@ public:
     // A failed handle.
     Handle fail(base::Status failure);
 
-    // What a call has queued: a command, or two of which the second runs after the first.
+    // The commands of one call: one, or two of which the second runs after the first.
     struct Queued {
         Command command;
         Handle order = handle_null;
@@ -107,20 +113,23 @@ public:
         const Command* second = nullptr;   // nullptr: there is none (CommandQueue::admit_pair)
     };
 
-    // Queues what was checked and cannot run at once; of two commands the handle is the second's. Takes over the command's loan
-    // (gma/local_ends.hpp), also where the handle is a failed one.
-    //   route  of the first command, if it is ready now. One that waits for its order gets its route when it becomes ready
-    //          (Progress).
+    // Queues what was checked and cannot run at once; of two commands the handle is the second's.
+    // Takes over the command's loan (gma/local_ends.hpp), also where the handle is a failed one.
+    //   route  of the first command, if it is ready now. One that waits for its order gets its
+    //          route when it becomes ready (Progress).
     Handle queue(Queued queued, Route route);
 
-    // Gives a command with an address on another node a number, and hands it to the link with what else was collected. Only where
-    // the link is polled here. handle_null: it must be queued, and nothing was done.
-    //   command  its order is satisfied, by Marks::order_floor loaded with acquire; this is not checked here
+    // Gives a command with an address on another node a number, and hands it to the link with what
+    // else was collected. Only where the link is polled here. handle_null: it must be queued, and
+    // nothing was done.
+    //   command  its order is satisfied, by Marks::order_floor loaded with acquire; this is not
+    //            checked here
     //   call     for which the command stands; nullptr: it is no invoke
     Handle issue_to_link(Command command, const Invocation* call);
 
 private:
-    // handle_null: another way must be taken, and nothing was done. Both look whether the order is satisfied.
+    // handle_null: another way must be taken, and nothing was done. Both look whether the order is
+    // satisfied.
     Handle issue_attach(const Command& command, Handle order);
     Handle issue_remote(GlobalAddress target,
                         GlobalAddress source,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One job, or several in one call of the kernel. After a system call the processor has forgotten the way back, so each
-// step of the lone copy costs several times what it costs elsewhere, and has as few as order and revocation allow.
+// One job, or several in one call of the kernel. After a system call the processor has forgotten
+// the way back, so each step of the lone copy costs several times what it costs elsewhere, and has
+// as few as order and revocation allow.
 #include "gma/job_runner.hpp"
 
 #include <array>
@@ -82,8 +83,8 @@ void JobRunner::run_alone(std::unique_lock<std::mutex>& lock) {
     end_attached(job.number, std::move(outcome));
 }
 
-// Of a long copy, its first bytes; the rest goes behind the other jobs. Only its last piece is told as a command to the
-// counters.
+// Runs the first bytes of a long copy; its rest is queued behind the other jobs. Only the last
+// piece is counted as a command.
 void JobRunner::run_piece(std::unique_lock<std::mutex>& lock) {
     const Job job = take();
     note_taken(1);
@@ -143,8 +144,8 @@ void JobRunner::run_batch(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-// A copy that the kernel refused to make was not begun, or can be made again: the owner makes it, unless the user
-// insists.
+// A copy that the kernel refused to make was not begun, or can be made again: the owner makes it,
+// unless the user insists.
 void JobRunner::end_attached(std::uint64_t number, base::Status outcome) {
     if (outcome.code() != base::Code::unsupported || must_attach_) [[likely]] {
         commands_.finish(number, std::move(outcome));
@@ -153,7 +154,7 @@ void JobRunner::end_attached(std::uint64_t number, base::Status outcome) {
     }
 }
 
-// One writer at a time: who holds the lock.
+// One writer at a time: the holder of the lock.
 void JobRunner::count_attached(std::span<const Job> batch, std::span<const base::Status> outcomes) {
     std::uint64_t commands = 0;
     std::uint64_t bytes = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs of this process: ready commands that its own threads run, those that wait for them first of all. Short copies
-// between the same two granules share a system call, and a program that completes its copies one by one need not queue them.
-// A long copy is run by pieces, between which its thread can look at its clock, at messages and at other jobs.
+// The jobs of this process: ready commands that its own threads run, those that wait for them first
+// of all. Short copies between the same two granules share a system call, and a program that
+// completes its copies one by one need not queue them. A long copy is run by pieces, between which
+// its thread can look at its clock, at messages and at other jobs.
 // Calls under the lock of Commands unless said otherwise; it is let go while a job runs.
 #pragma once
 
@@ -36,7 +37,8 @@ public:
     void append(std::uint64_t number, Route route) noexcept {
         commands_.queue.append(jobs_, number, static_cast<std::uint8_t>(route));
         if (route == Route::attach) appended_at_ = os::ticks();
-        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its
+        // sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
 
@@ -52,8 +54,8 @@ public:
         return commands_.queue.command(jobs_.first).bytes <= look_bytes_max;
     }
 
-    // Runs the oldest jobs that can share a call, or a piece of a long one; there is one. What becomes ready by that is in
-    // commands.ready.
+    // Runs the oldest jobs that can share a call, or a piece of a long one; there is one. Commands
+    // that become ready by that are in commands.ready.
     void run_some(std::unique_lock<std::mutex>& lock) {
         if (is_next_long()) [[unlikely]] {
             run_piece(lock);
@@ -64,7 +66,8 @@ public:
         }
     }
 
-    // Learns, from which thread is about to run jobs, whether the program comes back soon to run them itself. With the lock.
+    // Learns, by which thread is about to run jobs, whether the program returns soon to run them
+    // itself. With the lock.
     void note_runner(bool is_service) noexcept {
         if (!is_service) {
             is_program_away_.store(false, std::memory_order_relaxed);
@@ -74,8 +77,8 @@ public:
         }
     }
 
-    // Whether the program leaves what it queues to the service thread, as when it looks at its own memory until something
-    // has come: a guess. Any thread.
+    // Whether the program leaves what it queues to the service thread, as when it looks at its own
+    // memory until something has come: a guess. Any thread.
     [[nodiscard]] bool is_program_away() const noexcept {
         return is_program_away_.load(std::memory_order_relaxed);
     }
@@ -83,8 +86,8 @@ public:
     // Copies that the kernel refused to make though it made others: their owners are to be asked.
     [[nodiscard]] CommandList& refused() noexcept { return refused_; }
 
-    // Runs a copy at once by the calling thread, without the lock, where that pays and no order forbids it. False:
-    // nothing was done.   The line names both ends.
+    // Runs a copy at once by the calling thread, without the lock, where that pays and no order
+    // forbids it. False: nothing was done.   The line names both ends.
     [[nodiscard, gnu::always_inline]] inline bool try_at_once(const Command& command,
                                                               const local::AttachCopy& copy,
                                                               const local::Attach& attach,
@@ -104,18 +107,20 @@ private:
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;   // longer ones: own call
     static constexpr std::uint64_t batched_bytes_all = 256ULL * 1024;  // about, of one call
     static constexpr std::uint64_t look_bytes_max = 64ULL * 1024;
-    // Longer copies are cut. By the kernel: some 50 us each. By the processor: as long as it must be to be moved past the
-    // caches, which is up to twice as fast.
+    // Longer copies are cut. By the kernel: some 50 us each. By the processor: as long as it must
+    // be to be moved past the caches, which is up to twice as fast.
     static constexpr std::uint64_t attached_piece_bytes = 256ULL * 1024;
     static constexpr std::uint64_t direct_piece_bytes = 64ULL * 1024 * 1024;
     static constexpr std::uint32_t lone_jobs_to_trust = 2;
     // A program that has queued nothing for longer has left the library.
     static constexpr std::uint64_t short_absence_ns = 10'000;
 
-    // Whether a copy is better made in the call that issues it than queued. It is, where the program completed its last few
-    // copies one by one, for then it will wait for this one too; and where the program stays out of the library, for then it
-    // will not come to run the copy soon. One such copy in 16 is queued all the same (in 64, where the program stays away: the
-    // service thread must wake up for it): what is queued behind it, and who runs it, shows whether the guess still holds.
+    // Whether to make a copy in the call that issues it instead of queueing it. Yes, if the program
+    // completed its last few copies one by one, because it will wait for this one too; and if the
+    // program stays out of the library, because it will not return soon to run the copy. One such
+    // copy in 16 is queued all the same (in 64, if the program stays away: the service thread must
+    // wake up for it): the commands queued behind it, and the thread that runs it, show whether the
+    // guess still holds.
     [[nodiscard]] inline bool pays_at_once(const Command& command,
                                            memory::HazardLine& line) const noexcept {
         // relaxed, all: guesses, of which any is right
@@ -131,7 +136,7 @@ private:
         return route == Route::attach ? attached_piece_bytes : direct_piece_bytes;
     }
 
-    // A trace has a line for each command, so nothing is cut meanwhile.
+    // A trace has a line for each command, so copies are not cut during a trace.
     [[nodiscard]] bool is_next_long() const noexcept {
         const auto route = static_cast<Route>(commands_.queue.mark(jobs_.first));
         return commands_.queue.command(jobs_.first).bytes > piece_bytes(route) &&
@@ -159,7 +164,7 @@ private:
     bool must_attach_;
     CommandList jobs_;  // marked with their Route
     CommandList refused_;
-    std::atomic<std::uint64_t> count_{0};      // of jobs_; written with the lock
+    std::atomic<std::uint64_t> count_{0};      // length of jobs_; written with the lock
     std::atomic<std::uint32_t> lone_jobs_{0};  // run one by one since the last batch
     std::uint64_t short_absence_ticks_;
     std::uint64_t appended_at_ = 0;  // ticks; of the last attach job; with the lock

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which commands of a queue have a loan (Command::loan): how many are outstanding, and which loans belong to commands that
-// ended without ever becoming ready, so that no carrier hears of their end. Knows no memory. One thread at a time, under
-// the queue's lock. Tests: tests/unit/gma/command_pair_test.cpp.
+// Which commands of a queue have a loan (Command::loan): how many are outstanding, and which loans
+// belong to commands that ended without ever becoming ready, so that no carrier ends them. Knows no
+// memory. One thread at a time, under the queue's lock. Tests:
+// tests/unit/gma/command_pair_test.cpp.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ public:
         if (command.loan() != 0) --lent_;
     }
 
-    // The command will never run, and whoever ends commands does not hear of it.
+    // The command will never run, and no carrier will end it.
     void note_lapsed(const memory::Command& command) noexcept {
         if (const std::uint32_t loan = command.loan(); loan != 0) {
             lapsed_[loan / 64] |= 1ULL << loan % 64;

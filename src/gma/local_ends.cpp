@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lending and taking back.
+// Makes loans and takes them back.
 #include "gma/local_ends.hpp"
 
 #include <algorithm>
@@ -82,8 +82,8 @@ std::uint32_t LocalEnds::kept_count() const noexcept {
         }));
 }
 
-// Ends a registration without a command where more than `kept_most` are kept: one that was revoked first of all. False:
-// there are not so many.
+// Ends a registration without a command if more than `kept_most` are kept; a revoked one first.
+// False: there are no more than `kept_most`.
 bool LocalEnds::end_one_kept(std::uint32_t kept_most) {
     std::uint32_t index = none;
     local::Key key = 0;
@@ -106,7 +106,7 @@ std::uint32_t LocalEnds::end_kept() {
     return ended;
 }
 
-// Where the kept ones are in the way of a new one, they go.
+// If kept registrations leave no room for a new one, they are ended.
 base::Result<local::Key> LocalEnds::register_end(const End& end) {
     const os::Rights rights = end.is_get ? os::Rights::read_write : os::Rights::read;
     auto key = registry_.add(end.memory, end.bytes, 0, rights);
@@ -114,7 +114,7 @@ base::Result<local::Key> LocalEnds::register_end(const End& end) {
     return registry_.add(end.memory, end.bytes, 0, rights);
 }
 
-// A free place in the list, marked so that it is nobody else's; `none` where all have commands.
+// A free place in the list, marked as taken; `none` if all have commands.
 std::uint32_t LocalEnds::take_place() {
     do {
         const std::scoped_lock lock(mutex_);

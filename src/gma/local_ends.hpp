@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that other processes can address, for the end of an acp_put or acp_get that is a plain pointer, where the calling
-// thread cannot move the bytes itself. Two kinds are lent, each for one command:
-//   a block          library memory of this process that every process of the job can address (node/claims.hpp), through
-//                    which the bytes pass (a bounce buffer): up to block_bytes_max bytes
-//   a registration   of the caller's own memory, for longer ones, and while no block is free. After the command it stays for
-//                    the next one with the same memory; a few are kept so, and the others are ended.
-// A loan has a number, which its command carries (Command::loan), so that whoever ends the command gives it back.
-// After a failure a registration is revoked before the command has ended, and a block is not given back before the next
-// epoch: a process that was taken for dead, and is not, may still read or write there.
-// take_block(), add_registration() and give_back(): any thread. on_end(): under the lock of Commands; a thread of
-// the library may then write a get's bytes to the caller's memory.
+// Memory that other processes can address, for the end of an acp_put or acp_get that is a plain
+// pointer, where the calling thread cannot move the bytes itself. There are two kinds of loans,
+// each for one command:
+//   a block         library memory of this process that every process of the job can address
+//                   (node/claims.hpp), through which the bytes pass (a bounce buffer): up to
+//                   block_bytes_max bytes
+//   a registration  of the caller's own memory, for longer ones, and while no block is free. After
+//                   the command it is kept for the next one with the same memory; a few are kept,
+//                   and the others are ended.
+// A loan has a number, which its command carries (Command::loan), so that the thread that ends the
+// command returns it.
+// After a failure a registration is revoked before the command has ended, and a block is not given
+// back before the next epoch: a process that was marked dead, and still lives, may read or write
+// there.
+// take_block(), add_registration() and give_back(): any thread. on_end(): under the lock of
+// Commands; a thread of the library may then write a get's bytes to the caller's memory.
 // Tests: tests/unit/gma/local_ends_test.cpp.
 #pragma once
 
@@ -46,15 +51,16 @@ public:
     };
 
     struct Loan {
-        std::uint32_t number = 0;  // 0: nothing was lent
+        std::uint32_t number = 0;  // 0: there is no loan
         memory::GlobalAddress address = 0;
-        char* block = nullptr;  // of a registration nullptr
+        char* block = nullptr;  // nullptr: it is a registration
     };
 
-    //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive this
+    //   memory    as many bytes as node::Claim::local_ends has, on a line's boundary; must outlive
+    //             this
     //   address   the global address of the first of them
     //   registry  of this process; must outlive this
-    //   watch     hears of the end of each command with a loan; nullptr: nobody
+    //   watch     is notified of the end of each command with a loan; nullptr: none
     // Throws std::bad_alloc.
     LocalEnds(char* memory,
               memory::GlobalAddress address,
@@ -64,16 +70,19 @@ public:
     LocalEnds& operator=(const LocalEnds&) = delete;
     ~LocalEnds() = default;
 
-    // Lends a block, if one is free that is long enough. A put's bytes are for the caller to write there before it issues
-    // the command; a get's bytes go to the end's memory when the command has ended well.
+    // Loans a block, if one is free that is long enough. The caller writes a put's bytes there
+    // before it issues the command; a get's bytes are copied to the end's memory when the command
+    // has succeeded.
     [[nodiscard]] Loan take_block(const End& end) noexcept;
 
-    // Lends a registration of the end's memory. Number 0: as many are lent as can be, and there is one when one of their
-    // commands has ended. Blocks while a stopped process is inside a registration that is ended for this one.
-    // Errors: argument (the memory is not mapped, or not as it must be), limit (no room for a registration).
+    // Loans a registration of the end's memory. Number 0: all are on loan, and one is free when one
+    // of their commands has ended. Blocks while a stopped process is inside a registration that is
+    // ended for this one.
+    // Errors: argument (the memory is not mapped, or not as it must be), limit (no room for a
+    // registration).
     [[nodiscard]] base::Result<Loan> add_registration(const End& end);
 
-    // Whether a loan is a block, so that nobody reads the end's own memory.
+    // Whether a loan is a block, so that no process reads the end's own memory.
     [[nodiscard]] static constexpr bool is_block(std::uint32_t number) noexcept {
         return number != 0 && number <= block_count;
     }
@@ -83,13 +92,14 @@ public:
 
     [[nodiscard]] SourceWatch* watch() noexcept { return watch_.get(); }
 
-    // Takes back what no command will use: it never ran, or got no number.
+    // Takes back a loan that no command will use: the command never ran, or got no number.
     void give_back(std::uint32_t number) noexcept;
 
     // A command with a loan ends; it is outstanding still. Under the lock of Commands.
     void on_end(const memory::Command& command, bool is_ok) noexcept;
 
-    // Ends the registrations that have no command, to make room. How many there were. Blocks as add_registration().
+    // Ends the registrations that have no command, to make room. How many there were. Blocks as
+    // add_registration().
     std::uint32_t end_kept();
 
 private:
@@ -131,8 +141,9 @@ private:
     std::unique_ptr<SourceWatch> watch_;
     std::atomic<std::uint64_t> free_small_{~0ULL};
     std::atomic<std::uint64_t> free_large_{(1ULL << large_count) - 1};
-    std::array<End, block_count> ends_;   // of lent blocks; written by who lends
-    std::mutex mutex_;                    // guards registered_; not held over a call that blocks
+    std::array<End, block_count>
+        ends_;          // the ends of blocks on loan; written by the borrowing thread
+    std::mutex mutex_;  // guards registered_; not held over a call that blocks
     std::vector<Registered> registered_;  // has room for registered_max; grows when none is free
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands that another process of the node has to run, because it alone reaches the memory: handed to local::Forwarder,
-// which talks through this process's mailbox, and ended when it tells. Calls by the thread that holds the driver's role,
-// unless said otherwise.
+// Carries commands that another process of the node must run, because it alone reaches the memory:
+// hands them to local::Forwarder, which sends them by this process's mailbox, and ends them when it
+// reports completion. Calls by the thread that holds the driver's role, unless said otherwise.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,8 @@ public:
     void append(std::uint64_t number) noexcept {
         commands_.queue.append(queued_, number);
         has_work_.store(true, std::memory_order_relaxed);
-        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its
+        // sleep
         count_.fetch_add(1, std::memory_order_seq_cst);
     }
 
@@ -36,8 +37,8 @@ public:
         return count_.load(order);
     }
 
-    // Whether commands or messages wait here, with room or without. Any thread; relaxed: who stored it sees it, and others see
-    // what was appended in count().
+    // Whether commands or messages wait here, with room or without. Any thread; relaxed: the
+    // storing thread sees it, and others see appended commands in count().
     [[nodiscard]] bool has_work() const noexcept {
         return has_work_.load(std::memory_order_relaxed);
     }
@@ -59,7 +60,7 @@ public:
     // Ends the commands that the others have run; returns how many. With the lock of Commands.
     std::uint32_t end_commands();
 
-    // Makes the threads that wait look at everything again.
+    // Makes the next poll check everything again.
     void look_again() noexcept { has_work_.store(true, std::memory_order_relaxed); }
 
     void on_death(std::uint32_t slot);
@@ -74,7 +75,7 @@ private:
     local::Port& port_;
     local::Forwarder& forwarder_;
     CommandList queued_;
-    std::atomic<std::uint64_t> count_{0};  // of queued_; written with the lock
+    std::atomic<std::uint64_t> count_{0};  // length of queued_; written with the lock
     std::atomic<bool> has_work_{false};
 };
 

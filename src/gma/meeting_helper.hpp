@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread that waits for all ranks does meanwhile. It goes on with what its process has under way (gma/under_way.hpp). And in a job with
-// one rank on each node, where the rank carries its own commands (ADR 0004), it polls the link: while the only thread of the process waits,
-// nobody else would send or receive.
-// One thread: the one that makes the collective calls.
+// The work of a thread while it waits for all ranks. It makes progress on its process's operations
+// in flight (gma/under_way.hpp). In a job with one rank on each node, where the rank carries its
+// own commands (ADR 0004), it also polls the link: while the only thread of the process waits, no
+// other one would send or receive. One thread: the one that makes the collective calls.
 // Tests: tests/unit/gma/gma_remote_test.cpp, tests/conformance/wait_order_test.cpp.
 #pragma once
 
@@ -41,7 +41,8 @@ public:
         return is_link_polled_here_ && gma_->help();
     }
 
-    // Nobody wakes the thread for what the process has under way. It looks seldom after a long time, so that it uses little of the CPU.
+    // No other thread wakes this one for operations in flight, so it naps and polls; the naps grow
+    // longer, so that it uses little of the CPU.
     std::int64_t rest() override {
         if (stay_) stay_->rest();
         if (gma_ == nullptr || gma_->under_way().is_empty()) return node::for_ever;

@@ -65,7 +65,8 @@ void Mover::move_attached(std::span<const Job> batch,
     std::array<local::AttachCopy, batch_max> copies;
     std::array<std::uint32_t, batch_max> which;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::uint32_t count = 0;
-    // All of a batch lie in the same two granules' segments: one pair of names covers them.
+    // All copies of a batch lie in the segments of the same two granules: one pair of names covers
+    // them.
     hazards_.enter(line, batch[0].command->target, batch[0].command->source);
     for (std::uint32_t i = 0; i < batch.size(); ++i) {
         const Command& command = *batch[i].command;
@@ -135,7 +136,7 @@ base::Status Mover::apply_for_private_target(const Command& command, memory::Haz
     }
     std::uint64_t old = local::apply(command, word.direct);
     if (!command.has_target()) {
-        // nobody wants it
+        // the old value is not wanted
     } else if (copy.target.direct != nullptr && routes_.is_here(copy.target)) {
         local::store_old(copy.target.direct, old, command.width);
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves the bytes of commands by the calling thread: memory mapped here by loads and stores (direct), private memory of
-// other processes by the kernel (attach). Knows no order, no queue and no lock; says how each command ended. Any thread
-// that has a hazard line.
+// Moves the bytes of commands by the calling thread: memory mapped here by loads and stores
+// (direct), private memory of other processes by the kernel (attach). Knows no order, no queue and
+// no lock; says how each command ended. Any thread that has a hazard line.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ public:
     static constexpr std::uint32_t batch_max = local::attach_batch_max;
 
     //   all but trace  must outlive this
-    //   trace          hears of each command; nullptr: there is none
+    //   trace          records each command; nullptr: there is none
     Mover(const local::Space& space,
           local::Hazards& hazards,
           local::Attach& attach,
@@ -38,16 +38,17 @@ public:
     // A copy or an atomic between places mapped here. Errors: address, stale.
     base::Status move_direct(const Command& command, memory::HazardLine& line);
 
-    // The same of a part of a copy, which counts as bytes but as no command.
+    // Moves a part of a copy, which is counted in bytes but not as a command.
     base::Status move_part_direct(const Command& part, memory::HazardLine& line);
 
-    // Copies between the same two granules in as few system calls as can be. An outcome for each: ok, address, stale,
-    // peer, system, or unsupported: the kernel refused, nothing was moved, and the owner can be asked.
+    // Copies between the same two granules in as few system calls as can be. An outcome for each:
+    // ok, address, stale, peer, system, or unsupported: the kernel refused, nothing was moved, and
+    // the owner can be asked.
     void move_attached(std::span<const Job> batch,
                        std::span<base::Status> outcomes,
                        memory::HazardLine& line);
 
-    // The same of one copy.
+    // Does so for one copy.
     [[nodiscard, gnu::always_inline]] inline base::Status move_attached_one(
         const Job& job, memory::HazardLine& line) {
         local::AttachCopy copy;

@@ -39,7 +39,7 @@ bool is_copied_in_call(const PointerCopy& copy) noexcept {
     return copy.call == memory::IssuedBy::put_copied;
 }
 
-// Whether the program may be told that it has changed the source of a put.
+// Whether a changed source of a put is to be reported to the program (ACP_CHECK).
 bool is_watched(const PointerCopy& copy) noexcept {
     return copy.call == memory::IssuedBy::put || copy.call == memory::IssuedBy::put_signal;
 }
@@ -75,7 +75,7 @@ Command PointerIssuer::add_of(const Signal& signal, memory::IssuedBy call) noexc
 }
 
 Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& signal, Handle order) {
-    const os::CancellationHold cancellation;  // as above
+    const os::CancellationHold cancellation;  // it may wait for room
     const Command add = add_of(signal, put.call);
     if (run_at_once(put, order)) {
         return issuer_.issue(add, handle_null);
@@ -87,7 +87,8 @@ Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& sign
     return issue_queued(command, &add, order);
 }
 
-// Whether the calling thread has moved the bytes. What fails here goes the other way, fails there and is explained there.
+// Whether the calling thread has moved the bytes. A copy that fails here is issued, fails again and
+// gets its message there.
 bool PointerIssuer::run_at_once(const PointerCopy& copy, Handle order) {
     // acquire: a command ordered after another sees what that one wrote
     return may_run_at_once_ && copy.end.memory != nullptr && copy.end.bytes != 0 &&
@@ -124,8 +125,9 @@ bool PointerIssuer::move(const PointerCopy& copy, memory::HazardLine& line) {
     return is_moved;
 }
 
-// Makes the command that copies between the address and an address of the caller's end. Of a put the bytes are taken now
-// where its order is satisfied: a command that it is ordered after may write them yet.
+// Makes the command that copies between the address and an address of the caller's end. The bytes
+// of a put are taken now if its order is satisfied; otherwise a command that it is ordered after
+// may still write them.
 base::Status PointerIssuer::give_address(const PointerCopy& copy, Handle order, Command& command) {
     auto loan = lend(copy, order);
     if (!loan.is_ok()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Issuing copies one end of which is a plain pointer of the caller: acp_put, acp_get, acp_put_signal. Where the order is
-// satisfied and the other end is mapped here, or the kernel reaches it, the calling thread moves the bytes at once, for its own
-// memory needs no address. Else the end is given one (local_ends.hpp), and the command is an ordinary copy. Any thread.
+// Issuing copies one end of which is a plain pointer of the caller: acp_put, acp_get,
+// acp_put_signal. Where the order is satisfied and the other end is mapped here, or the kernel
+// reaches it, the calling thread moves the bytes at once, for its own memory needs no address. Else
+// the end is given one (local_ends.hpp), and the command is an ordinary copy. Any thread.
 // Tests: tests/conformance/put_test.cpp, put_signal_test.cpp.
 #pragma once
 
@@ -40,11 +41,12 @@ public:
                   const local::Space& space) noexcept;
 
     // Always gives a handle; a bad pointer or address gives a failed one.
-    // Errors: of a copy; argument (the pointer is null, or its memory is not mapped), limit (no room for a registration).
+    // Errors: of a copy; argument (the pointer is null, or its memory is not mapped), limit (no
+    // room for a registration).
     Handle issue(const PointerCopy& copy, Handle order);
 
-    // issue() of a put, then an add on a word without a target, under one handle. The add runs when the put has ended well;
-    // a failure of either is the handle's.
+    // issue() of a put, then an add on a word without a target, under one handle. The add runs when
+    // the put has ended well; a failure of either is the handle's.
     Handle issue_signalled(const PointerCopy& put, const Signal& signal, Handle order);
 
     // The add as a command of acp_put_signal.

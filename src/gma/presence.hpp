@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether threads of the program are in the library, where they do the service thread's work, and whether the service thread may
-// count on their return when they are not: a program that only communicates is back at once, one that computes, or that
-// polls its own memory until something has come, is not. This is learned: once the service thread had something to do
-// in an absence that was not short, it listens in the next absences_to_listen ones, until as many were over before anything
-// came. Learned as well is whether the program reacts to what comes: where it calls the library between one piece of the
-// service thread's work and the next, the next one comes only after the program has run. A wrong guess costs time, never
-// progress. Any thread.
+// Whether threads of the program are in the library, where they do the service thread's work, and
+// whether the service thread may count on their return when they are not: a program that only
+// communicates returns at once; one that computes, or polls its own memory for data, does not. This
+// is learned: after work arrived in an absence that was not short, the service thread listens in
+// the next absences_to_listen absences, until that number ended before anything arrived. Also
+// learned is whether the program reacts to arrivals: if it calls the library between one piece of
+// the service thread's work and the next, the next one arrives only after the program has run. A
+// wrong guess costs time, never progress. Any thread.
 // Tests: tests/unit/gma/presence_test.cpp.
 #pragma once
 
@@ -18,7 +19,7 @@ namespace acp::gma {
 class Presence {
 public:
     static constexpr std::uint32_t absences_to_listen = 16;
-    // As long as it takes to wake a thread that finds the work done and sleeps again.
+    // The time to wake a thread that finds the work done and sleeps again.
     static constexpr std::uint64_t short_absence_ns = 5'000;
     // For how many pieces of work a program that reacted once is taken to react.
     static constexpr std::uint32_t works_to_believe = 8;
@@ -49,13 +50,15 @@ public:
     //   now          reads the clock; called when it matters
     template <typename Now>
     bool leave(bool is_for_long, Now&& now) noexcept {
-        // Before the thread is counted out: a thread that finds nobody there must see whether somebody is expected.
+        // Before the thread is counted out: the service thread, when it finds no thread there, must
+        // see whether one is expected back.
         const bool is_listened = is_for_long || is_service_needed();
         is_expected_.store(!is_listened, std::memory_order_relaxed);
         is_asleep_.store(is_for_long, std::memory_order_relaxed);
         is_listened_.store(is_listened && !is_for_long, std::memory_order_relaxed);
         if (is_listened) left_at_.store(now(), std::memory_order_relaxed);
-        // seq_cst: partner is the service thread, which announces its sleep, then asks is_anybody_there()
+        // seq_cst: partner is the service thread, which announces its sleep, then asks
+        // is_anybody_there()
         return threads_.fetch_sub(1, std::memory_order_seq_cst) == 1 && is_listened;
     }
 
@@ -70,8 +73,8 @@ public:
         return visits_.load(std::memory_order_relaxed);
     }
 
-    // Called by the service thread, which has waited for a nap's length for a thread that left for a moment: the absence is a long one,
-    // and it listens from now on.
+    // Called by the service thread, which has waited for a nap's length for a thread that left for
+    // a moment: the absence is a long one, and it listens from now on.
     void expect_nobody() noexcept {
         if (!is_expected_.load(std::memory_order_relaxed)) return;
         is_expected_.store(false, std::memory_order_relaxed);
@@ -93,16 +96,17 @@ public:
         to_listen_.store(absences_to_listen, std::memory_order_relaxed);
     }
 
-    // Called by the service thread, which has been woken. A program that polls its own memory may call the library as soon as bytes
-    // are in place, before the service thread calls note_work(), and that call ends the absence. So what the absence was
-    // like is noted now, and counts if the service thread finds work.
+    // Called by the service thread, which has been woken. A program that polls its own memory may
+    // call the library as soon as bytes are in place, before the service thread calls note_work(),
+    // and that call ends the absence. So what the absence was like is noted now, and counts if the
+    // service thread finds work.
     //   is_by_datagram  something has come
     void note_wake(bool is_by_datagram, std::uint64_t now) noexcept {
         has_come_in_absence_ = is_by_datagram && is_long_absence(now);
     }
 
-    // Asked by the service thread, which has nothing to do: whether the program runs outside the library, and must run
-    // before more can come. Then looking on would only take the CPU from it.
+    // Asked by the service thread, which has nothing to do: whether the program runs outside the
+    // library, and must run before more can come. Then looking on would only take the CPU from it.
     [[nodiscard]] bool is_program_next() const noexcept {
         return works_to_believe_ != 0 && threads_.load(std::memory_order_relaxed) == 0 &&
                !is_asleep_.load(std::memory_order_relaxed);
@@ -117,7 +121,8 @@ public:
     }
 
 private:
-    // Whether nobody has come for longer than a short absence since the service thread was told to listen.
+    // Whether the program has been away for longer than a short absence since the service thread
+    // began to listen.
     [[nodiscard]] bool is_long_absence(std::uint64_t now) const noexcept {
         return is_listened_.load(std::memory_order_relaxed) &&
                now - left_at_.load(std::memory_order_relaxed) > short_absence_ticks_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work of a thread, and the waking of those who work.
+// One round of work of a thread, and the waking of threads for work.
 #include "gma/progress.hpp"
 
 #include "base/assert.hpp"
@@ -46,7 +46,7 @@ bool Progress::work(Caller caller) {
     if (has_done) {
         tell_waiters(caller);
         if (manner_.is_link_polled_here) {
-            // The other side may answer soon: who looks for that, looks longer before it sleeps.
+            // The other side may answer soon: a thread that polls for that polls longer before it sleeps.
             (caller == Caller::service ? service_waiter_ : member_.waiter()).note_progress();
         }
     }
@@ -105,7 +105,7 @@ bool Progress::poll(Caller caller) {
     if (caller != Caller::service) service_sleep_.note_poll(done != 0);
     const bool is_wanted = hold.give();
     if (is_wanted && caller == Caller::passer_by) {
-        wake_worker();  // who wanted to poll may sleep by now, and this thread will not look again
+        wake_worker();  // a thread that wanted to poll may be asleep, and this thread will not poll again
     }
     return is_wanted || done != 0;
 }
@@ -165,7 +165,7 @@ void Progress::send_collected(bool is_ahead) {
     // Declared first: the end of each object below may signal the service thread, which is a system call.
     const os::CancellationHold cancellation;
     DriverRole<>::Hold hold(driver_);
-    // Where something is under way, many commands were collected since the last time. Only the holder may ask.
+    // If commands are in flight, many may have been collected since the last call. Only the holder may ask.
     const bool is_for_all = hold && !is_ahead && !remote_.is_quiet();
     const ServiceSleep::Stay stay(service_sleep_, is_for_all ? Kind::busy : Kind::moment);
     if (!hold) {  // another thread polls the link, and may have looked already
@@ -173,11 +173,11 @@ void Progress::send_collected(bool is_ahead) {
         wake_worker();
         return;
     }
-    // Where nothing was under way no answer can have come: then the sockets need not be read.
+    // If none was in flight no answer can have arrived: then the sockets need not be read.
     const std::uint32_t done = is_for_all ? poll_remote() : hand_to_remote();
     service_sleep_.note_poll(true);  // commands were submitted, so the link may be due earlier
     const bool is_wanted = hold.give();
-    if (is_wanted) wake_worker();  // as in poll()
+    if (is_wanted) wake_worker();  // see poll()
     leave_rest();
     if (is_wanted || done != 0) {
         tell_waiters(Caller::passer_by);
@@ -186,7 +186,7 @@ void Progress::send_collected(bool is_ahead) {
 
 void Progress::update_service_wish() {
     if (remote_.update_service_wish())
-        wake_worker();  // ends came before the wish: they rang nobody
+        wake_worker();  // completions that arrived before the wish rang no thread
 }
 
 bool Progress::help() {
@@ -199,7 +199,7 @@ bool Progress::help() {
 }
 
 void Progress::leave_rest() {
-    // relaxed: a thread sees what it has stored itself; whoever else stored something asks for itself
+    // relaxed: a thread sees its own stores; another thread that stored work asks for itself
     if (jobs_.count(std::memory_order_relaxed) != 0 ||
         mailbox_.count(std::memory_order_relaxed) != 0 || remote_.has_work()) {
         wake_worker();
@@ -211,7 +211,7 @@ void Progress::leave_rest() {
 bool Progress::note_deaths() {
     const node::Segment& segment = member_.segment();
     const std::uint32_t deaths = segment.control().deaths.load(std::memory_order_acquire);
-    // acquire: whoever finds the deaths noted finds the commands ended; partner: the store below
+    // acquire: a thread that finds the deaths noted finds the commands ended; partner: the store below
     if (deaths == deaths_seen_.load(std::memory_order_acquire)) {
         return false;
     }
@@ -239,13 +239,13 @@ bool Progress::note_deaths() {
 
 void Progress::wake_worker() {
     node::Door& door = member_.slot().door;
-    // Either this thread sees that nobody is counted any more, or the waiter that leaves sees in is_work_left() what was stored.
+    // Either this thread sees that no waiter is counted, or the leaving waiter sees the stored work in is_work_left().
     if (attendance_.is_attended()) {
         node::ring_bell(door.waiter_bell);
         return;
     }
-    // A nap is short and may be waited for, unless there are jobs for which the program has shown that it does not come back.
-    // relaxed: whoever queued a job sees its own count
+    // A nap is short enough to wait for, unless there are jobs and the program has shown that it stays away. relaxed: a thread
+    // that queued a job sees its own count
     if (jobs_.count(std::memory_order_relaxed) != 0 && jobs_.is_program_away()) {
         service_sleep_.wake();
     } else {
@@ -255,10 +255,10 @@ void Progress::wake_worker() {
 
 void Progress::tell_waiters(Caller caller) {
     node::Door& door = member_.slot().door;
-    // Who is not counted (Manner) may sleep all the same, so the bell is asked. A waiter that worked need not tell itself.
-    // A fetch_add that adds nothing, as Attendance::enter() is one: either this thread sees the waiter counted and rings, or
-    // the waiter, which looks after it was counted, sees what was done. Unsigned: while the waiters are doubted the number
-    // has wrapped and is large, so they are rung.
+    // Uncounted threads (Manner) may sleep too, so the bell is tested. A waiter that worked need not wake itself. fetch_add(0), a
+    // read-modify-write like Attendance::enter(): either this thread sees the waiter counted and rings, or the waiter, which
+    // polls after it was counted, sees the work done. Unsigned: while the waiters are doubted the number has wrapped and is
+    // large, so they are rung.
     const std::uint32_t itself = caller == Caller::waiter ? 1 : 0;
     if (caller == Caller::service || !manner_.may_program_poll ||
         door.attendants.fetch_add(0, std::memory_order_seq_cst) > itself) {
@@ -272,7 +272,7 @@ bool Progress::may_service_sleep() {
         return false;
     }
     const bool is_attended = !manner_.is_link_polled_here && attendance_.is_attended();
-    // seq_cst: the sleep was announced before; partner: append() of the carriers, after which wake_worker() looks who sleeps
+    // seq_cst: the sleep was announced before; partner: append() of the carriers, followed by wake_worker()
     return is_attended || (jobs_.count(std::memory_order_seq_cst) == 0 &&
                            mailbox_.count(std::memory_order_seq_cst) == 0 && !mailbox_.has_mail() &&
                            !remote_.has_task() && !can_mailbox_go_on());
@@ -285,7 +285,7 @@ bool Progress::is_work_left() const {
            mailbox_.has_mail() || remote_.has_task();
 }
 
-// Whether what waits in the forwarder has found room. Another holder of the role learns that it was wanted, and tells.
+// Whether messages that wait in the forwarder have found room. Another holder of the role is notified by give().
 bool Progress::can_mailbox_go_on() {
     if (!mailbox_.has_work()) {
         return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command queue keeps of one command from its admission to its end: 64 bytes, so that a command is one cache line.
-// Read and written under the queue's lock.
+// The command queue's record of one command from its admission to its end: 64 bytes, so that a
+// command is one cache line. Read and written under the queue's lock.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,11 @@ struct alignas(64) QueuedCommand {
     bool is_half = false;  // and a failure of this one is the next one's (CommandQueue::admit_pair)
     bool is_ahead =
         false;  // it waits, and its carrier has it already (RemoteCarrier::collect_ahead)
-    std::uint8_t mark = 0;   // of the carrier that put it into a list
+    std::uint8_t mark = 0;   // set by the carrier that put it into a list
     std::uint64_t next = 0;  // in the list it is in
 
-    // As it is when it was just admitted; `command` is written by the caller, mark and next with a list.
+    // As it is when it was just admitted; `command` is written by the caller, mark and next with a
+    // list.
     void open(State in) noexcept {
         state = in;
         is_followed = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue of equal records that stay where they are from push_back() to pop: blocks of many records, used again newest
-// first, so that what is pushed next lies in the cache. Knows nothing of what a record means. One thread at a
-// time. Tests: tests/unit/gma/record_blocks_test.cpp.
+// A queue of equal records that stay where they are from push_back() to pop: blocks of many
+// records, used again newest first, so that what is pushed next lies in the cache. Knows nothing of
+// what a record means. One thread at a time. Tests: tests/unit/gma/record_blocks_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,16 @@ class RecordBlocks {
 public:
     static constexpr std::uint64_t per_block = 128;
 
-    // Makes sure that the next push_back(), or so many, find a place. False: there is no memory for it, and nothing was
-    // changed; for one never so when a place was made once and no record is here now.   1 <= records <= per_block
+    // Makes sure that the next `records` calls of push_back() find a place. False: there is no
+    // memory for it, and nothing has changed; never for one record if a place was made before and
+    // the queue is empty.   1 <= records <= per_block
     [[nodiscard]] bool make_room(std::uint64_t records = 1) noexcept {
         const std::uint64_t taken = end_ % per_block;
         return (taken != 0 && taken + records <= per_block) || try_prepare_block();
     }
 
-    // A record that holds what an earlier one left there: the caller writes all of it. Throws std::bad_alloc, and
-    // has then changed nothing; not after make_room().
+    // A record that holds what an earlier one left there: the caller writes all of it. Throws
+    // std::bad_alloc, and has then changed nothing; not after make_room().
     T& push_back() {
         if (end_ % per_block == 0) {
             open_block();

@@ -48,7 +48,7 @@ std::uint64_t RemoteCarrier::hand_over() {
         return fail_collected();
     }
     std::uint64_t handed = collected_.is_empty() ? 0 : hand_collected();
-    // What they are ordered after goes first.
+    // The commands that they are ordered after are handed over first.
     if (ahead_count_ != 0 && collected_.is_empty()) handed += hand_ahead();
     return handed;
 }
@@ -87,7 +87,7 @@ bool RemoteCarrier::collect_ahead(std::uint64_t number, Handle order) noexcept {
     return true;
 }
 
-// Hands over what still waits; what does not has gone, or goes, the usual way.
+// Hands over copies that still wait; the others were or will be handed over as ready commands.
 std::uint64_t RemoteCarrier::hand_ahead() {
     std::uint64_t handed = 0;
     std::uint64_t bytes = 0;
@@ -229,7 +229,7 @@ void RemoteCarrier::on_gateway_death() {
         return;
     }
     collected_ = {};   // each of them is ended below
-    ahead_count_ = 0;  // likewise: with what they wait for
+    ahead_count_ = 0;  // these fail with the commands that they wait for
     has_invokes_ = false;
     const std::uint64_t issued = commands_.queue.issued();
     for (std::uint64_t number = commands_.queue.done() + 2; number <= issued; number += 2) {
@@ -245,7 +245,7 @@ void RemoteCarrier::close() noexcept {
     }
 }
 
-// One writer at a time: who holds the lock.
+// One writer at a time: the holder of the lock.
 void RemoteCarrier::count(std::uint64_t commands, std::uint64_t bytes) {
     slot_.remote_commands.store(slot_.remote_commands.load(std::memory_order_relaxed) + commands,
                                 std::memory_order_relaxed);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries commands with an end on another node, and operations on memory there: hands them to the node's gateway through a
-// remote::Link, ends them when the gateway says so, and fails them when the gateway is gone. Calls are made by the driver's
-// thread, unless said otherwise. Without a link (a job of one node) every call does nothing.
+// Carries commands with an end on another node, and operations on memory there: hands them to the
+// node's gateway through a remote::Link, ends them when the gateway returns their completion, and
+// fails them when the gateway is gone. Calls are made by the driver's thread, unless said
+// otherwise. Without a link (a job of one node) every call does nothing.
 #pragma once
 
 #include <array>
@@ -25,11 +26,11 @@ public:
     // The link, and how this process uses it.
     struct Manner {
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
-        bool is_polled_here = false;   // as LinkTraits says
-        bool is_peer_served = false;   // as LinkTraits says
+        bool is_polled_here = false;   // LinkTraits
+        bool is_peer_served = false;   // LinkTraits
         // Threads that wait take in what has ended; off: the service thread does always.
         bool may_program_poll = true;
-        Trace* trace = nullptr;  // hears of each command; nullptr: there is none
+        Trace* trace = nullptr;  // records each command; nullptr: there is none
     };
 
     //   all   must outlive this
@@ -48,12 +49,14 @@ public:
     void append(std::uint64_t number) noexcept {
         note_kind(commands_.queue.command(number).is_invoke());
         commands_.queue.append(collected_, number);
-        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its sleep
+        // seq_cst; partner: Progress::may_service_sleep() after the service thread announced its
+        // sleep
         has_work_.store(true, std::memory_order_seq_cst);
     }
 
-    // Appends a command that the next poll may hand over. True: the caller must hand over now, since nothing is under way,
-    // or collected_max commands wait. With the lock; any thread.   is_invoke  whether it is one
+    // Appends a command that the next poll may hand over. True: the caller must hand over now,
+    // since none is in flight, or collected_max commands wait. With the lock; any thread.
+    // is_invoke  whether it is one
     [[nodiscard]] bool collect(std::uint64_t number, bool is_invoke) noexcept {
         note_kind(is_invoke);
         commands_.queue.append(collected_, number);
@@ -61,18 +64,20 @@ public:
         return under_way_ == 0 || collected_.count >= collected_max;
     }
 
-    // A copy was admitted with this order, which is not satisfied yet. Where it is a short put behind a few others to the same
-    // process, the next poll hands it over before these have ended, and the node of that process sees to the order (ORD-66).
-    // True: the caller must hand over now. With the lock; any thread.
+    // A copy was admitted with this order, which is not satisfied yet. Where it is a short put
+    // behind a few others to the same process, the next poll hands it over before these have ended,
+    // and the node of that process sees to the order (ORD-66). True: the caller must hand over now.
+    // With the lock; any thread.
     [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
-    // The caller did not get the driver's role: the next poll hands over what was collected. Any thread.
+    // The caller did not get the driver's role: the next poll hands over what was collected. Any
+    // thread.
     void leave_to_others() noexcept {
         has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::may_service_sleep()
     }
 
-    // Whether commands wait that must be handed over by the next poll; those that were only collected may wait for more.
-    // Any thread.
+    // Whether commands wait that must be handed over by the next poll; those that were only
+    // collected may wait for more. Any thread.
     [[nodiscard]] bool has_work() const noexcept {
         return has_work_.load(std::memory_order_relaxed);
     }
@@ -80,7 +85,8 @@ public:
     // Whether a poll may find something. Any thread.
     [[nodiscard]] bool has_news() const noexcept;
 
-    // Whether the service thread must not sleep. Else what has ended waits for the next call. Any thread.
+    // Whether the service thread must not sleep. Else what has ended waits for the next call. Any
+    // thread.
     [[nodiscard]] bool has_task() const noexcept;
 
     // Whether no command is on its way: then no answer can have come.
@@ -88,12 +94,13 @@ public:
 
     // Whether commands were appended or collected since the last hand_over().
     [[nodiscard]] bool has_collected() const noexcept {
-        // relaxed: who queues one sets this under the lock, then polls or wakes somebody: it may be missed here
+        // relaxed: a thread that queues a command sets this under the lock, then polls or wakes a
+        // thread: so it may be missed here
         return has_work_.load(std::memory_order_relaxed) || is_fed_.load(std::memory_order_relaxed);
     }
 
-    // Hands over what the link has room for; returns how many commands left the list. With the lock of Commands. When
-    // some did, flush() follows without the lock.
+    // Hands over what the link has room for; returns how many commands left the list. With the lock
+    // of Commands. When some did, flush() follows without the lock.
     std::uint64_t hand_over();
 
     void flush() { link_->flush(); }
@@ -103,11 +110,13 @@ public:
 
     [[nodiscard]] bool has_ends() const noexcept { return !ended_.empty(); }
 
-    // Ends the commands the link told of; returns how many tellings there were. With the lock of Commands.
+    // Ends the commands whose completions the link has returned; returns the number of completions.
+    // With the lock of Commands.
     std::uint32_t end_commands();
 
-    // Tells the link whether the service thread is to be rung when a command ends: it is when something waits for that
-    // end, or for room. True: ends had come before, and the caller wakes somebody. With the lock of Commands; any thread.
+    // Sets in the link whether the service thread is to be rung when a command ends: it is when a
+    // command waits for that end, or for room. True: completions had arrived before, and the caller
+    // wakes a thread. With the lock of Commands; any thread.
     [[nodiscard]] bool update_service_wish() noexcept;
 
     // Ends all that needs the gateway. With the lock of Commands.
@@ -124,10 +133,12 @@ private:
     static constexpr std::size_t handed_at_once_max = 64;
 
     static constexpr std::size_t ahead_max = 8;
-    static constexpr std::uint64_t ahead_bytes_max = 512;     // of a copy that goes ahead
-    static constexpr std::uint64_t leading_bytes_max = 8192;  // of each that it is ordered after
+    static constexpr std::uint64_t ahead_bytes_max =
+        512;  // limit for a copy that is handed over ahead
+    static constexpr std::uint64_t leading_bytes_max =
+        8192;  // limit for each command that it is ordered after
 
-    // A copy that waits, and what it is ordered after.
+    // A waiting copy, and the commands that it is ordered after.
     struct Ahead {
         std::uint64_t number = 0;
         AwaitedRun before;
@@ -154,7 +165,7 @@ private:
     remote::Link* link_;
     Trace* trace_;
     Manner manner_;
-    std::vector<remote::Ended> ended_;  // with a link room for ended_min at least
+    std::vector<remote::Ended> ended_;  // capacity of at least ended_min if there is a link
     CommandList collected_;
     std::array<Ahead, ahead_max> ahead_{};  // guarded by the lock
     std::size_t ahead_count_ = 0;

@@ -42,7 +42,8 @@ Route Routes::choose(const Command& command,
             (is_target_here || can_attach(target)) && (is_source_here || can_attach(source));
         return is_attachable ? Route::attach : Route::forward;
     }
-    // An atomic's word must be mapped here or be run by its owner. The attach mode has shared words mapped.
+    // An atomic's word must be mapped here or be run by its owner. The attach mode has shared words
+    // mapped.
     const bool is_word_here =
         is_source_here || (config_.intranode == IntraNode::attach && source.direct != nullptr);
     if (is_word_here && (is_target_here || can_attach(target))) {
@@ -136,7 +137,8 @@ const char* Routes::name_of_forwarding() const noexcept {
 }
 
 Path Routes::path(GlobalAddress target, GlobalAddress source) {
-    // A pointer is reached by this process as its own shared memory is: it moves the bytes itself, or they pass through there.
+    // A pointer is reached by this process as its own shared memory is: it moves the bytes itself,
+    // or they pass through there.
     const GlobalAddress own = space_.claimed_address(space_.process(), node::Claim::local_ends);
     if (target == 0 && source != 0) target = own;
     if (source == 0 && target != 0) source = own;
@@ -153,7 +155,8 @@ Path Routes::path(GlobalAddress target, GlobalAddress source) {
         return {};
     }
     if (is_target_far || is_source_far) {
-        // A gateway reaches private memory as a rank of its node does: by attach, or through the owner.
+        // A gateway reaches private memory as a rank of its node does: by attach, or through the
+        // owner.
         const bool is_any_private = !space_.is_shared(target) || !space_.is_shared(source);
         const bool must_help =
             is_peer_served_ || (is_any_private && config_.attach == base::AttachMode::off);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where both ends of a command are, and so who may move its bytes: this process (direct, attach), the owner of the
-// memory (forward), or the node's gateway (remote). Says precisely what is wrong with an end that is nowhere. Keeps no
-// state of commands. Any thread; what is found stays valid while a hazard line names both ends.
+// Finds both ends of a command, and so which process may move its bytes: this one (direct, attach),
+// the owner of the memory (forward), or the node's gateway (remote). Describes precisely why an end
+// is invalid. Keeps no state of commands. Any thread; what is found stays valid while a hazard line
+// names both ends.
 // Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once
 
@@ -40,10 +41,11 @@ public:
            const remote::Link* link) noexcept;
 
     // Looks at both ends of a command and chooses the route by which it would run now.
-    // Errors: address, stale, alignment, unsupported (a forced path does not lead there), peer (the gateway is dead).
+    // Errors: address, stale, alignment, unsupported (a forced path does not lead there), peer (the
+    // gateway is dead).
     base::Status check(const Command& command, memory::HazardLine& line, Route& route);
 
-    // The route of a command that was checked once; what runs it looks at its addresses again.
+    // The route of a command that was checked once; its carrier checks its addresses again.
     [[nodiscard]] Route route_of(const Command& command);
 
     [[nodiscard]] bool is_here(const local::Place& place) const noexcept {
@@ -68,7 +70,8 @@ public:
                config_.intranode == base::IntraNode::attach;
     }
 
-    // Whether a numbered operation on these two addresses of one process of another node is run by who reaches both.
+    // Whether a numbered operation on these two addresses of one process of another node is run by
+    // a process that reaches both.
     [[nodiscard]] bool can_invoke_on(GlobalAddress first, GlobalAddress second) const noexcept {
         return has_link_ && space_.is_elsewhere(first, 0) && space_.is_elsewhere(second, 0) &&
                space_.layout().process(first) == space_.layout().process(second) &&
@@ -81,8 +84,8 @@ public:
                config_.require.find("attach") != std::string::npos;
     }
 
-    // Finds both ends of a copy between here and the private memory of one other process, which attach has reached
-    // before. False: it is no such copy.   The line names both ends.
+    // Finds both ends of a copy between here and the private memory of one other process, which
+    // attach has reached before. False: it is no such copy.   The line names both ends.
     [[nodiscard, gnu::always_inline]] inline bool find_attach(
         const Command& command, local::AttachCopy& copy) const noexcept {
         if (space_.find(command.target, command.bytes, copy.target) != base::Code::ok ||
@@ -100,7 +103,8 @@ public:
         return !far.is_hidden() && attach_.is_known_reachable(far.slot);
     }
 
-    // Whether the paths that the configuration requires exist. After all ranks met. Errors: unsupported.
+    // Whether the paths that the configuration requires exist. Called after the meeting of all
+    // ranks. Errors: unsupported.
     base::Status check_requirements();
 
     //   target or source  0: a pointer of this process

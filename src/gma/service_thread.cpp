@@ -97,7 +97,8 @@ bool ServiceThread::pause(std::int64_t timeout_ns, bool is_watch) {
                             ? Depth::nap
                             : Depth::watchful;
     timeout_ns = bounded(timeout_ns, depth);
-    // Nobody tells of the end of a thread that made no call: from the opener's end on this thread looks.
+    // The end of a thread that made no call is not signalled: from the opener's end on this thread
+    // polls for it.
     const bool may_be_alone = has_opener_ended_.load(std::memory_order_relaxed);
     if (may_be_alone) {
         timeout_ns = timeout_ns < 0 ? look_ns_ : std::min(look_ns_, timeout_ns);
@@ -143,7 +144,7 @@ void ServiceThread::serve() {
         return os::Wake::woken;
     };
     while (!is_alone_ && !is_stopping_.load(std::memory_order_relaxed)) {
-        // seq_cst: store, then look; partner: who attends, and then asks in watch()
+        // seq_cst: store, then load; partner: a thread that attends, and then calls watch()
         is_watching_.store(false, std::memory_order_seq_cst);
         if (is_attended()) {
             leave_work_to_others();
@@ -154,17 +155,19 @@ void ServiceThread::serve() {
         }
     }
     if (is_alone_) {
-        // This thread goes on to run the exit handlers: where they need another service thread they make one.
+        // This thread now runs the exit handlers: if they need another service thread they make
+        // one.
         is_alone_ = false;
         is_holding_.store(0, std::memory_order_relaxed);
         exists_.store(false, std::memory_order_relaxed);
     }
 }
 
-// For a while, without competing for the core.
+// Leaves the work to other threads for a while, without competing for the core.
 void ServiceThread::leave_work_to_others() {
     if (progress_.manner().is_link_polled_here) {
-        // Who polled the gateway may have gone back to the program since, and runs no jobs in a barrier.
+        // A thread that polled the gateway may have returned to the program since, and runs no jobs
+        // in a barrier.
         if (pause(node::liveness_check_ns)) {
             (void)progress_.work(Caller::service);
         } else if (progress_.run_jobs(Caller::service)) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The service thread of a process: runs what others ask of this process's memory, takes in the ends of its own commands,
-// and runs commands that nobody waits for. It is made in acp_init where others
-// may need this process from the start, else with the first command or registration that may need it. While other threads
-// of the process wait and work, and while they are expected to be back at once, it leaves the work and the core to them and
-// naps (gma/service_sleep.hpp, ADR 0004); then it sleeps until somebody rings. While it lives it holds the slot's
-// service_hold, by which others see that the memory they copied was this process's. It does not keep the process alive: when all
-// threads of the program have ended it ends too, and the process with it.
+// The service thread of a process: runs commands of other processes on this process's memory, takes
+// in completions of its own commands, and runs commands for which no thread waits. It is made in
+// acp_init where others may need this process from the start, else with the first command or
+// registration that may need it. While other threads of the process wait and work, and while they
+// are expected to be back at once, it leaves the work and the core to them and naps
+// (gma/service_sleep.hpp, ADR 0004); then it sleeps until its bell rings. While it lives it holds
+// the slot's service_hold, which proves to other processes that the memory they copied was this
+// process's. It does not keep the process alive: when all threads of the program have ended it ends
+// too, and the process with it.
 #pragma once
 
 #include <atomic>
@@ -35,8 +37,8 @@ public:
     ServiceThread(const ServiceThread&) = delete;
     ServiceThread& operator=(const ServiceThread&) = delete;
 
-    // Makes the thread, unless there is one. When it returns the thread holds service_hold. Any thread. Errors: system,
-    // memory.
+    // Makes the thread, unless there is one. When it returns the thread holds service_hold. Any
+    // thread. Errors: system, memory.
     base::Status ensure();
 
     // Any thread.
@@ -44,9 +46,10 @@ public:
 
     void stop();
 
-    // A thread that attends is about to sleep. The service thread then checks now and then whether it wakes up when work comes.
-    // Soon after work it does so by itself: to wake it for each wait would cost more than the wait. Where the gateway is in
-    // this process threads prove by their turns that they work.
+    // A thread that attends is about to sleep. The service thread then checks now and then whether
+    // it wakes up when work comes. Soon after work it does so by itself: to wake it for each wait
+    // would cost more than the wait. Where the gateway is in this process threads prove by their
+    // turns that they work.
     void watch() noexcept {
         if (progress_.manner().is_link_polled_here || sleep_.is_short() || !is_there() ||
             is_watching_.load(std::memory_order_relaxed)) {
@@ -88,7 +91,8 @@ private:
         0};  // 1: the thread holds service_hold, if the kernel can do that
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_watching_{false};  // it checks whether the threads that attend work
-    // Stored by the thread that called acp_init, when it ends: from then on the program may have no thread left.
+    // Stored by the thread that called acp_init, when it ends: from then on the program may have no
+    // thread left.
     std::atomic<bool> has_opener_ended_{false};
     os::ThreadExit opener_exit_;
     // The service thread's own:

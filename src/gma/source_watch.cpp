@@ -49,7 +49,7 @@ void SourceWatch::begin(std::uint32_t loan,
     try {
         put.site = os::find_call_site();
     } catch (const std::exception&) {
-        return;  // there is no memory for the place, and nothing could be told
+        return;  // there is no memory for the place, so nothing could be reported
     }
     put.bytes = bytes;
     put.digest = *digest;

@@ -18,7 +18,7 @@ Trace::Trace(std::FILE* file, std::string name, std::uint32_t rank) noexcept
     note(std::fputs("# us mover initiator operation bytes path target source\n", file_));
 }
 
-// Once: every later line would fail as well.
+// Reports a failed write once: every later line would fail as well.
 void Trace::note(int written) noexcept {
     if (written >= 0 || is_cut_short_.exchange(true, std::memory_order_relaxed)) return;
     const int error = errno;

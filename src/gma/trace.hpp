@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes who moved each byte: one line per run command, to a file per rank (ACP_TRACE=PREFIX writes
-// PREFIX.RANK). Fields: microseconds since the trace began, this rank (the mover), the initiator's rank,
-// operation, bytes, path, target, source. A line is in the file before the next command runs, however the process
-// ends; where it cannot be written, that is said once. While it is on, nothing runs inline. Any thread.
+// PREFIX.RANK). Fields: microseconds since the trace began, this rank (the mover), the initiator's
+// rank, operation, bytes, path, target, source. A line is in the file before the next command runs,
+// however the process ends; where it cannot be written, that is said once. While it is on, nothing
+// runs inline. Any thread.
 // Tests: tests/unit/gma/trace_test.cpp.
 #pragma once
 

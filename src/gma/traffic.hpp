@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the commands of a process have moved, by the path they took.
+// Counts the commands of a process and their bytes by path.
 #pragma once
 
 #include <cstdint>

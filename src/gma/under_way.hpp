@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What layers above have begun and only threads of this process can go on with: non-blocking calls on teams, exchanges, requests of channels.
-// Every thread that waits in Completion::wait_until, or for all ranks, goes on with all of it, whatever it waits for: the process that it waits
-// for may itself wait for that. Any thread; layers come and go while no other thread is in a call.
+// Operations in flight of layers above on which only threads of this process can make progress:
+// non-blocking calls on teams, exchanges, requests of channels. Every thread that waits in
+// Completion::wait_until, or for all ranks, makes progress on all of them, whatever it waits for:
+// the process that it waits for may itself wait for one of these. Any thread; layers come and go
+// while no other thread is in a call.
 // Tests: tests/unit/gma/under_way_test.cpp, tests/conformance/wait_order_test.cpp.
 #pragma once
 
@@ -19,7 +21,7 @@ namespace acp::gma {
 
 class AllUnderWay;
 
-// That of one layer.
+// The operations in flight of one layer.
 class WorkUnderWay {
 public:
     //   all  outlives this
@@ -28,9 +30,11 @@ public:
     WorkUnderWay(const WorkUnderWay&) = delete;
     WorkUnderWay& operator=(const WorkUnderWay&) = delete;
 
-    // Takes steps that can be taken, which may issue commands. Waits for nothing else but threads that look at something for a moment, never by
-    // Completion::wait_until, and passes over what another thread is in a call on, for that one goes on with it.
-    //   is_thorough  the caller has announced that it sleeps next: nothing may be passed over that nobody else sees to
+    // Executes steps that are due, which may issue commands. Waits only for threads that hold a
+    // lock for a moment, never by Completion::wait_until, and skips operations on which another
+    // thread is in a call, because that thread makes progress on them.
+    //   is_thorough  the caller has announced that it sleeps next: only operations that another
+    //                thread attends to may be skipped
     virtual void go_on(bool is_thorough) noexcept = 0;
 
     // seq_cst: not before the announcement of a sleep; partner: count_begun()
@@ -39,7 +43,7 @@ public:
     }
 
 protected:
-    // A thread that sleeps looks again, for it has not looked at this, of which others may have rung already.
+    // Wakes sleeping threads, which have not polled this operation: its ring may have come before.
     void count_begun() noexcept;
 
     void count_ended() noexcept { count_.fetch_sub(1, std::memory_order_relaxed); }
@@ -64,13 +68,14 @@ public:
                                        [](const WorkUnderWay* layer) { return layer->is_empty(); });
     }
 
-    // Has the threads of this process that sleep look again.
+    // Wakes the sleeping threads of this process, so that they poll again.
     void wake_waiters() noexcept { node::ring_bell(bell_); }
 
-    // The epoch ends: nothing goes on any more. While no other thread is in a call.
+    // The epoch ends: no operation makes progress from now on. Called while no other thread is in a
+    // call.
     void end() noexcept { is_over_ = true; }
 
-    // As WorkUnderWay::go_on(), of all layers.
+    // Calls WorkUnderWay::go_on() of all layers with operations in flight.
     void go_on(bool is_thorough) noexcept {
         if (is_over_) return;
         for (WorkUnderWay* const layer : in_use()) {
@@ -78,8 +83,9 @@ public:
         }
     }
 
-    // For a thread that asks whether something has come, in vain, and perhaps asks again and again: it sleeps nowhere, so what waiting threads
-    // do before that is done here now and then, and others may run.
+    // Called by a thread that has tested in vain, perhaps in a loop: since it never sleeps, this
+    // does from time to time the thorough pass that waiting threads do before a sleep, and yields
+    // the CPU.
     void look_in_vain() noexcept {
         const std::uint32_t looks = looks_in_vain_.fetch_add(1, std::memory_order_relaxed);
         if (looks % looks_per_pass == 0) go_on(true);
@@ -104,7 +110,8 @@ private:
 };
 
 inline void WorkUnderWay::count_begun() noexcept {
-    // seq_cst: before the look at the bell; partner: is_empty() of a sleeper that has announced itself
+    // seq_cst: before the look at the bell; partner: is_empty() of a sleeper that has announced
+    // itself
     count_.fetch_add(1, std::memory_order_seq_cst);
     node::ring_bell_after_rmw(all_.bell_);
 }

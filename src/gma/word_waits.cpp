@@ -79,7 +79,8 @@ public:
 
     LookResult look() override {
         if (std::exchange(is_announced_, false)) {
-            // Between the count of this sleeper and the look at the word; partners: detail::ring_if_awaited(), ring_word_sleepers()
+            // Between the count of this sleeper and the look at the word; partners:
+            // detail::ring_if_awaited(), ring_word_sleepers()
             waits_.gma_.hazards().order_with_readers();
         }
         for (int i = 0;;) {
@@ -108,7 +109,7 @@ public:
         entry.tell(node::AwaitedCall::wait_word, since_ns, &told);
     }
 
-    // Nothing but the word is looked at between two naps: whoever changes anything else rings.
+    // Only the word is polled between two naps: threads that change anything else ring.
     os::Wake sleep_on(const std::atomic<std::uint32_t>& bell,
                       std::uint32_t value,
                       std::int64_t timeout_ns,
@@ -130,9 +131,9 @@ public:
     [[nodiscard]] std::uint32_t gone() const noexcept { return gone_; }
 
 private:
-    // Whether a rank is gone of which this process has not been told.
+    // Whether a rank is gone that no call has reported to this process.
     bool has_found_gone() noexcept {
-        // acquire: who is gone; partner: mark_dead(), count_loss()
+        // acquire: the losses themselves; partner: mark_dead(), count_loss()
         const std::uint32_t deaths =
             waits_.segment_.control().deaths.load(std::memory_order_acquire);
         if (deaths != deaths_seen_) [[unlikely]] {
@@ -150,7 +151,7 @@ private:
     bool is_announced_ = false;
     bool is_counted_ = false;
     bool is_met_ = false;
-    std::uint64_t began_ns_ = 0;  // of the first sleep, like the next
+    std::uint64_t began_ns_ = 0;  // start of the first sleep, like the next
     std::uint64_t cpu_began_ns_ = 0;
     std::uint32_t deaths_seen_ = 0;  // ControlBlock::deaths when gone_ was counted
     std::uint32_t gone_ = 0;
@@ -170,7 +171,7 @@ std::uint32_t WordWaits::count_gone() const noexcept {
     return gone;
 }
 
-// A handler that runs meanwhile cannot be told from one that ran before the call.
+// A handler that runs during this is indistinguishable from one that ran before the call.
 bool WordWaits::looks_at_once_find(const AwaitedWord& word) const noexcept {
     const int looks = is_look_dear_ ? 1 : looks_at_once;
     for (int i = 0; i < looks; ++i) {

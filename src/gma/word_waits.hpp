@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting until a word of this process's memory compares with a value as wanted, whoever writes it. The waiting thread makes progress as every other
-// one that waits, and sleeps on the bell of its process. Writers that are no plain store and no copy of the inline path ring that bell when
-// a thread sleeps for a word (node/word_sleepers.hpp); for the others the sleeper naps and looks (gma/nap_pacer.hpp). Any thread.
-// Reasons: ADR 0033. Tests: tests/conformance/wait_word_test.cpp.
+// Waits until a word of this process's memory satisfies a comparison with a value, whichever thread
+// or process writes it. The waiting thread makes progress like every waiting thread, and sleeps on
+// the bell of its process. Writers ring that bell when a thread sleeps for a word
+// (node/word_sleepers.hpp), except plain stores and copies of the inline path; for these the
+// sleeper naps and polls (gma/nap_pacer.hpp). Any thread. Reasons: ADR 0033. Tests:
+// tests/conformance/wait_word_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -18,9 +20,10 @@ struct AwaitedWord {
     const volatile void* place = nullptr;  // aligned to `bytes`, mapped as long as the wait lasts
     std::uint32_t bytes = 8;               // 1, 2, 4 or 8
     node::WordComparison comparison = node::WordComparison::equal;
-    std::uint64_t value = 0;  // of so many bytes; compared as unsigned numbers
+    std::uint64_t value = 0;  // has `bytes` bytes; compared as an unsigned number
 
-    // acquire: what was written before the word, in the writer's order, is visible; partner: the writer's release
+    // acquire: what was written before the word, in the writer's order, is visible; partner: the
+    // writer's release
     [[nodiscard]] std::uint64_t load() const noexcept;
 
     [[nodiscard]] bool is_met() const noexcept;
@@ -37,17 +40,19 @@ public:
     WordWaits& operator=(const WordWaits&) = delete;
     ~WordWaits() = default;
 
-    //   timeout_ns  0: only looks; < 0: for ever
-    // Errors: timeout; interrupted (a signal handler ran while it waited); peer (a rank is gone of which no call of this process has told:
-    // all calls under way tell, and where there is none the next one does). The word comes first: a call that finds it met is ok.
+    //   timeout_ns  0: polls once; < 0: for ever
+    // Errors: timeout; interrupted (a signal handler ran while it waited); peer (a rank is gone
+    // that no call of this process has reported: all calls in flight report it, or else the next
+    // one does). The word has priority: a call that finds the comparison true returns ok.
     base::Status wait(const AwaitedWord& word, std::int64_t timeout_ns);
 
 private:
     class WordCondition;
 
-    // Looks before signals are held back, which costs as much as a message between two ranks.
+    // Polls before signals are held back, which costs as much as a message between two ranks.
     static constexpr int looks_at_once = 64;
-    // Between two looks at everything else: loads of the word alone, so that it is seen as soon as by a loop of loads.
+    // Loads of the word alone between two polls of everything else, so that a change is seen as
+    // soon as by a loop of loads.
     static constexpr int looks_between = 8;
 
     [[nodiscard]] std::uint32_t count_gone() const noexcept;
@@ -56,9 +61,10 @@ private:
 
     Gma& gma_;
     const node::Segment& segment_;
-    // The word changes only while this process polls its gateway, or the answer takes as long.
+    // True: the word changes only while this process polls its gateway, or the answer takes as
+    // long.
     bool is_look_dear_;
-    // How many ranks that are gone the calls of this process have told of.
+    // The number of lost ranks that calls of this process have reported.
     std::atomic<std::uint32_t> gone_told_;
 };
 
