@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of io_uring, by system calls: an entry that waits for the word is submitted, then its end is waited for with the mask.
+// The rings of io_uring, by system calls: an entry that waits for the word is submitted, then ppoll waits for its end with the mask.
 #include "os/masked_futex.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <new>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -134,15 +136,15 @@ bool MaskedFutex::submit() noexcept {
     return taken == 1;
 }
 
-// Sleeps until an entry has ended.   mask  nullptr: as it is
+// Sleeps until an entry has ended: by ppoll, since a wait in io_uring_enter also ends where the process was stopped and goes on, without
+// that a handler ran. 1; 0: the time is over; -EINTR: a handler ran; another negative number: the descriptor is no ring of ours any more.
+//   mask  nullptr: as it is
 int MaskedFutex::await_end(std::int64_t timeout_ns, const sigset_t* mask) noexcept {
-    __kernel_timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-    io_uring_getevents_arg more{};
-    more.sigmask = reinterpret_cast<std::uintptr_t>(mask);
-    more.sigmask_sz = mask != nullptr ? _NSIG / 8 : 0;
-    more.ts = timeout_ns >= 0 ? reinterpret_cast<std::uintptr_t>(&timeout) : 0;
-    return enter(descriptor_.get(), 0, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &more,
-                 sizeof more);
+    const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    pollfd ring{descriptor_.get(), POLLIN, 0};
+    const int outcome = ppoll(&ring, 1, timeout_ns >= 0 ? &timeout : nullptr, mask);
+    if (outcome < 0) return -errno;
+    return outcome == 0 || (ring.revents & POLLIN) != 0 ? outcome : -EBADF;
 }
 
 // Takes what has ended out of the ring. Whether the entry of this number was among it.
@@ -199,8 +201,8 @@ Wake MaskedFutex::wait(const std::atomic<std::uint32_t>& word,
     int result = 0;
     if (!take_end(of_wait, result)) {
         if (outcome == -EINTR) return Wake::interrupted;
-        if (outcome == -ETIME) return Wake::timeout;
-        is_broken_ = outcome < 0;
+        if (outcome == 0) return Wake::timeout;
+        is_broken_ = outcome < 0 || enter(descriptor_.get(), 0, 0, 0, nullptr, 0) < 0;
         return Wake::changed;
     }
     places_->word = nullptr;

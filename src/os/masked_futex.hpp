@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sleep on a futex word that lets signals in and falls asleep in one step, as ppoll does for descriptors: a handler that runs during the sleep
-// always ends it, and none runs before or after it. The futex system call takes no mask; a ring of io_uring does, which can wait for a futex
-// word since Linux 6.7. Where the kernel is older or forbids it (seccomp, sysctl io_uring_disabled) there is none.
+// always ends it, and none runs before or after it. The futex system call takes no mask; ppoll on a ring of io_uring does, which can wait for a
+// futex word since Linux 6.7. A process that is stopped and continued sleeps on. Where the kernel is older or forbids it (seccomp, sysctl io_uring_disabled) there is none.
 // One thread at a time uses a MaskedFutex; any thread the pool. Tests: tests/unit/os/signal_gate_test.cpp.
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string>
 #include <string_view>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -75,6 +76,32 @@ TEST_F(SignalGateTest, says_that_a_handler_ran_before_it_sleeps) {
     EXPECT_EQ(gate.wait(word_, 0, 1), Wake::timeout);
     EXPECT_EQ(gate.wait(word_, 1, -1), Wake::changed);
     EXPECT_TRUE(is_held_back());
+}
+
+// A stop is no handler: the sleeper of another process is stopped and continued again and again.
+TEST_F(SignalGateTest, sleeps_on_after_a_stop_of_the_process) {
+    const pid_t sleeper = ::fork();
+    ASSERT_GE(sleeper, 0);
+    if (sleeper == 0) {
+        MaskedFutexes sleepers;
+        SignalGate gate(&sleepers);
+        gate.shut();
+        for (int i = 0; i < 50; ++i) {
+            if (gate.wait(word_, 0, 10'000'000) != Wake::timeout) ::_exit(1);
+        }
+        signal_itself();
+        ::_exit(gate.wait(word_, 0, 10'000'000'000) == Wake::interrupted ? 0 : 2);
+    }
+    int status = 0;
+    while (::waitpid(sleeper, &status, WNOHANG) == 0) {
+        ::kill(sleeper, SIGSTOP);
+        ::waitpid(sleeper, &status, WUNTRACED);
+        if (!WIFSTOPPED(status)) break;
+        ::kill(sleeper, SIGCONT);
+        ::usleep(1'000);  // lint: sleep is the subject
+    }
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // The signal comes just before, at, and after the moment in which the thread falls asleep, and as another thread wakes it.
