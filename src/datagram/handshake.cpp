@@ -20,6 +20,7 @@ void connect(Peer& peer, ConnectionKeys keys, Time now) noexcept {
     peer.keys.receive = std::move(keys.receive);
     peer.keys.send = std::move(keys.send);
     peer.life.heard = peer.life.active = now;
+    peer.path.note_progress(now);  // WIRE-98: content waited for the connection, not for the path
     peer.handshake.inits_due = 0;
 }
 

@@ -244,6 +244,22 @@ TEST(EndpointMtu, a_peer_that_did_not_run_for_a_while_has_all_the_time_again) {
     }
 }
 
+// WIRE-98: content waits for the connection, not for the path, as long as no answer comes.
+TEST(EndpointMtu, a_connection_that_took_long_has_all_the_time_for_its_content) {
+    Settings settings;
+    settings.connect_timeout_ns = 60 * s;
+    Net net(2, 1, settings);
+    bool is_cut = true;
+    net.drops = [&](NodeId from, NodeId, Bytes) { return is_cut && from == 1; };
+    ASSERT_TRUE(net.hosts[0].send(1, 7, 1200));
+    net.flush(0);
+    net.run_for(15 * s);
+    is_cut = false;
+    ASSERT_TRUE(net.settle(9 * s));
+    EXPECT_TRUE(net.hosts[0].severed.empty());
+    EXPECT_EQ(net.hosts[1].arrived[7], 1);
+}
+
 // WIRE-75 WIRE-76 WIRE-77: IPv4 paths, from the start and when they become narrower.
 TEST(EndpointMtu, paths_of_packets_down_to_576_bytes_are_used_whole) {
     struct Case {
