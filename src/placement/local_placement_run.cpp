@@ -103,9 +103,11 @@ Settlement LocalPlacement::run_atomic(const memory::Command& command,
     const Way to = way_to(target);
     if (word.direct != nullptr && to == Way::direct) {
         old = local::apply(command, word.direct);
-        if (has_target) local::store_old(target.direct, old, command.width);
         node::ring_word_sleepers(space_.segment(), word.slot);
-        if (has_target) node::ring_word_sleepers(space_.segment(), target.slot);
+        if (has_target) {
+            local::store_old(target.direct, old, command.width);
+            node::ring_word_sleepers(space_.segment(), target.slot);
+        }
         return {};
     }
     if (word.direct != nullptr && to == Way::attach) {
