@@ -57,7 +57,7 @@ Result<NodeEntry> enter_node(const job::Identity& identity) {
         not_inherited.code() == Code::state || not_inherited.code() == Code::system;
     if (!is_gone)
         return std::move(not_inherited)
-            .within("the node's memory, which acprun gave to this process");
+            .within("taking the node's memory, which acprun gave to this process");
     if (!identity.node_socket) {
         return std::move(not_inherited)
             .within(
