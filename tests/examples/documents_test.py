@@ -5,8 +5,10 @@
 A program is a block of C with a main(). One that is meant to fail, or whose output the document tells, is in a table here.
 """
 import collections
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 
@@ -17,6 +19,7 @@ RANKS = 4
 NODES = (1, 2)
 BLOCK = re.compile(r"^```c\n(.*?)^```$", re.M | re.S)
 SIGABRT_CODE = 134
+SIGKILL_CODE = 137
 # The guide shows how the message of a failure is read.
 ENDS_BY = {"docs/guide/first-steps.md": SIGABRT_CODE}
 # What each program of a document prints, or those of one that has several.
@@ -56,13 +59,32 @@ class Documents(harness.ExampleTest):
                                               capture_output=True, text=True, check=False)
                     self.assertEqual(compiled.returncode, 0, compiled.stderr)
                     for nodes in NODES:
-                        self.check(file, str(program), nodes, prints)
+                        if "for (;;) pause();" in text:
+                            self.check_killed(file, str(program), nodes)
+                        else:
+                            self.check(file, str(program), nodes, prints)
 
     def check(self, file: str, program: str, nodes: int, prints: str) -> None:
         with self.subTest(file=file, nodes=nodes):
             job = self.run_job(RANKS, program, launcher=("--nodes", str(nodes)))
             self.assertEqual(job.code, ENDS_BY.get(file, 0), str(job))
             self.assertIn(prints, job.out, str(job))
+
+    def check_killed(self, file: str, program: str, nodes: int) -> None:
+        """A program that waits for ever and says which rank is which process: rank 2 is killed, as its page says."""
+        with self.subTest(file=file, nodes=nodes):
+            job = subprocess.Popen([self.bin / "acprun", "-n", str(RANKS), "--timeout", str(harness.TIMEOUT_S),
+                                    "--nodes", str(nodes), program], text=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            processes = {}
+            while len(processes) < RANKS and (line := job.stdout.readline()):
+                rank, process = re.fullmatch(r"rank (\d+) is process (\d+)\n", line).groups()
+                processes[int(rank)] = int(process)
+            self.assertEqual(len(processes), RANKS)
+            os.kill(processes[2], signal.SIGKILL)
+            _, err = job.communicate()
+            self.assertEqual(job.returncode, SIGKILL_CODE, err)
+            self.assertRegex(err, rf"acprun: rank 2 \(process {processes[2]} on \S+\) was killed by signal 9 \(SIGKILL: ")
 
 
 if __name__ == "__main__":

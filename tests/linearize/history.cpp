@@ -51,7 +51,7 @@ std::optional<KeyEffect> effect_on_key(const WordOperation& operation, std::uint
         case WordVerb::erase:
             return KeyEffect{absent_word, is_absent ? 0U : 1U};
         case WordVerb::replace:
-            if (is_absent) return KeyEffect{word, 2};
+            if (is_absent) return KeyEffect{word, key_is_absent};
             return word == operation.expected ? KeyEffect{operation.operand, 1}
                                               : KeyEffect{word, 0};
         default:

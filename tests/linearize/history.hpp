@@ -23,12 +23,13 @@ enum class WordVerb : std::uint8_t {
     insert,   // where it is absent; the result is 1, or 0 where it is not
     erase,    // the result is 1, or 0 where it was absent
     key_add,  // where it is absent its value becomes the operand; the result is the old value
-    replace,  // as cas; the result is 1, 0 where it had another value, or 2 where it was absent
+    replace,  // as cas; the result is 1, 0 where it had another value, or key_is_absent
 };
 
 inline constexpr std::uint64_t word_verbs = 7;  // those of words
 
 inline constexpr std::uint64_t absent_word = ~std::uint64_t{0};
+inline constexpr std::uint64_t key_is_absent = 2;  // the result of a replacement
 
 // One finished operation. It took effect at some time from call_ns to return_ns.
 struct WordOperation {

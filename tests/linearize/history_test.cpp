@@ -158,14 +158,15 @@ TEST(History, decides_long_random_histories) {
 
 TEST(History, knows_the_verbs_of_keys) {
     using enum WordVerb;
-    EXPECT_EQ(verdict_of_key({of_key(0, 1, erase, 0, 0), of_key(2, 3, insert, 5, 1),
-                              of_key(4, 5, insert, 6, 0), of_key(6, 7, replace, 7, 1),
-                              of_key(8, 9, replace, 8, 0), of_key(10, 11, key_add, 3, 7),
-                              of_key(12, 13, erase, 0, 1), of_key(14, 15, replace, 8, 2),
-                              of_key(16, 17, read, 0, absent_word),
-                              of_key(18, 19, key_add, 4, absent_word), of_key(20, 21, read, 0, 4)},
-                             4),
-              Verdict::linearizable);
+    EXPECT_EQ(
+        verdict_of_key(
+            {of_key(0, 1, erase, 0, 0), of_key(2, 3, insert, 5, 1), of_key(4, 5, insert, 6, 0),
+             of_key(6, 7, replace, 7, 1), of_key(8, 9, replace, 8, 0),
+             of_key(10, 11, key_add, 3, 7), of_key(12, 13, erase, 0, 1),
+             of_key(14, 15, replace, 8, key_is_absent), of_key(16, 17, read, 0, absent_word),
+             of_key(18, 19, key_add, 4, absent_word), of_key(20, 21, read, 0, 4)},
+            4),
+        Verdict::linearizable);
 }
 
 TEST(History, refuses_two_insertions_of_a_key_that_nobody_erased) {

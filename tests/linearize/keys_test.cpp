@@ -142,6 +142,7 @@ protected:
                 entry.value = const_cast<char*>(expected.data());
                 entry.value_size = expected.size();
                 result = acp_replace_map(map, &entry, value.data(), value.size());
+                if (result == ACP_NONE) return key_is_absent;
                 break;
             }
             case WordVerb::key_add:
