@@ -136,9 +136,9 @@ bool MaskedFutex::submit() noexcept {
     return taken == 1;
 }
 
-// Sleeps until an entry has ended: by ppoll, since a wait in io_uring_enter also ends where the process was stopped and goes on, without
-// that a handler ran. 1; 0: the time is over; -EINTR: a handler ran; another negative number: the descriptor is no ring of ours any more.
-//   mask  nullptr: as it is
+// Sleeps until an entry has ended, in ppoll: a wait in io_uring_enter returns EINTR also when a stopped process is continued.
+// Returns 1; 0: the time is over; -EINTR: a handler ran; another negative number: the descriptor is not our ring any longer.
+//   mask  nullptr: the thread's mask stays as it is
 int MaskedFutex::await_end(std::int64_t timeout_ns, const sigset_t* mask) noexcept {
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
     pollfd ring{descriptor_.get(), POLLIN, 0};
