@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on many keys of one table, run in groups: while it works on one, the processor fetches the records of the next group, and the
-// buckets of the one behind that.
-// For a caller on its own node, and for the gateway on behalf of others. One thread.
+// Runs calls on many keys of one table, in groups: during the work on one group the processor
+// fetches the records of the next group, and the buckets of the group after that. For callers on
+// the table's node, and for the gateway on behalf of other nodes. One thread.
 // Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
 
@@ -50,7 +50,7 @@ namespace acp::allocator {
     return told;
 }
 
-// An object that is made without writing it.
+// An object that is constructed without being written.
 template <typename T>
 union Unwritten {
     Unwritten() noexcept {}  // NOLINT(modernize-use-equals-default): the default would be none
@@ -62,14 +62,14 @@ class EntryBatch {
 public:
     struct One {
         table::EntryKey key;
-        table::EntryValue value;  // find: how many of its bytes are wanted
+        table::EntryValue value;  // find: its length is the number of bytes wanted
         std::uint64_t operand = 0;
     };
 
     explicit EntryBatch(BatchKind kind) noexcept : kind_(kind) {}
 
-    // The next one, to be filled where it is: a copy just after its parts were stored makes the processor wait. What it points to
-    // outlives run(). At most batch_max are added.
+    // The next call, to be filled in place: copying it just after its parts were stored would stall
+    // the processor. Memory that it points to outlives run(). At most batch_max are added.
     [[nodiscard]] One& next() noexcept { return ones_.it[count_]; }
 
     void add_next() noexcept { ++count_; }
@@ -78,8 +78,9 @@ public:
 
     void clear() noexcept { count_ = 0; }
 
-    // Calls tell(index, EntryResult, const char* value) for each, in order; EntryResult::record is a block number, and the value is
-    // there while tell() runs, of a find that found one. tell() returns false to end: what comes behind is not done.
+    // Calls tell(index, EntryResult, const char* value) for each key, in order; EntryResult::record
+    // is a block number, and the value of a successful find stays allocated during the call. A
+    // callback that returns false ends the run: later keys are not processed.
     template <typename Tell>
     void run(NodeTables& tables, table::BlockNumber table, const Tell& tell) const {
         if (kind_ == BatchKind::find) {
@@ -104,8 +105,8 @@ private:
 
     using Spots = std::array<table::Spot<std::atomic>, batch_max>;
 
-    // Has the processor fetch the buckets of a group two groups ahead, calls fetch(i, spots) for one a group ahead, and then
-    // work(i, spots), which ends all by false.
+    // Prefetches the buckets two groups ahead, calls fetch(i, spots) for keys one group ahead, and
+    // then work(i, spots), whose result false ends the run.
     template <typename Fetch, typename Work>
     [[gnu::always_inline]] void run_in_groups(const table::Finder<>& finder,
                                               table::BlockNumber table,
@@ -160,7 +161,7 @@ private:
             });
     }
 
-    // Apart, so that it takes no registers from finds.
+    // Out of line, so that it takes no registers from finds.
     template <typename Tell>
     [[gnu::noinline]] void put_all(NodeTables& tables,
                                    table::BlockNumber table,
@@ -172,7 +173,7 @@ private:
         run_in_groups(
             finder, table,
             [&](std::uint32_t i, const Spots& spots) {
-                // An insertion reads a record only where there is an entry of the key already, as a rule.
+                // An insertion usually reads a record only if the key has an entry already.
                 if (!is_insertion) finder.prefetch_record(spots[i], ones_.it[i].key.hash);
             },
             [&](std::uint32_t i, const Spots& /*spots*/) {

@@ -50,7 +50,8 @@ Ran on_table(OperationContext& context, const TableName& name, const Run& run) n
     return run(opened, table);
 }
 
-// The same of one that is issued without waiting too: whoever reads the result finds the table anew, and no handle has failed.
+// Does so for operations that may also be issued without waiting: a missing table is an effect in
+// the result, not a failed handle, and the reader of the result looks the table up again.
 template <typename Run>
 Ran on_table_or_told(OperationContext& context,
                      const TableName& name,
@@ -280,7 +281,7 @@ Ran run_batch(OperationContext& context,
             if (at + sizeof one > result.size()) return false;
             one.record = opened.address(one.record);
             one.is_whole = at + sizeof one + bytes <= result.size() ? 1 : 0;
-            // A value that would fit into a result of its own is left to the next operation.
+            // A value that fits into a result alone is left to the next operation.
             if (one.is_whole == 0 && sizeof one + bytes <= result.size()) return false;
             std::memcpy(result.data() + at, &one, sizeof one);
             at += sizeof one;

@@ -34,7 +34,7 @@ Ran told(Result result, const Value& value, std::size_t more = 0) noexcept {
     return {Code::ok, static_cast<std::uint32_t>(sizeof value + more)};
 }
 
-// The heap and its lists, while an operation runs.
+// The heap and its lists for the length of an operation.
 class Opened {
 public:
     explicit Opened(OperationContext& context) noexcept
@@ -48,7 +48,7 @@ public:
 
     [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
 
-    // The offset of apart bytes that are in this heap; no_block: they are in another one.
+    // The offset of a separate payload in this heap; no_block: it is in another heap.
     [[nodiscard]] heap::Offset apart_here(std::uint64_t apart) const noexcept {
         return apart != 0 && process_of_apart(apart) == heap_.process()
                    ? list::offset_of(block_of_apart(apart))
@@ -87,7 +87,7 @@ Ran run_make(OperationContext& context, Arguments arguments, Result result) noex
     return told(result, made == 0 ? GlobalAddress{0} : start + list::offset_of(made));
 }
 
-// Who destroys a list has cleared it, so that there is little to do.
+// The caller has cleared the list before, so there is little to do.
 Ran run_destroy(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
     GlobalAddress address = 0;
     if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
@@ -168,7 +168,7 @@ Ran run_move(OperationContext& context, Arguments arguments, Result result) noex
     return told(result, moved);
 }
 
-// Tells the elements of a range, as many as there is room for.
+// Writes the elements of a range into the result, as many as fit.
 class RangeWriter {
 public:
     RangeWriter(NodeLists& lists,
@@ -190,7 +190,7 @@ public:
             }
             const Added added = add(next);
             if (added == Added::full) break;
-            if (added == Added::yes) at = next;  // else it was taken out meanwhile: look again
+            if (added == Added::yes) at = next;  // otherwise it was taken out since: retry
         }
         return told(result_, head_, used_ - sizeof head_);
     }
@@ -288,7 +288,7 @@ Ran run_gather(OperationContext& context, Arguments arguments, Result result) no
     return told(result, moved);
 }
 
-// Counts what was erased, and notes what the caller is to free.
+// Counts the erased elements, and notes the blocks that the caller must free.
 struct Eraser {
     Result result;
     ListErased told_of;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lists of a process's heap as numbered operations, for callers of other nodes: what they ask for and are told, as bytes. Elements
-// whose bytes do not fit into one operation lie apart, and reading those is the caller's business where they are on another node than
-// the list. Any thread; as local/numbered_operation.hpp says.
+// The lists of a process's heap as numbered operations, for callers of other nodes: the bytes of
+// their arguments and results. Elements that do not fit into one operation have separate payload
+// blocks; if such a block is on another node than the list, the caller reads it itself. Any thread;
+// see local/numbered_operation.hpp.
 // Tests: tests/unit/allocator/list_operations_test.cpp.
 #pragma once
 
@@ -27,20 +28,23 @@ inline constexpr std::uint32_t list_gather_number = 38;
 inline constexpr std::uint32_t list_erase_number = 39;
 inline constexpr std::uint32_t list_clear_number = 40;
 
-// The most bytes of an element that stand in its node.
+// The most bytes of an element that are stored in its node.
 inline constexpr std::uint32_t list_inline_max = 960;
 
-// make: its argument is the process of the caller, a uint64, or NodeHeap::nobody: as list::SharedLists::make. Its result is the address
-// of the list, by which all others name it; 0: there is no room.
-// destroy: its argument is the address of a list. Errors, as of all that follows: stale (no list is there, or it was destroyed).
+// make: its argument is the process of the caller, a uint64, or NodeHeap::nobody: see
+// list::SharedLists::make. Its result is the address of the list, by which all other operations
+// name it; 0: there is no room. destroy: its argument is the address of a list. Errors, here and in
+// all operations below: stale (no list is there, or it was destroyed).
 
-// insert: the element's bytes follow, those of an ApartPayload where they are apart. Its result is a ListPlaced.
+// insert: the element's bytes follow, or an ApartPayload if they are in a separate block. Its
+// result is a ListPlaced.
 struct ListInsert {
     std::uint64_t list = 0;
-    list::Position before;  // as list::Position; a node of 0 stands for the end, as everywhere here
+    list::Position before;       // list::Position; node 0 stands for the end in all operations here
     std::uint32_t is_front = 0;  // 1: before the first element, wherever `before` is
     std::uint32_t is_apart = 0;  // 0 or 1
-    // To whom the block of the apart bytes is lent, which is in the list's heap then and the list's once this is done.
+    // The process to which the separate block is on loan: it is in the list's heap, and belongs to
+    // the list once the insertion is done.
     std::uint64_t lent_to = NodeHeap::nobody;
 };
 
@@ -50,7 +54,7 @@ struct ListPlaced {
     list::Position at;
 };
 
-// take: its result is a ListTaken, then the element's first bytes, as many as are asked for.
+// take: its result is a ListTaken, then the element's first bytes, up to the number requested.
 enum class TakeWhich : std::uint64_t { at, first, last };
 
 struct ListTake {
@@ -58,20 +62,21 @@ struct ListTake {
     list::Position at;
     TakeWhich which = TakeWhich::at;
     std::uint64_t room_bytes = 0;
-    std::uint64_t process = NodeHeap::nobody;  // of the caller
+    std::uint64_t process = NodeHeap::nobody;  // the caller's
 };
 
 struct ListTaken {
     list::ListEffect effect = list::ListEffect::done;
     std::array<std::uint8_t, 7> reserved{};
-    std::uint64_t bytes = 0;  // of the whole element
-    // Not 0: the bytes are apart and do not follow. The caller reads them, if it wants them, and frees their block, or gives it back.
+    std::uint64_t bytes = 0;  // length of the whole element
+    // Not 0: the address of a separate block with the bytes, which do not follow. The caller reads
+    // them, if it wants them, and frees or returns the block.
     std::uint64_t apart = 0;
-    std::uint64_t lent_to = NodeHeap::nobody;  // the caller: the block is lent to it
-    list::Position next;                       // what followed it
+    std::uint64_t lent_to = NodeHeap::nobody;  // the caller, if the block is on loan to it
+    list::Position next;                       // the position that followed it
 };
 
-// move: both lists are of the process. Its result is a ListPlaced: where the element is now.
+// move: both lists are of the process. Its result is a ListPlaced with the element's new position.
 struct ListMove {
     std::uint64_t to = 0;
     list::Position before;
@@ -79,32 +84,34 @@ struct ListMove {
     list::Position element;
 };
 
-// range: elements behind a position, one after the other. Its result is a ListRangeHead and a ListRecord for each, with its first bytes,
-// as many as are asked for and a multiple of 8 of them, unless they are apart.
+// range: elements behind a position, one after the other. Its result is a ListRangeHead and a
+// ListRecord for each, with its first bytes, up to the number requested and a multiple of 8, unless
+// they are in a separate block.
 struct ListRange {
     std::uint64_t list = 0;
     list::Position from;
     std::uint32_t is_backward = 0;
-    std::uint32_t count_max = 1;   // at least 1
-    std::uint32_t room_bytes = 0;  // of each element
+    std::uint32_t count_max = 1;   // 1 or more
+    std::uint32_t room_bytes = 0;  // bytes wanted of each element
     std::uint32_t reserved = 0;
 };
 
 struct ListRangeHead {
     list::ListEffect effect = list::ListEffect::
-        done;  // of the last step: not done, where an element was taken out meanwhile
+        done;  // result of the last step: not done if an element was taken out since
     std::array<std::uint8_t, 3> reserved{};
     std::uint32_t count = 0;
-    std::uint64_t is_end = 0;  // 1: the end follows the last element that is told
+    std::uint64_t is_end = 0;  // 1: the end follows the last element returned
 };
 
 struct ListRecord {
     list::Position at;
-    std::uint64_t bytes = 0;  // of the whole element
-    std::uint64_t apart = 0;  // not 0: the bytes are there
+    std::uint64_t bytes = 0;  // length of the whole element
+    std::uint64_t apart = 0;  // not 0: address of a separate block with the bytes
 };
 
-// read: its result is a ListRead, then the element's first bytes, as many as are asked for and there is room for.
+// read: its result is a ListRead, then the element's first bytes, up to the number requested and to
+// the room.
 struct ListReading {
     std::uint64_t list = 0;
     list::Position at;
@@ -114,16 +121,17 @@ struct ListReading {
 struct ListRead {
     list::ListEffect effect = list::ListEffect::done;
     std::array<std::uint8_t, 7> reserved{};
-    std::uint64_t bytes = 0;   // of the whole element
-    std::uint64_t place = 0;   // apart_address() of the block in which the bytes are
-    std::uint64_t offset = 0;  // where in it
+    std::uint64_t bytes = 0;   // length of the whole element
+    std::uint64_t place = 0;   // apart_address() of the block with the bytes
+    std::uint64_t offset = 0;  // offset of the bytes in it
     std::uint64_t is_whole = 0;
 };
 
 // size: its argument is the address of a list, its result a uint64.
 
-// gather: moves elements to the end of a list, one after the other, from it and from others of the process. ListMember for each, 1 to
-// list_members_max. Its result is a uint64: how many were moved; those that were taken out meanwhile are passed over.
+// gather: moves elements to the end of a list, one after the other, from it and from others of the
+// process. ListMember for each, 1 to list_members_max. Its result is a uint64: how many were moved;
+// elements that were taken out since are skipped.
 struct ListMember {
     std::uint64_t list = 0;
     list::Position at;
@@ -131,11 +139,12 @@ struct ListMember {
 
 inline constexpr std::uint32_t list_members_max = 40;
 
-// erase: the address of a list, and a list::Position for each, 1 to list_members_max. clear: a ListClear; takes the first ones.
-// The result of both is a ListErased, and then the addresses of blocks that the caller is to free.
+// erase: the address of a list, and a list::Position for each, 1 to list_members_max. clear: a
+// ListClear; takes the first ones. The result of both is a ListErased, and then the addresses of
+// blocks that the caller must free.
 struct ListClear {
     std::uint64_t list = 0;
-    std::uint64_t count_max = 0;  // at most list_members_max
+    std::uint64_t count_max = 0;  // limit: list_members_max
 };
 
 struct ListErased {
@@ -154,7 +163,7 @@ list_operations() noexcept;
                                         std::uint32_t process,
                                         memory::GlobalAddress address) noexcept;
 
-// Takes an element out, and copies its first bytes; for who has the heap mapped.
+// Takes an element out, and copies its first bytes; for a caller that has the heap mapped.
 [[nodiscard]] ListTaken take_element(NodeLists& lists,
                                      list::BlockNumber list,
                                      const ListTake& request,

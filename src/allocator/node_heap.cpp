@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is rare: clearing, and the work of processes that are gone.
+// The rare parts: clearing, and recovery of processes that are gone.
 #include "allocator/node_heap.hpp"
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t page = 4096;
 
 void give_back(void* blocks, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    // Refused: the memory stays where it is, and the blocks of the area begin with what was in it. No block promises zeros.
+    // If the kernel refuses, the memory and its content stay. No block is promised to be zero.
     (void)os::give_back_shared(static_cast<char*>(blocks) + offset, bytes);
 }
 
@@ -48,7 +48,7 @@ char* blocks_of(const node::Segment& segment, std::uint32_t owner) noexcept {
     return segment.claimed(owner, node::Claim::heap_blocks);
 }
 
-// Whether a participant has nothing to recover, and nobody began to.
+// Whether a participant has nothing to recover, and no recovery of it has begun.
 template <typename Participant>
 bool is_idle(const Participant& participant) noexcept {
     return participant.is_unused() && participant.recoverer.load(std::memory_order_acquire) == 0;
@@ -117,8 +117,8 @@ void NodeHeap::clear_blocks(heap::Offset offset, std::uint64_t bytes) const noex
     make_zero(blocks_ + offset, bytes);
 }
 
-// The threads that have what can be borrowed are at work on the heap, which takes a moment. A gateway never comes here: its one
-// thread has a cache of its own.
+// Waits until another thread returns a shared cache, which takes a moment. A gateway never calls
+// this: its one thread has a cache of its own.
 heap::ThreadCache& NodeHeap::wait_for_cache(std::uint32_t thread) const noexcept {
     while (true) {
         os::yield_cpu();
@@ -135,7 +135,7 @@ bool NodeHeap::is_gone(std::uint32_t slot) const noexcept {
     return state == node::SlotState::left || node::is_dead(segment_, slot);
 }
 
-// Also of a process of another node, which the node's gateway was told of.
+// Whether a process of the job is gone; on another node, as the node's gateway has published it.
 bool NodeHeap::is_process_gone(std::uint32_t process) const noexcept {
     const std::uint32_t slot = process - segment_.shape().first_process;
     return slot < segment_.shape().local_procs ? is_gone(slot) : node::is_lost(segment_, process);
@@ -164,7 +164,8 @@ std::optional<heap::Freed> NodeHeap::replace(std::uint32_t thread,
     return heap::Freed::done;
 }
 
-// As table/freeing.hpp, by the participant of the tables that has the cache's number.
+// Unlinks and frees a block (table/freeing.hpp) through the table participant that has the cache's
+// number.
 template <typename Unlink>
 void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Unlink& unlink) {
     HeapBlocks blocks(*this, cache);
@@ -172,7 +173,8 @@ void NodeHeap::free_shown(heap::ThreadCache& cache, heap::Offset block, const Un
                                         table::number_of(block), table::Spare::second_word, unlink);
 }
 
-// The gateway, which frees blocks on behalf of others, is not killed alone.
+// Called for its own process it must survive a kill; called by the gateway on behalf of others it
+// need not, because the gateway is not killed alone.
 bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process) {
     if (process != segment_.shape().first_process + user_) {
         return end_loan(block, process) &&
@@ -186,14 +188,15 @@ bool NodeHeap::free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t
                           });
 }
 
-// Frees what was lent to processes that are gone. Whether there was any.
+// Frees the loans of processes that are gone. True if there were any.
 bool NodeHeap::recover_loans(heap::ThreadCache& cache) {
     bool is_any = false;
     (void)loans_.end_all(
         cache.number(), [this](heap::CacheNumber number) { return is_of_gone(number); },
         [this](std::uint32_t process) { return is_process_gone(process); },
         [&](heap::Offset block, const auto& unlink, heap::Lent what, std::uint32_t process) {
-            // Who has lent it was killed before that was kept: recover_blocks() comes first, and finds it stored.
+            // Its lender was killed before the loan was kept: recover_blocks() runs first, and
+            // finds the block stored.
             if (what == heap::Lent::bytes && heap_.control().is_pending(block)) return;
             is_any = true;
             if (what == heap::Lent::bytes) return free_shown(cache, block, unlink);
@@ -212,8 +215,9 @@ std::optional<std::uint32_t> NodeHeap::participant_making(table::BlockNumber blo
     return std::nullopt;
 }
 
-// acp_malloc stores nowhere where a block is before it is kept; containers do so in their participants, a list also for a
-// block in another heap of the node, and who lends a block by the loan.
+// Whether a pending block's number is stored. acp_malloc stores it nowhere before the block is
+// kept; containers store it in their participants, a list also for a block in another heap of the
+// node, and a lender in the loan.
 bool NodeHeap::is_stored(heap::Offset block) const noexcept {
     if (participant_making(table::number_of(block)) || loans_.has(block)) return true;
     const std::uint64_t apart = apart_address(process(), table::number_of(block));
@@ -227,15 +231,15 @@ bool NodeHeap::is_stored(heap::Offset block) const noexcept {
     return false;
 }
 
-// Whether these caches hold nothing any more.
+// Whether these caches hold nothing from then on.
 bool NodeHeap::recover_blocks(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     return heap_.recover(
         cache, dead, [this](heap::CacheNumber number) { return is_of_gone(number); },
         [this](heap::Offset block) { return is_stored(block); });
 }
 
-// Whether a process that is gone was found, and what it held recovered. One that was killed while it recovered another one comes after
-// that one: hence twice.
+// Recovers all processes that are gone. True if there were any. A process that was killed while it
+// recovered another one must come after that one: hence two passes.
 bool NodeHeap::recover(heap::ThreadCache& cache) {
     const bool is_any = recover_loans(cache);
     bool is_recovered = false;
@@ -251,7 +255,7 @@ bool NodeHeap::recover(heap::ThreadCache& cache) {
             is_recovered = true;
         }
     }
-    // What a process was killed at lending is a loan only now.
+    // A loan that a process was killed in making is complete only after its recovery.
     if (is_recovered) (void)recover_loans(cache);
     return is_any || is_recovered;
 }
@@ -269,7 +273,8 @@ void NodeHeap::recover_if_any(heap::ThreadCache& cache) {
     }
 }
 
-// Whether nothing is left of a process that is gone. Who has taken over one of its caches and lives ends that first.
+// Recovers a process that is gone; true if nothing of it is left. A living process that has taken
+// over one of its caches must finish first.
 bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     const heap::CacheNumbers dead = heap::caches_of(slot);
     // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
@@ -283,8 +288,9 @@ bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     return recover_caches(cache, dead) && is_recovered && is_let_go;
 }
 
-// Recovers once more what a process that is gone was recovering when it ended: what that was may be noted as recovered by now, for another
-// one had come first, but until then nobody knows whether the blocks that the process was about to free are free.
+// Recovers once more the participants that a process which is gone was recovering when it ended.
+// They may be noted as recovered already, because another process did it first; but only a repeated
+// recovery decides whether the blocks that the process was about to free are free.
 bool NodeHeap::recover_left(heap::ThreadCache& cache, std::uint32_t slot) {
     bool is_done = true;
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
@@ -302,8 +308,8 @@ bool NodeHeap::recover_left(heap::ThreadCache& cache, std::uint32_t slot) {
     return is_done;
 }
 
-// Finishes what a process that is gone did with caches of processes that live. One that somebody else has taken over from it may still come
-// back to it.
+// Completes the work of a process that is gone on caches of living processes, which it had taken
+// over. A cache that another process has taken over from it may still return to it.
 bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) {
     const auto is_of_slot = [slot](std::uint32_t taker) {
         return taker != 0 && heap::caches_of(slot).contain(taker - 1);
@@ -312,13 +318,13 @@ bool NodeHeap::recover_taken_over(heap::ThreadCache& cache, std::uint32_t slot) 
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
         const heap::CacheTaker taker = caches_.taker_of(number);
         if ((!is_of_slot(taker.number) && !is_of_slot(taker.before)) || is_of_gone(number))
-            continue;  // what is of a process that is gone is recovered with that one
+            continue;  // a cache of another process that is gone is recovered with that process
         if (!is_of_slot(taker.number) ||
             caches_.take_over(number, cache.number(), taker) == nullptr) {
             is_done = false;
             continue;
         }
-        base::fence(std::memory_order_seq_cst);  // as reclaim_of_idle()
+        base::fence(std::memory_order_seq_cst);  // see reclaim_of_idle()
         const bool is_recovered = is_of_gone(number) || recover_caches(cache, {number, 1});
         caches_.let_go(number, is_recovered ? heap::CacheTaker{} : taker);
         is_done = is_done && is_recovered;
@@ -335,7 +341,7 @@ bool NodeHeap::recover_participants(heap::ThreadCache& cache, heap::CacheNumbers
            recover_sequences(cache, dead);
 }
 
-// Whether nothing is left of these participants in the tables of this heap.
+// Recovers these participants in the tables of this heap; true if nothing of them is left.
 bool NodeHeap::recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     HeapBlocks blocks(*this, cache);
     table::HashTable<> tables(blocks, users_, cache.number());
@@ -349,16 +355,17 @@ bool NodeHeap::recover_tables(heap::ThreadCache& cache, heap::CacheNumbers dead)
     return is_done;
 }
 
-// Likewise in its lists.
+// Recovers them in its lists.
 bool NodeHeap::recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     ListBlocks blocks(*this, cache);
     list::SharedLists<> lists(blocks, list_users_, cache.number());
     bool is_done = true;
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         if (is_idle(list_users_[number])) continue;
-        // A block that it had made in another heap is freed once, by this list: that heap looks first whether the list knows of it.
+        // A block that it had made in another heap is freed once, by this list: that heap first
+        // tests whether a list names the block.
         const std::uint64_t apart = list_users_[number].made_apart.load(std::memory_order_acquire);
-        bool is_apart_settled = true;  // else somebody who lives is about to look
+        bool is_apart_settled = true;  // false: a living process is testing the block
         if (apart != 0 && process_of_apart(apart) != process()) {
             (void)with_heap_of(process_of_apart(apart), [&](NodeHeap& heap) {
                 const Lease lease(heap, cache.number() % heap::caches_per_process);
@@ -376,7 +383,7 @@ bool NodeHeap::recover_lists(heap::ThreadCache& cache, heap::CacheNumbers dead) 
     return is_done;
 }
 
-// Likewise in its sequences.
+// Recovers them in its sequences.
 bool NodeHeap::recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers dead) {
     HeapBlocks blocks(*this, cache);
     NodeOthers others(*this);
@@ -389,7 +396,7 @@ bool NodeHeap::recover_sequences(heap::ThreadCache& cache, heap::CacheNumbers de
     return is_done;
 }
 
-// Frees what a cache has taken out of containers and nobody reads any more.
+// Frees the blocks that a cache's participants have retired and that no hazard word names.
 void NodeHeap::reclaim(heap::ThreadCache& cache) {
     HeapBlocks blocks(*this, cache);
     table::HashTable<>(blocks, users_, cache.number()).reclaim();
@@ -397,8 +404,9 @@ void NodeHeap::reclaim(heap::ThreadCache& cache) {
     list::SharedLists<>(list_blocks, list_users_, cache.number()).reclaim();
 }
 
-// The same for the caches of others that no call uses: their threads may sleep for long. One at a time, so that who is stopped here
-// keeps no thread from a cache.
+// Does so for the caches of others that no call uses: their threads may sleep for long. It takes
+// over one cache at a time, so that a thread that is stopped here keeps at most one cache from
+// others.
 void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
     for (heap::CacheNumber number = 0; number < users_.count; ++number) {
         const bool has_any = users_[number].retired.load(std::memory_order_relaxed) != 0 ||
@@ -406,7 +414,8 @@ void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
         if (!has_any || number == cache.number()) continue;
         heap::ThreadCache* const taken = caches_.take_over(number, cache.number());
         if (taken == nullptr) continue;
-        // partner: recover_process(), which finds that a process is gone, then looks who has taken over its caches
+        // partner: recover_process(), which finds that a process is gone, then looks who has taken
+        // over its caches
         base::fence(std::memory_order_seq_cst);
         if (!is_of_gone(number)) reclaim(*taken);
         caches_.let_go(number);
@@ -426,8 +435,9 @@ heap::Offset NodeHeap::allocate_from_what_waits(heap::ThreadCache& cache,
     return heap_.allocate(cache, bytes, alignment);
 }
 
-// Recovers the other heaps of the node: a process that was killed in a call on a list there may have made the bytes of its element here.
-// With no cache of this heap in hand: recovering takes one.
+// Recovers the other heaps of the node: a process that was killed in a call on a list there may
+// have made the bytes of its element here. With no cache of this heap in hand: recovering takes
+// one.
 void NodeHeap::recover_elsewhere(std::uint32_t thread) {
     const std::uint32_t procs = segment_.shape().local_procs;
     bool is_any_gone = false;  // if not, no other heap's memory is touched

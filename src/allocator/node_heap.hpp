@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of one process, as any process of its node or the node's gateway uses it: allocates and frees blocks through the caller's
-// thread caches, and recovers what processes that are gone (dead, or after acp_finalize) left undone, also in the containers of
-// the heap (allocator/node_tables.hpp, node_lists.hpp, node_sequences.hpp). All its state is in the node segment. Any thread; no
-// thread waits for another process.
+// The heap of one process, used by any process of its node or the node's gateway: allocates and
+// frees blocks through the caller's thread caches, and recovers the unfinished work of processes
+// that are gone (dead, or after acp_finalize), also in the containers of the heap
+// (allocator/node_tables.hpp, node_lists.hpp, node_sequences.hpp). All its state is in the node
+// segment. Any thread; no thread waits for another process.
 // Tests: tests/unit/allocator/node_heap_test.cpp, node_tables_test.cpp, tests/containers.
 #pragma once
 
@@ -29,9 +30,10 @@ namespace acp::allocator {
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
 
-// Who owns a block: the program; a container, as a part that it alone allocates and frees; or a container or a team, as a separate block,
-// which their calls allocate and free by its address. A program that frees one of the last two by its address is refused, and so is
-// a request to free a part.
+// Who owns a block: the program; a container, as a part that it alone allocates and frees; or a
+// container or a team, as a separate block, which their calls allocate and free by its address. A
+// program that frees one of the last two by its address is refused, and so is a request to free a
+// part.
 enum class BlockOwner : std::uint32_t { program, container, separate };
 
 class NodeHeap {
@@ -48,10 +50,12 @@ public:
     NodeHeap(const NodeHeap&) = delete;
     NodeHeap& operator=(const NodeHeap&) = delete;
 
-    // Makes the heap of a process empty: all zero, as at the start of a job. No thread may use the heap meanwhile.
+    // Makes the heap of a process empty: all zero, as at the start of a job. No thread may use the
+    // heap during this call.
     static void clear(const node::Segment& segment, std::uint32_t owner) noexcept;
 
-    // Allocates a block. Returns its offset; heap::no_block: there is no room, even after find_room().
+    // Allocates a block. Returns its offset; heap::no_block: there is no room, even after
+    // find_room().
     //   thread     the caller's number among the threads of its process (local::Hazards::index_of)
     //   alignment  power of two, <= alignment_most
     [[nodiscard]] heap::Offset allocate(std::uint32_t thread,
@@ -63,7 +67,8 @@ public:
         return allocate_and(thread, std::max(bytes, least), alignment, owner, [](heap::Offset) {});
     }
 
-    // Frees a block, whoever allocated it.   owner  program or separate: it is refused where the block is another's
+    // Frees a block that any process has allocated.   owner  program or separate: refused if the
+    // block belongs to another kind of owner
     heap::Freed free(std::uint32_t thread,
                      heap::Offset block,
                      BlockOwner owner = BlockOwner::program) {
@@ -84,8 +89,8 @@ public:
                owned_.is_separate(block);
     }
 
-    // Whether the bytes of an element may lie in a block: a separate one, or in the list's own heap one of the program, which the insertion
-    // makes a separate one.
+    // Whether the bytes of an element may lie in a block: a separate one, or in the list's own heap
+    // one of the program, which the insertion makes a separate one.
     [[nodiscard]] bool may_hold(heap::Offset block,
                                 std::uint64_t bytes,
                                 bool is_own_heap) const noexcept {
@@ -93,30 +98,33 @@ public:
                (is_separate(block) || (is_own_heap && !is_owned(block)));
     }
 
-    // Allocates a block for bytes that a process sends or fetches, and lends it to the process: if that dies, the block is freed
-    // (heap/loans.hpp). Returns its offset, as allocate().
-    //   process  index in the job. Becomes nobody where there is no room for the loan: then the block stays if the process dies
+    // Allocates a block for bytes that a process sends or fetches, and loans it to the process: if
+    // that dies, recovery frees the block (heap/loans.hpp). Returns its offset, like allocate().
+    //   process  index in the job. Set to nobody if there is no room for the loan: then the block
+    //            leaks if the process dies
     static constexpr std::uint64_t nobody = ~std::uint64_t{0};
     [[nodiscard]] heap::Offset lend(std::uint32_t thread,
                                     std::uint64_t bytes,
                                     std::uint64_t& process);
 
-    // Has a block that is lent to a process take the place of another one of the program: it is the program's from now on, and the other
-    // one is freed. Should the process die, either both has happened or none. Changes nothing where the other one cannot be freed, and
-    // where the loan has ended: no value.
-    //   process  nobody: as of lend()
+    // Replaces a block of the program by a block on loan to a process: the loan ends, the new block
+    // belongs to the program, and the old one is freed. If the process dies in between, either all
+    // of this has happened or nothing. Changes nothing if the old block cannot be freed, or (no
+    // value) if the loan has ended.
+    //   process  nobody: see lend()
     [[nodiscard]] std::optional<heap::Freed> replace(std::uint32_t thread,
                                                      heap::Offset old,
                                                      heap::Offset lent,
                                                      std::uint64_t process);
 
-    // Lends a block that the caller has allocated. false: there is no room for the loan.
+    // Records the loan of a block that the caller has allocated. false: there is no room for the
+    // loan.
     [[nodiscard]] bool lend_block(heap::Offset block, std::uint64_t process) noexcept {
         return process < segment_.shape().procs &&
                loans_.lend(block, static_cast<std::uint32_t>(process));
     }
 
-    // Lends a container to its maker, until end_by_use(): see table::Blocks.
+    // Records the loan of a container to its maker, until end_by_use(): see table::Blocks.
     [[nodiscard]] bool lend_container(heap::Offset container, std::uint64_t maker) noexcept {
         return maker < segment_.shape().procs &&
                loans_.lend(container, static_cast<std::uint32_t>(maker), heap::Lent::container);
@@ -126,17 +134,18 @@ public:
         return loans_.end_by_use(container, maker);
     }
 
-    // Ends a loan, so that the block is the caller's. false: it is not lent to the process, or not any more.
+    // Ends a loan; the block then belongs to the caller. false: it is not on loan to the process.
     [[nodiscard]] bool end_loan(heap::Offset block, std::uint64_t process) noexcept {
         if (process == nobody) return !loans_.has(block);
         return process < segment_.shape().procs &&
                loans_.end(block, static_cast<std::uint32_t>(process));
     }
 
-    // Frees a lent block. false: as end_loan().
+    // Frees a block on loan. false: see end_loan().
     [[nodiscard]] bool free_lent(std::uint32_t thread, heap::Offset block, std::uint64_t process);
 
-    // Holds a lent block while an operation uses it, so that it is not freed meanwhile.
+    // Holds a block on loan during an operation, so that no recovery frees it before the operation
+    // ends.
     class Borrowed {
     public:
         Borrowed(NodeHeap& heap, heap::Offset block, std::uint64_t process) noexcept
@@ -157,15 +166,16 @@ public:
         Borrowed(const Borrowed&) = delete;
         Borrowed& operator=(const Borrowed&) = delete;
 
-        // false: the block is not lent to the process, or not any more.
+        // false: the block is not on loan to the process.
         [[nodiscard]] bool is_there() const noexcept { return is_there_; }
 
-        // The block is about to become a container's, as a separate one. Called before other threads can find it there.
+        // The block is about to become a container's, as a separate one. Called before other
+        // threads can find it there.
         void own() noexcept {
             if (block_ != heap::no_block) heap_.owned_.add_separate(block_);
         }
 
-        // The block is the container's now: the loan ends.
+        // The container owns the block now: ends the loan.
         void give_away() noexcept {
             if (is_there_ && is_lent_) heap_.loans_.end_held(block_, process_);
             is_lent_ = false;
@@ -197,10 +207,11 @@ public:
         heap::ThreadCache& cache_;
     };
 
-    // A block of the caller is about to become a part of a container. Called before other threads can find it there.
+    // A block of the caller is about to become a part of a container. Called before other threads
+    // can find it there.
     void own(heap::Offset block) const noexcept { owned_.add(block, heap_.usable_bytes(block)); }
 
-    // What a block of the program has room for, in bytes; 0: none begins there.
+    // The usable bytes of a block of the program; 0: none begins there.
     [[nodiscard]] std::uint64_t usable_bytes(heap::Offset block) const noexcept {
         return is_owned(block) ? 0 : heap_.usable_bytes(block);
     }
@@ -208,7 +219,7 @@ public:
     // Makes memory of the heap zero.   offset, bytes  inside the heap
     void clear_blocks(heap::Offset offset, std::uint64_t bytes) const noexcept;
 
-    // The bytes in use, about. Fast: of failing allocations too.
+    // The bytes in use, approximately. Fast: also called by failing allocations.
     [[nodiscard]] std::uint64_t bytes_in_use() const noexcept {
         return heap::bytes_in_use(heap_.control());
     }
@@ -219,21 +230,22 @@ public:
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }
 
-    // The participants in the tables of this heap: one for each thread cache, with the cache's number.
+    // The participants in the tables of this heap: one for each thread cache, with the cache's
+    // number.
     [[nodiscard]] table::Participants<std::atomic> participants() const noexcept { return users_; }
 
-    // Likewise in its lists.
+    // The participants in its lists.
     [[nodiscard]] list::ListParticipants<std::atomic> list_participants() const noexcept {
         return list_users_;
     }
 
-    // Likewise in its vectors and deques.
+    // The participants in its vectors and deques.
     [[nodiscard]] sequence::SequenceUsers<std::atomic> sequence_participants() const noexcept {
         return sequence_users_;
     }
 
-    // A container is about to sign a block (table/freeing.hpp). Called before the block is freed, so that whoever allocates it next knows
-    // that the signature must be wiped.
+    // A container is about to sign a block (table/freeing.hpp). Called before the block is freed,
+    // so that its next allocation wipes the signature.
     void note_signed(heap::Offset block) const noexcept { owned_.note_unit(block); }
 
     // Whether the process of a participant has left or died.
@@ -245,14 +257,16 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> participant_making(
         table::BlockNumber block) const noexcept;
 
-    // Finishes what processes that are gone left undone, in the heap and its containers. True when there was anything.
+    // Completes the unfinished work of processes that are gone, in the heap and its containers.
+    // True if there was any.
     bool recover(heap::ThreadCache& cache);
 
     // Calls recover() if a process is gone that was not recovered yet.
     void recover_if_any(heap::ThreadCache& cache);
 
-    // Called where an allocation finds no room. Calls recover(), then frees the blocks that were retired from containers and that nobody
-    // reads any more: those of the caller's cache, and those of all caches that no call uses now.
+    // Called when an allocation finds no room. Calls recover(), then frees the blocks that were
+    // retired from containers and that no hazard word names: those of the caller's cache, and those
+    // of all caches that no call uses now.
     void find_room(heap::ThreadCache& cache);
 
     // The index in the job of the process whose heap it is.
@@ -260,7 +274,8 @@ public:
         return segment_.shape().first_process + owner_;
     }
 
-    // The heap of another process of the node, or this one again. false: the process is of another node.
+    // The heap of another process of the node, or this one again. false: the process is of another
+    // node.
     template <typename Use>
     bool with_heap_of(std::uint32_t process, const Use& use) {
         const std::uint32_t slot = process - segment_.shape().first_process;
@@ -275,7 +290,8 @@ private:
     friend class NodeFinder;
     friend class ListBlocks;
 
-    // As allocate().   note(block)  stores that the block is the caller's, before that is so should the process be killed
+    // Allocates like allocate().   note(block)  stores the block's number for recovery, before the
+    // block is kept
     template <typename Note>
     [[nodiscard, gnu::always_inline]] heap::Offset allocate_and(std::uint32_t thread,
                                                                 std::uint64_t bytes,
@@ -295,9 +311,10 @@ private:
         return block;
     }
 
-    // Prepares a block that was just allocated, before any word leads to it. Wipes the signature that a container may have left in its
-    // first two words (table/freeing.hpp); every block is that long. Blocks of a unit that no container has used are not written: that would
-    // take memory for their pages.
+    // Prepares a block that was just allocated, before any word leads to it. Wipes the signature
+    // that a container may have left in its first two words (table/freeing.hpp); every block has
+    // these. Blocks of a unit that no container has used are not written, since that would take
+    // memory for their pages.
     void prepare(heap::Offset block, std::uint64_t bytes, BlockOwner owner) const noexcept {
         if (owned_.is_unit_noted(block)) [[unlikely]] {
             wipe(block);

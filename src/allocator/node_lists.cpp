@@ -37,7 +37,8 @@ std::atomic<std::uint64_t>* ListBlocks::apart_word(std::uint64_t address) {
 
 bool ListBlocks::may_hold(std::uint64_t address, std::uint64_t bytes) {
     if (block_of_apart(address) == 0) return false;
-    bool may_hold = true;  // of another node: its heap refuses to free what is no separate block
+    bool may_hold =
+        true;  // for another node: its heap refuses to free a block that is not a separate one
     (void)heap_.with_heap_of(process_of_apart(address), [&](NodeHeap& heap) {
         may_hold = heap.may_hold(table::offset_of(block_of_apart(address)), bytes,
                                  process_of_apart(address) == heap_.process());

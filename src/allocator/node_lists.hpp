@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lists in the heap of one process, for one call of a thread of its node or of the gateway, and the bytes of elements that lie
-// in heaps of other processes. Each thread cache of the heap is a participant of its lists, by the same number. Any thread, one object
-// each.
+// The lists in the heap of one process, for one call of a thread of its node or of the gateway, and
+// the separate payloads of elements in heaps of other processes. Each thread cache of the heap is a
+// participant of its lists, by the same number. Any thread, one object each.
 // Tests: tests/unit/allocator/node_lists_test.cpp.
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace acp::allocator {
 
-// The address by which a list names a block of a heap of the job: the process, and the block. 0: none.
+// The address by which a list names a block of a heap of the job: the process, and the block. 0:
+// none.
 [[nodiscard]] constexpr std::uint64_t apart_address(std::uint32_t process,
                                                     table::BlockNumber block) noexcept {
     return std::uint64_t{process} << table::number_bits | block;
@@ -28,7 +29,8 @@ namespace acp::allocator {
     return address & table::number_mask;
 }
 
-// Blocks of the heap for its lists, by a cache that the caller has borrowed, and of other heaps of the node.
+// Blocks of the heap for its lists, by a cache that the caller has borrowed, and of other heaps of
+// the node.
 class ListBlocks final : public list::ListMemory<std::atomic> {
 public:
     ListBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept;
@@ -57,13 +59,14 @@ public:
         blocks_.clear(block, bytes);
     }
 
-    // Of a process of this node.
+    // These work on blocks in heaps of this node.
     bool free_apart(std::uint64_t address) override;
     [[nodiscard]] std::atomic<std::uint64_t>* apart_word(std::uint64_t address) override;
     [[nodiscard]] bool is_apart_kept(std::uint64_t address) override;
 
-    // A block in the heap of a process of this node, whose address is stored in `place`: if the process is killed before it has linked
-    // an element with that address, the block is freed. nullptr: there is no room, or the process is of another node.
+    // Allocates a block in the heap of a process of this node, and stores its address in `place`:
+    // if this process is killed before it has linked an element with that address, recovery frees
+    // the block. nullptr: there is no room, or the process is of another node.
     [[nodiscard]] char* allocate_apart(std::atomic<std::uint64_t>& place,
                                        std::uint32_t process,
                                        std::uint64_t bytes);
@@ -73,10 +76,11 @@ public:
         return apart_address(heap_.process(), block);
     }
 
-    // Whether the bytes of an element may lie apart at an address, which a request from another node names.
+    // Whether a block may become the separate payload of an element; a request from another node
+    // names its address.
     [[nodiscard]] bool may_hold(std::uint64_t address, std::uint64_t bytes);
 
-    // Where bytes lie that an element has apart; nullptr: not on this node.
+    // The memory of an element's separate payload; nullptr: it is not on this node.
     [[nodiscard]] const char* find_apart(std::uint64_t address, std::uint64_t bytes);
 
 private:
@@ -103,10 +107,10 @@ public:
 
     [[nodiscard]] ListBlocks& blocks() noexcept { return blocks_; }
 
-    // After ListEffect::no_room.
+    // Called after ListEffect::no_room.
     void find_room() { heap_.find_room(lease_.cache()); }
 
-    // Runs a call, again where there was no room and some may have been found.
+    // Runs a call; if it found no room, once more after find_room().
     template <typename Call>
     list::ListEffect with_room(const Call& call) {
         const list::ListEffect effect = call();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vectors and deques in the heap of one process, for one call of a thread of its node or of the gateway. Each thread cache of the
-// heap is a participant of its sequences, by the same number. Any thread, one object each.
+// The vectors and deques in the heap of one process, for one call of a thread of its node or of the
+// gateway. Each thread cache of the heap is a participant of its sequences, by the same number. Any
+// thread, one object each.
 // Tests: tests/unit/allocator/node_sequences_test.cpp.
 #pragma once
 
@@ -16,10 +17,11 @@
 
 namespace acp::allocator {
 
-// What one call knows of the other participants of a heap.
+// Answers, for one call, about the other participants of a heap.
 class NodeOthers final : public sequence::Others {
 public:
-    // A participant that holds a sequence for longer than this, and a nanosecond for each byte of its body, is taken for stopped.
+    // A participant that holds a sequence for longer than this, and a nanosecond for each byte of
+    // its body, is considered stopped.
     static constexpr std::uint64_t patience_ns = 2'000'000;
 
     explicit NodeOthers(const NodeHeap& heap) noexcept : heap_(heap) {}
@@ -64,7 +66,8 @@ public:
 
     [[nodiscard]] sequence::Sequence<>* operator->() noexcept { return &sequences_; }
 
-    // Frees a sequence that nobody uses any more. What processes that are gone left in it is finished first. false: it is none.
+    // Frees a sequence that no thread uses from now on. Recovers processes that are gone first.
+    // false: there is no such sequence.
     bool destroy(table::BlockNumber number, sequence::SequenceKind kind) {
         (void)heap_.recover(lease_.cache());
         return sequences_.destroy(number, kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash tables in the heap of one process, for one call of a thread of its node or of the gateway. Each thread cache of the heap
-// is a participant of its tables, by the same number. Any thread, one object each.
+// The hash tables in the heap of one process, for one call of a thread of its node or of the
+// gateway. Each thread cache of the heap is a participant of its tables, by the same number. Any
+// thread, one object each.
 // Tests: tests/unit/allocator/node_tables_test.cpp.
 #pragma once
 
@@ -36,18 +37,19 @@ private:
     heap::ThreadCache& cache_;
 };
 
-// What a thread needs of a heap to find in its tables. It stays the same as long as the process uses the heap.
+// The parts of a heap that a thread needs for lookups in its tables. Constant while the process
+// uses the heap.
 struct FinderPlace {
-    char* base = nullptr;  // where the heap's blocks lie here
+    char* base = nullptr;  // the heap's blocks in this process
     table::Participant<std::atomic>* shown =
         nullptr;                        // the thread's own; nullptr: there is no such place
-    heap::CachePlaces::OwnPlace place;  // in use during each find
+    heap::CachePlaces::OwnPlace place;  // held during each find
 };
 
-// What only finds there.
+// Lookups alone in those tables.
 class NodeFinder {
 public:
-    //   as NodeTables
+    //   the arguments of NodeTables
     NodeFinder(NodeHeap& heap, std::uint32_t thread) noexcept
         : heap_(heap),
           lease_(heap, thread),
@@ -58,7 +60,8 @@ public:
     NodeFinder(const NodeFinder&) = delete;
     NodeFinder& operator=(const NodeFinder&) = delete;
 
-    // The place of a thread that has a cache of its own, where finds need no fence.
+    // The FinderPlace of a thread that has a cache of its own, if finds need no fence; else an
+    // empty one.
     [[nodiscard]] static FinderPlace place_of(const NodeHeap& heap, std::uint32_t thread) noexcept {
         if (thread >= heap::threads_with_cache || heap.heap_.order_all() == nullptr) return {};
         const std::uint32_t number = heap::caches_of(heap.user_).first + thread;
@@ -92,25 +95,27 @@ public:
 
     [[nodiscard]] table::HashTable<>* operator->() noexcept { return &tables_; }
 
-    // Frees a table that nobody uses any more. What processes that are gone left in it is finished first. false: it is none.
+    // Frees a table that no thread uses from now on. Recovers processes that are gone first. false:
+    // there is no such table.
     bool destroy(table::BlockNumber table, std::uint64_t id) {
         (void)heap_.recover(lease_.cache());
         return tables_.destroy(table, id);
     }
 
-    // As HashTable::entries(), also where processes that are gone were killed in a change.
+    // Returns HashTable::entries(), also after processes were killed in a change.
     [[nodiscard]] std::uint64_t entries(table::BlockNumber table) {
         heap_.recover_if_any(lease_.cache());
         return tables_.entries(table);
     }
 
-    // As destroy(), of a directory.
+    // Destroys a directory like destroy().
     bool destroy_directory(table::BlockNumber directory) {
         (void)heap_.recover(lease_.cache());
         return tables_.destroy_directory(directory);
     }
 
-    // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call() returns what has an Effect
+    // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call()
+    // returns what has an Effect
     template <typename Call>
     auto with_room(const Call& call) {
         auto result = call();
@@ -121,7 +126,7 @@ public:
         return result;
     }
 
-    // Puts as with_room() does. A prepared block is the table's, whatever comes of it.
+    // Puts through with_room(). The table takes a prepared block in any case.
     table::PutEffect put_with_room(table::BlockNumber table, const table::PutRequest& request) {
         bool may_put = true;  // a prepared block may be gone after the first try
         const table::PutEffect effect = with_room([&]() -> table::PutEffect {

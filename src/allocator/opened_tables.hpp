@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the numbered operations on tables have in common: the heap and its tables while an operation runs.
+// Shared by the numbered operations on tables: the heap and its tables for the length of an
+// operation.
 #pragma once
 
 #include "allocator/operation_bytes.hpp"
@@ -8,7 +9,7 @@
 
 namespace acp::allocator {
 
-// The heap and its tables, while an operation runs.
+// The heap and its tables for the length of an operation.
 class OpenedTables {
 public:
     explicit OpenedTables(local::OperationContext& context) noexcept

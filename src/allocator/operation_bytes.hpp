@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments and results of the numbered operations of this layer: bytes, from which values are taken one behind the other. Pure.
+// Arguments and results of the numbered operations of this layer: bytes, from which values are
+// taken one behind the other. Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ bool take(OperationArguments& from, Value& value) noexcept {
     return true;
 }
 
-// Takes so many bytes.
+// Takes a number of bytes off the front. false: there are too few.
 inline bool take(OperationArguments& from,
                  std::uint64_t bytes,
                  OperationArguments& taken) noexcept {

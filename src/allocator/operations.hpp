@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of a process as numbered operations, for callers of other nodes: what they ask for and are told, as bytes. Several blocks
-// go in one operation. Any thread; as local/numbered_operation.hpp says.
+// The heap of a process as numbered operations, for callers of other nodes: the bytes of their
+// arguments and results. One operation handles several blocks. Any thread; see
+// local/numbered_operation.hpp.
 // Tests: tests/unit/allocator/operations_test.cpp, tests/conformance/heap_test.cpp.
 #pragma once
 
@@ -29,43 +30,47 @@ inline constexpr std::uint32_t replace_number = 26;
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
 
-// allocate: the first bytes of its arguments; the sizes follow, a uint64 each. Its result is the address of each block, 0 where
-// there was no room. Errors: argument (malformed), unsupported (the job has no heaps).
+// allocate: the first bytes of its arguments; the sizes follow, a uint64 each. Its result is the
+// address of each block, 0 where there was no room. Errors: argument (malformed), unsupported (the
+// job has no heaps).
 struct AllocateHead {
     std::uint32_t alignment = alignment_least;
     BlockOwner owner = BlockOwner::program;  // or separate
 };
 
-// free: its arguments are the addresses, its result is a heap::Freed for each, one byte. free_owned: of separate blocks.
-// usable: its argument is an address, its result what there is room for; 0: no block begins there.
+// free: its arguments are the addresses, its result is a heap::Freed for each, one byte.
+// free_owned: of separate blocks. usable: its argument is an address, its result the block's usable
+// bytes; 0: no block begins there.
 
-// clear: makes bytes of a block of the program zero. Errors: address (no such block begins there, or it is shorter).
+// clear: makes bytes of a block of the program zero. Errors: address (no such block begins there,
+// or it is shorter).
 struct ClearRequest {
     std::uint64_t block = 0;  // its address
     std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;  // at most clear_bytes_max
+    std::uint64_t bytes = 0;  // limit: clear_bytes_max
 };
 
 inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
 
 // usage: no arguments; its result is a heap::Usage.
-// check: no arguments; its result is the first finding, in words; nothing: all is well.
+// check: no arguments; its result is the first finding, as text; empty: there is none.
 
-// lend: a block for bytes on their way, which is freed should the process die before the block is taken back or a container's
-// (heap/loans.hpp). Its result is a LentBlock.
+// lend: allocates a block for bytes in transit, which recovery frees if the process dies before the
+// block is taken back or given to a container (heap/loans.hpp). Its result is a LentBlock.
 struct LendRequest {
     std::uint64_t bytes = 0;
-    std::uint64_t process = 0;  // of the caller
+    std::uint64_t process = 0;  // the caller's
 };
 
-// How operations name such a block. take_back: its argument is one; it frees the block. Errors: stale (it is not lent, or not any more).
+// The name of such a block in operations. take_back: its argument is one; it frees the block.
+// Errors: stale (it is not on loan).
 struct LentBlock {
     std::uint64_t address = 0;                 // 0: there was no room
     std::uint64_t process = NodeHeap::nobody;  // nobody: there was no room for the loan
 };
 
-// replace: a lent block takes the place of another one of the same heap, which is freed. Its result is a heap::Freed, one byte; where
-// that is not `done` nothing has changed. Errors: stale (as of take_back).
+// replace: a block on loan replaces another one of the same heap, which is freed. Its result is a
+// heap::Freed, one byte; if that is not `done` nothing has changed. Errors: stale (like take_back).
 struct ReplaceRequest {
     LentBlock lent;
     std::uint64_t old = 0;  // address
@@ -74,7 +79,8 @@ struct ReplaceRequest {
 // Whether the job has heaps.
 [[nodiscard]] bool has_heap(const local::OperationContext& context) noexcept;
 
-// The offset of an address in the heap of a process of this node; heap::no_block: it is no address of it.
+// The offset of an address in the heap of a process of this node; heap::no_block: it is no address
+// of it.
 [[nodiscard]] heap::Offset offset_in_heap(const local::Space& space,
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;

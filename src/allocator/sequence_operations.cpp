@@ -41,7 +41,7 @@ bool is_flag(std::uint64_t value) noexcept {
     return value <= 1;
 }
 
-// The heap and its sequences, while an operation runs.
+// The heap and its sequences for the length of an operation.
 class Opened {
 public:
     explicit Opened(OperationContext& context) noexcept
@@ -53,7 +53,7 @@ public:
 
     [[nodiscard]] NodeSequences& sequences() noexcept { return sequences_; }
 
-    // Finds the sequence. Otherwise code() tells why not.
+    // Finds the sequence. If it fails, code() is the reason.
     [[nodiscard]] bool find(const SequenceName& name) noexcept {
         number_ = sequence_at(context_.space(), context_.process(), name.address);
         if (number_ != 0 && sequences_->is_one(number_, name.kind)) return true;
@@ -63,7 +63,8 @@ public:
 
     [[nodiscard]] BlockNumber number() const noexcept { return number_; }
 
-    // The memory of a stage; empty, and code(): it is no block with room for the bytes, or not lent.
+    // The memory of a stage; empty, with code(): it is no block with room for the bytes, or not on
+    // loan.
     [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept {
         const heap::Offset offset =
             offset_in_heap(context_.space(), context_.process(), lent.address);
@@ -79,7 +80,8 @@ public:
                 usable};
     }
 
-    // Where bytes go that a caller wants: the stage, or what follows the result's head; empty as of stage().
+    // The memory for bytes that a caller wants: the stage, or the bytes behind the result's head;
+    // empty as stage() says.
     [[nodiscard]] std::span<char> room(const LentBlock& lent, Result result) noexcept {
         if (lent.address != 0) return stage(lent);
         return {reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult),
@@ -109,7 +111,7 @@ Ran told(Result result,
     return {Code::ok, static_cast<std::uint32_t>(sizeof head + following)};
 }
 
-// Whether the bytes that a change brings follow its request, or are staged.
+// Whether the bytes of a change follow its request, or are staged.
 bool has_bytes(Arguments arguments, const LentBlock& stage, std::uint64_t bytes) noexcept {
     return arguments.size() == (stage.address == 0 ? bytes : 0);
 }

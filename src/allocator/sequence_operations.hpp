@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vectors and deques of a process's heap as numbered operations, for callers of other nodes: what they ask for and are told, as
-// bytes. Bytes that do not fit into one operation go through a block of the same heap, the stage, which is lent to the caller, who
-// gives it back. Any thread; as local/numbered_operation.hpp says.
+// The vectors and deques of a process's heap as numbered operations, for callers of other nodes:
+// the bytes of their arguments and results. Bytes that do not fit into one operation go through a
+// block of the same heap, the stage, which is on loan to the caller until it returns it. Any
+// thread; see local/numbered_operation.hpp.
 // Tests: tests/unit/allocator/sequence_operations_test.cpp, tests/conformance/vector_test.cpp.
 #pragma once
 
@@ -23,48 +24,52 @@ inline constexpr std::uint32_t sequence_read_number = 54;
 inline constexpr std::uint32_t sequence_splice_number = 55;
 inline constexpr std::uint32_t sequence_tell_number = 56;
 
-// make. Its result is the address of the sequence, by which all others name it; 0: there is no room.
+// make. Its result is the address of the sequence, by which all other operations name it; 0: there
+// is no room.
 struct SequenceMake {
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
-    std::uint64_t bytes = 0;  // of the content, zero
+    std::uint64_t bytes = 0;  // length of the content, all zero
     std::uint64_t capacity = 0;
-    std::uint64_t maker = NodeHeap::nobody;  // the caller: as sequence::Sequence::make
+    std::uint64_t maker = NodeHeap::nobody;  // the caller; see sequence::Sequence::make
 };
 
-// destroy: its argument is a SequenceName. Errors, as of all that follows: stale (no sequence of the kind is there), address (the
-// stage is no block of this heap that has room for the bytes and is lent to the caller).
+// destroy: its argument is a SequenceName. Errors, here and in all operations below: stale (no
+// sequence of the kind is there), address (the stage is no block of this heap that has room for the
+// bytes and is on loan to the caller).
 struct SequenceName {
     std::uint64_t address = 0;
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
 };
 
-// What the results of changes and reads begin with.
+// The head of the results of changes and reads.
 struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
     std::array<std::uint8_t, 7> reserved{};
     std::uint64_t bytes = 0;
-    std::uint64_t there = 0;  // of a pop and a read: bytes of the content, at that moment
+    std::uint64_t there = 0;  // pop and read: length of the content at that moment
 };
 
-// push: the bytes follow where there is no stage. Its result tells the index where they begin.
+// push: the bytes follow if there is no stage. Its result has the index of the first one.
 struct SequencePush {
     SequenceName name;
-    std::uint64_t is_front = 0;  // 0 or 1; 1: of a deque
+    std::uint64_t is_front = 0;  // 0 or 1; 1 only for a deque
     LentBlock stage;
     std::uint64_t bytes = 0;
 };
 
-// pop: its result tells how many bytes were removed; they follow where they are wanted and there is no stage. Where the stage, or without
-// one sequence_inline_max, is too small for the bytes that would be removed and are wanted, nothing is.
+// pop: its result has the number of bytes removed; they follow if they are wanted and there is no
+// stage. If the stage, or without one sequence_inline_max, is too small for the wanted bytes, none
+// is removed.
 struct SequencePop {
     SequenceName name;
-    std::uint64_t is_front = 0;  // as above
+    std::uint64_t is_front = 0;  // 0 or 1
     std::uint64_t is_wanted = 0;
     LentBlock stage;
     std::uint64_t bytes = 0;
 };
 
-// read: its result tells how many bytes were copied, no more than there is room for as above; they follow where there is no stage.
+// read: its result has the number of bytes copied, limited by the stage or sequence_inline_max;
+// they follow if there is no stage.
 struct SequenceRead {
     SequenceName name;
     std::uint64_t index = 0;
@@ -72,7 +77,7 @@ struct SequenceRead {
     std::uint64_t bytes = 0;
 };
 
-// splice: the bytes follow where there is no stage. Its result tells how many bytes there were before.
+// splice: the bytes follow if there is no stage. Its result has the length of the content before.
 struct SequenceSplice {
     SequenceName name;
     std::uint64_t at = 0;
@@ -84,7 +89,7 @@ struct SequenceSplice {
     LentBlock stage;
 };
 
-// tell: where bytes lie, and how much there is.
+// tell: returns the addresses of bytes, and the length of the content.
 struct SequenceTell {
     SequenceName name;
     std::uint64_t index = 0;
@@ -94,11 +99,11 @@ struct SequenceTell {
 struct SequenceTold {
     std::uint64_t bytes = 0;
     std::uint64_t capacity = 0;
-    std::array<std::uint64_t, 2> addresses{};  // of the pieces; 0: none
+    std::array<std::uint64_t, 2> addresses{};  // addresses of the pieces; 0: none
     std::array<std::uint64_t, 2> pieces{};     // their bytes
 };
 
-// What goes in one operation, in either direction.
+// The most bytes in one operation, in either direction.
 inline constexpr std::uint64_t sequence_inline_max =
     memory::invoke_bytes_max - sizeof(SequenceSplice);
 

@@ -103,8 +103,8 @@ Ran run_walk(OperationContext& context,
     return {Code::ok, write_walked_entries(opened.tables(), table, request, address, result)};
 }
 
-// The entries of a bucket are noted, and erased when the visit has ended. Where one of them is not there any more, or stays, the bucket is
-// visited again: its value may have been replaced.
+// Notes the entries of a bucket, and erases them after the visit. If one of them has gone, or could
+// not be erased, the bucket is visited again: the entry's value may have been replaced.
 Ran run_clear_table(OperationContext& context,
                     OperationArguments arguments,
                     OperationResult result) noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash tables of a process's heap as numbered operations on whole tables, for callers of other nodes: what they ask for and are told,
-// as bytes. allocator/entry_operations.hpp has those on entries. Each does a bounded amount of work. Any thread; as
-// local/numbered_operation.hpp says.
+// The hash tables of a process's heap as numbered operations on whole tables, for callers of other
+// nodes: the bytes of their arguments and results. allocator/entry_operations.hpp has the
+// operations on entries. Each does a bounded amount of work. Any thread; see
+// local/numbered_operation.hpp.
 // Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
 
@@ -22,19 +23,21 @@ inline constexpr std::uint32_t table_entries_number = 11;
 inline constexpr std::uint32_t table_walk_number = 12;
 inline constexpr std::uint32_t table_clear_number = 13;
 
-// make. Its result is the address of the table, by which all others name it; 0: there is no room.
+// make. Its result is the address of the table, by which all other operations name it; 0: there is
+// no room.
 struct TableRequest {
     std::uint64_t slots = 1;     // 1 .. table_slots_max
     std::uint64_t may_grow = 1;  // 0 or 1
-    std::uint64_t has_many = 0;  // 0 or 1: entries of one key
+    std::uint64_t has_many = 0;  // 0 or 1: a key may have several entries
     std::uint64_t id = 0;
-    std::uint64_t maker = NodeHeap::nobody;  // the caller: as table::TableShape
+    std::uint64_t maker = NodeHeap::nobody;  // the caller; see table::TableShape
 };
 
 inline constexpr std::uint64_t table_slots_max = std::uint64_t{1} << 32;
 
-// destroy, entries: the name of a table. The result of entries is how many there are, a uint64. Errors, as of all that follows: stale
-// (no table of this identity is there, or it was destroyed).
+// destroy, entries: the name of a table. The result of entries is how many there are, a uint64.
+// Errors, here and in all operations below: stale (no table of this identity is there, or it was
+// destroyed).
 struct TableName {
     std::uint64_t table = 0;  // its address
     std::uint64_t id = 0;
@@ -46,9 +49,10 @@ struct GiveRequest {
     std::uint64_t to = 0;
 };
 
-// walk: entries behind a place, as many as there is room for. Its result is a WalkResult; then for each entry a WalkedEntry, and if
-// wants_bytes its key and its value, but for an entry that does not fit into a whole result.
-// clear: erases entries behind a place, a bounded number, also those whose values are replaced meanwhile. Its result is a ClearResult.
+// walk: entries behind a place, as many as fit. Its result is a WalkResult; then for each entry a
+// WalkedEntry, and if wants_bytes its key and its value, except for an entry that does not fit into
+// a whole result. clear: erases entries behind a place, a bounded number, also entries whose values
+// are replaced during the call. Its result is a ClearResult.
 struct WalkRequest {
     TableName name;
     table::WalkPlace after;
@@ -65,7 +69,7 @@ struct WalkResult {
 struct ClearResult {
     table::WalkPlace after;
     std::uint32_t has_room =
-        1;  // 0: the next entry stays, as there is no memory to move its bucket
+        1;  // 0: the next entry stays, because there is no memory to migrate its bucket
     std::uint32_t has_more = 1;
 };
 
@@ -89,7 +93,8 @@ table_operations() noexcept;
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;
 
-// The address of a block of the heap of a process, and the block at one. 0: none, or it lies outside.
+// The address of a block of the heap of a process, and the block at one. 0: none, or it lies
+// outside.
 [[nodiscard]] inline memory::GlobalAddress address_of(const local::Space& space,
                                                       std::uint32_t process,
                                                       table::BlockNumber block) noexcept {

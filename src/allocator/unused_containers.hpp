@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Containers of a heap that nobody has used and whose maker is gone: destroys them, of whatever kind they are. For who ends the loans of
-// processes that are gone, one at a time. Tests: tests/unit/allocator/unused_containers_test.cpp.
+// Destroys containers of a heap, of every kind, that were never used and whose maker is gone.
+// Called one at a time by the recovery of loans. Tests:
+// tests/unit/allocator/unused_containers_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +16,26 @@ namespace acp::allocator {
 
 class UnusedContainers {
 public:
-    //   cache  that the caller has borrowed
+    //   cache  borrowed by the caller
     UnusedContainers(NodeHeap& heap, heap::ThreadCache& cache) noexcept
         : heap_(heap), cache_(cache) {}
 
-    // Destroys a container that is lent to its maker, who is gone.
-    //   take_off()  takes the loan off, before the container's blocks are freed. Not called where its making is under way: the gateway
-    //               makes it, who does not know that the maker is gone; later it can be destroyed
+    // Destroys a container on loan to its maker, which is gone.
+    //   take_off()  takes the loan off, before the container's blocks are freed. Not called while
+    //               the gateway is still making the container, without knowing that the maker is
+    //               gone; a later call destroys it
     template <typename TakeOff>
     void destroy(heap::Offset container, std::uint32_t maker, const TakeOff& take_off) {
         const table::BlockNumber block = table::number_of(container);
         const std::optional<std::uint32_t> maker_now = heap_.participant_making(block);
-        // What the maker had not ended to make is freed with the rest of what it did (NodeHeap::recover_process).
+        // A container that the maker had not finished is freed by the recovery of the maker
+        // (NodeHeap::recover_process).
         if (maker_now) {
             if (heap_.is_participant_gone(*maker_now)) take_off();
             return;
         }
-        // What has another mark was used, by somebody who was killed before the loan was ended, or was destroyed.
+        // With another mark it was used by a process that was killed before it ended the loan, or
+        // was destroyed.
         HeapBlocks blocks(heap_, cache_);
         if (!blocks.is_kept(block) || !destroy_any(blocks, block, maker, take_off)) take_off();
     }

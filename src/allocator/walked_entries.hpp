@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries that a walk over a table visits, as bytes: for a caller on its own node, into whatever room it has, and for the gateway, into
-// the result of the operation. One thread.
+// Entries that a walk over a table visits, as bytes: for a caller on the table's node, into its own
+// buffer, and for the gateway, into the result of the operation. One thread.
 // Tests: tests/unit/allocator/table_operations_test.cpp.
 #pragma once
 
@@ -25,7 +25,7 @@ std::uint32_t write_walked_entries(NodeTables& tables,
                                    const WalkRequest& request,
                                    const Address& address,
                                    std::span<std::byte> result) {
-    // The most buckets that one call looks at.
+    // The most buckets that one call visits.
     constexpr std::uint32_t buckets_max = 64;
     const std::uint32_t entries_max = request.entries_max == 0 ? ~0U : request.entries_max;
     std::size_t used = sizeof(WalkResult);
