@@ -97,7 +97,7 @@ ACP_API acp_handle_t acp_copy_strided(acp_ga_t target,
  *                              however short (but see acp_put_copied and acp_wait_source;
  *                              ACP_CHECK=on reports a source that changed), and a get's target
  *                              holds unspecified bytes. NULL only with size 0.
- *   size                       0 .. what is addressed, in bytes
+ *   size                       0 .. the size of the addressed memory, in bytes
  * Order, completion, indivisible words, return value and blocking are those of acp_copy, as if the
  * pointer were an address of the caller. Errors of the handle: as acp_copy; ACP_ERR_ARGUMENT (the
  * pointer is NULL, or the library found its memory unmapped when it registered it; where the
@@ -112,7 +112,8 @@ ACP_API acp_handle_t acp_get(void* target, acp_ga_t source, size_t size, acp_han
  * buffer, the call returns when the put is complete, so it waits for the order too.
  *   target, source, size, order  as acp_put; up to 4096 bytes are put as they were during the call,
  *                                also when the order is satisfied later
- * The handle carries a failure, as after acp_put. Returns as acp_copy; blocks as said. */
+ * The handle carries a failure, as after acp_put. Returns as acp_copy. Blocks as described
+ * above. */
 ACP_API acp_handle_t acp_put_copied(acp_ga_t target,
                                     const void* source,
                                     size_t size,

@@ -68,7 +68,8 @@ ACP_API void acp_clear_errno(void);
  * Any state. */
 ACP_API const char* acp_error_message(void);
 
-/* A short English phrase for a code, "unknown error" for others; static text. Any state. */
+/* A short English phrase for a code, "unknown error" for a number that is no code; static text. Any
+ * state. */
 ACP_API const char* acp_strerror(int code);
 
 #ifdef __cplusplus

@@ -35,7 +35,7 @@ ACP_API int acp_finalize(void);
 ACP_API int acp_reset(int rank);
 
 /* Prints text and this thread's last ACP error to stderr and ends the job: this process by SIGABRT,
- * the others as acprun's --on-failure says.   text  may be NULL. Never returns. Any state. */
+ * the other ranks as acprun's --on-failure says. text may be NULL. Never returns. Any state. */
 ACP_API void acp_abort(const char* text);
 
 /* Barrier over all ranks: release and acquire for plain accesses to shared memory. Completes no

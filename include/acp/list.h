@@ -8,13 +8,12 @@
  *
  * Linearizable calls are push, pop, take, insert, erase, and splice of one element within one list
  * and between two lists of one rank: each takes effect in one step, at one moment between its begin
- * and its end. So every element is in exactly one list at every moment, and each element of a list
- * goes to exactly one of the ranks that take from it: a list is a work queue. All other calls that
- * change a list (clear, assign, ranges, merge, remove, reverse, sort, swap, unique) are sequences
- * of such steps. Other threads may see and change the list between two steps; the call skips
- * elements that others erase, and may skip elements that others insert. A splice between lists of
- * two ranks takes the element out of one list and inserts a copy into the other; between the two
- * steps it is in neither list.
+ * and its end. So every element is in exactly one list at every moment, and exactly one
+ * acp_take_... gets an element: a list is a work queue. All other calls that change a list (clear,
+ * assign, ranges, merge, remove, reverse, sort, swap, unique) are sequences of such steps. Other
+ * threads may see and change the list between two steps; the call skips elements that they erase,
+ * and may skip elements that they insert. A splice between lists of two ranks takes the element out
+ * of one list and inserts a copy into the other; between the two steps it is in neither list.
  *
  * No call waits for a process that is stopped or dead. When a process is killed in a call, the
  * current step of that call either has taken effect or never will; other processes free the memory
@@ -87,8 +86,8 @@ ACP_API int acp_push_front_list(acp_list_t list, const void* ptr, size_t size, i
 ACP_API int acp_pop_back_list(acp_list_t list);
 ACP_API int acp_pop_front_list(acp_list_t list);
 
-/* Removes the element at an end and copies its bytes to `ptr`; each element goes to exactly one
- * caller. Returns the number of bytes that the element had; ACP_NONE for an empty list, which is no
+/* Removes the element at an end and copies its bytes to `ptr`; exactly one call gets an element.
+ * Returns the number of bytes that the element had; ACP_NONE for an empty list, which is no
  * failure; or -1. ACP_ERR_TRUNCATED: the element had more than `size` bytes; it is removed, `ptr`
  * has its first `size` bytes, and the rest is lost. */
 ACP_API int64_t acp_take_back_list(acp_list_t list, void* ptr, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A map: values by their keys, each key once, spread over ranks. <acp/hashed.h> says what holds for
- * every call: any thread of any rank, at any time, without locks; one round trip to another node;
- * what results and errors mean. */
+/* A map: values by their keys, each key once, spread over ranks. <acp/hashed.h> has the rules of
+ * every call: concurrency (any thread of any rank, at any time, without locks), round trips to
+ * other nodes, results and errors. */
 #ifndef ACP_MAP_H
 #define ACP_MAP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A set of keys that counts how often each was inserted, spread over ranks. <acp/hashed.h> says
- * what holds for every call: any thread of any rank, at any time, without locks; one round trip to
- * another node; what results and errors mean. */
+/* A set of keys that counts how often each was inserted, spread over ranks. <acp/hashed.h> has the
+ * rules of every call: concurrency (any thread of any rank, at any time, without locks), round
+ * trips to other nodes, results and errors. */
 #ifndef ACP_MULTISET_H
 #define ACP_MULTISET_H
 

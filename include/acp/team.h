@@ -219,10 +219,10 @@ ACP_API int acp_scan_by_team(acp_team_t team,
  * ACP_TEAM_REQUEST_NULL when it refuses its arguments; then it has sent nothing to the other
  * members. The calls on one team run in the order of issue: a call starts when the earlier ones
  * have completed for the caller. A blocking call on the team first waits for the outstanding ones;
- * acp_sync_team_timeout fails with ACP_ERR_STATE instead. Blocking and non-blocking forms match:
- * acp_nbsync_team on one member and acp_sync_team on another are one barrier. Until the request is
- * complete, the buffers and the arrays of acp_nballtoallv_team must stay valid and unchanged, and
- * the program must not read a buffer that the call writes.
+ * acp_sync_team_timeout with a timeout_ns of 0 or more fails with ACP_ERR_STATE instead. Blocking
+ * and non-blocking forms match: acp_nbsync_team on one member and acp_sync_team on another are one
+ * barrier. Until the request is complete, the buffers and the arrays of acp_nballtoallv_team must
+ * stay valid and unchanged, and the program must not read a buffer that the call writes.
  *
  * The caller's part makes progress only while a thread of its process waits in a call of ACP's (but
  * not in acp_wait or acp_complete; acp(7)), or is in acp_test_team or an acp_nb..._team function of
