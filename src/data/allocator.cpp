@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is not done at once: other nodes, heaps that are asked for the first time, and failures in words.
+// The slow paths: other nodes, heaps that are opened for the first time, and the messages of
+// failures.
 #include "data/allocator.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using base::Status;
 
 namespace {
 
-// One operation's worth of blocks of another node, while it is under way.
+// The blocks of one operation to another node, while it is in flight.
 struct Group {
     std::array<std::uint64_t, allocator::blocks_max + 1> asked{};
     std::array<std::uint64_t, allocator::blocks_max> told{};
@@ -122,7 +123,7 @@ Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
     const auto tell = [&](std::uint64_t used, std::uint64_t limit) {
         text += ": " + base::human_size(used) + " of " + base::human_size(limit) + " are in use";
     };
-    // On the own node without a walk over all units: a program may try sizes until one fits.
+    // On the own node this does not walk over all units: a program may try sizes until one fits.
     if (auto heap = heap_of(process); heap.is_ok() && heap.value() != nullptr) {
         tell(heap.value()->bytes_in_use(), heap.value()->limit_bytes());
     } else if (auto told = usage(process); told.is_ok()) {
@@ -157,7 +158,7 @@ Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
     return address;
 }
 
-// Leaves 0 where there was no room.
+// Leaves 0 in place of the addresses that found no room.
 Status Allocator::allocate_there(std::uint32_t process,
                                  std::span<const std::uint64_t> sizes,
                                  const allocator::AllocateHead& head,
@@ -206,7 +207,7 @@ void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
                    {},
                    nullptr});
     } catch (const std::exception&) {
-        // Without memory for the call the block stays lent.
+        // Without memory for the call the block stays on loan.
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of any rank: blocks are allocated and freed at once where their heap is mapped here, and else by the gateway of the
-// owner's node, in one round trip; several of one rank go together. The owner need not help. One for each epoch. Any thread; blocks
-// where other nodes are asked.
+// Memory of any rank: blocks are allocated and freed at once where their heap is mapped here, and
+// else by the gateway of the owner's node, in one round trip; several of one rank in one message.
+// The owner need not help. One object per epoch. Any thread; blocks where other nodes are asked.
 // Tests: tests/conformance/heap_test.cpp, tests/containers.
 #pragma once
 
@@ -29,9 +29,10 @@ public:
     Allocator(const Allocator&) = delete;
     Allocator& operator=(const Allocator&) = delete;
 
-    // A block of a process of this node, if it can be had at once; 0: allocate() knows why not.
+    // Allocates a block in the heap of a process of this node, if no slow path is needed; 0:
+    // allocate() does it, or returns the reason.
     //   line     the calling thread's own
-    //   process  < procs, as everywhere here
+    //   process  < procs, in all calls here
     [[nodiscard]] GlobalAddress allocate_here(const memory::HazardLine& line,
                                               std::uint32_t process,
                                               std::uint64_t bytes) noexcept {
@@ -44,7 +45,7 @@ public:
         return block != heap::no_block ? heaps_[slot].start + block : 0;
     }
 
-    // Frees a block of this node. false: nothing was done, and free() knows why not.
+    // Frees a block of this node. false: nothing was done; free() does it, or returns the reason.
     [[nodiscard]] bool free_here(
         const memory::HazardLine& line,
         GlobalAddress address,
@@ -57,13 +58,13 @@ public:
         return heap->free(hazards_.index_of(line), block, whose) == heap::Freed::done;
     }
 
-    // The heap of a process, for layers that keep more than blocks in it; nullptr: it is of another node, or was not asked for
-    // before: heap_of() tells.
+    // The heap of a process, for layers that keep more than blocks in it; nullptr: it is on another
+    // node, or not opened yet (heap_of()).
     [[nodiscard]] allocator::NodeHeap* heap_if_known(std::uint32_t process) const noexcept {
         return known_heap(space_.slot_of(process));
     }
 
-    // nullptr: it is of another node. Errors: unsupported.
+    // Opens the heap of a process; nullptr: it is on another node. Errors: unsupported.
     base::Result<allocator::NodeHeap*> heap_of(std::uint32_t process);
 
     // The process of whose heap an address is. Errors: address (it names no process).
@@ -74,52 +75,55 @@ public:
         return space_.claimed_address_at(process, blocks_offset_);
     }
 
-    // What is told where a heap has no room for so many bytes.
+    // The failure when a heap has no room for `bytes` bytes.
     base::Status no_room(std::uint32_t process, std::uint64_t bytes);
 
-    // Errors, as of all that follows: unsupported (the job has no heaps), peer (the owner's node is lost). Of this: memory (no room
-    // in the owner's heap), argument (alignment).
+    // Errors, here and in all calls below: unsupported (the job has no heaps), peer (the owner's
+    // node is lost). Only here: memory (no room in the owner's heap), argument (alignment).
     base::Result<GlobalAddress> allocate(
         std::uint32_t process,
         std::uint64_t bytes,
         std::uint64_t alignment,
         allocator::BlockOwner whose = allocator::BlockOwner::program);
 
-    // All or none.   addresses  as many as sizes
+    // Allocates all or none.   addresses  as many as sizes
     base::Status allocate_many(std::uint32_t process,
                                std::span<const std::uint64_t> sizes,
                                std::span<GlobalAddress> addresses,
                                allocator::BlockOwner whose = allocator::BlockOwner::program);
 
-    // Lends this process a block of any process, for bytes on their way: should this process die, it is freed.
+    // Allocates a block in any process's heap on loan to this process, for bytes in transit: if
+    // this process dies, recovery frees it.
     base::Result<allocator::LentBlock> borrow(std::uint32_t process, std::uint64_t bytes);
 
-    // Gives a lent block back, or frees one that is lent to nobody. Where its node is lost, or it was taken back already, nothing is
-    // done.
+    // Returns a block on loan, or frees one without a loan. Does nothing if its node is lost, or if
+    // it was taken back already.
     void give_back(const allocator::LentBlock& lent) noexcept;
 
-    // Has a lent block take the place of another one of the same heap, which is freed: should this process die, one of the two stays.
-    // Errors, which change nothing: as of free(); stale (the loan was ended, for this process was taken for dead).
+    // Replaces a block by one on loan in the same heap, and frees the old one: if this process
+    // dies, one of the two stays. Errors, which change nothing: those of free(); stale (the loan
+    // was ended, because this process was marked dead).
     base::Status replace(GlobalAddress old, const allocator::LentBlock& lent);
 
     // Makes the first bytes of a block zero.
     base::Status clear(GlobalAddress block, std::uint64_t bytes);
 
-    // Errors: stale (freed before, or never allocated), address (no block begins there, or it is a container's and `whose` says that it
-    // is the program's).
+    // Errors: stale (freed before, or never allocated), address (no block begins there, or it is a
+    // container's and `whose` says that it is the program's).
     base::Status free(GlobalAddress address,
                       allocator::BlockOwner whose = allocator::BlockOwner::program);
 
-    // Frees all that can be freed, and passes over null addresses. The first error.
+    // Frees all that can be freed, and skips null addresses. Returns the first error.
     base::Status free_many(std::span<const GlobalAddress> addresses,
                            allocator::BlockOwner whose = allocator::BlockOwner::program);
 
-    // What a block has room for. Errors: stale, address.
+    // The usable bytes of a block. Errors: stale, address.
     base::Result<std::uint64_t> usable_bytes(GlobalAddress address);
 
     base::Result<heap::Usage> usage(std::uint32_t process);
 
-    // Looks through a heap. Errors: system (its words contradict each other: the first finding)
+    // Checks the consistency of a heap. Errors: system (its words contradict each other: the first
+    // finding)
     base::Status check(std::uint32_t process);
 
     // Runs a numbered operation and waits for it alone.
@@ -132,7 +136,7 @@ private:
         GlobalAddress start = 0;                          // start_of() its process
     };
 
-    // nullptr: the slot is none of this node, or its heap was not asked for before.
+    // nullptr: the slot is not of this node, or its heap is not opened yet.
     [[nodiscard]] allocator::NodeHeap* known_heap(std::uint64_t slot) const noexcept {
         // acquire: partner is heap_of()
         return slot < heap_count_ ? heaps_[slot].heap.load(std::memory_order_acquire) : nullptr;
@@ -153,8 +157,8 @@ private:
     const local::Space& space_;
     const local::Hazards& hazards_;
     std::uint64_t blocks_offset_;        // of the heap's blocks among what is claimed for a process
-    std::uint32_t heap_count_;           // of this node; 0: the job has no heaps
-    std::unique_ptr<HeapHere[]> heaps_;  // by slot
+    std::uint32_t heap_count_;           // number of heaps of this node; 0: the job has no heaps
+    std::unique_ptr<HeapHere[]> heaps_;  // indexed by slot
 };
 
 }  // namespace acp::data

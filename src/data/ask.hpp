@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How containers and the allocator reach other nodes: each waits for its own commands and never for those of the program. Any
-// thread; each call blocks. Tests: tests/conformance/heap_test.cpp, hashed_test.cpp.
+// Operations and copies by which containers and the allocator reach other nodes: each call waits
+// for its own commands and never for the program's. Any thread; each call blocks. Tests:
+// tests/conformance/heap_test.cpp, hashed_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace acp::data {
 
-// Has an operation run on memory of a process, wherever that is. Errors: as Gma::issue_invoke.
+// Runs an operation on memory of a process of any node. Errors: as Gma::issue_invoke.
 inline base::Status ask(gma::Gma& gma, const gma::Invocation& call) {
     return gma.wait_for_one(gma.issue_invoke(call, gma::handle_null));
 }
@@ -33,8 +34,8 @@ inline gma::Handle copy_within(gma::Gma& gma,
                      gma::handle_null);
 }
 
-// Several operations and copies under way at once. Arguments may go when they were added; results, and the memory of copies, may not
-// before wait().
+// Several operations and copies in flight at once. Arguments may be discarded after add(); results,
+// and the memory of copies, only after wait().
 class Asks {
 public:
     //   gma  outlives this
@@ -45,12 +46,13 @@ public:
     Asks(const Asks&) = delete;
     Asks& operator=(const Asks&) = delete;
 
-    // Throws std::bad_alloc, and has begun nothing then.
+    // Issues an operation. Throws std::bad_alloc, before anything was issued.
     void add(const gma::Invocation& call) {
         note([&] { return gma_.issue_invoke(call, gma::handle_null); });
     }
 
-    // The same, but where there is no memory wait() fails with that: for operations whose results say what is to be undone.
+    // Does so, but without memory wait() returns that failure: for operations whose results say
+    // what must be undone.
     void add_or_fail(const gma::Invocation& call) noexcept {
         try {
             add(call);
@@ -59,15 +61,15 @@ public:
         }
     }
 
-    // As add(), of a copy.
+    // Issues a copy, like add().
     void add_copy(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes) {
         note([&] { return copy_within(gma_, target, source, bytes); });
     }
 
-    // Those that wait() waits for.
+    // The number of commands that wait() waits for.
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
-    // Waits until all are over. The first failure that is of none of these codes.
+    // Waits until all have ended. Returns the first failure whose code is not in `unheeded`.
     base::Status wait(std::initializer_list<base::Code> unheeded = {}) {
         base::Status first;
         if (is_refused_) first = base::Status::bare(base::Code::memory);
@@ -84,7 +86,7 @@ public:
     }
 
 private:
-    // The handle that issue() returns. One that is odd has ended well.
+    // The handle that issue() returns. An odd one has succeeded already.
     template <typename Issue>
     void note(const Issue& issue) {
         handles_.push_back(gma::handle_null);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory in which calls on many keys note their keys. It is kept from call to call: the C library may give so much back to the kernel
-// each time, and the kernel's work for new pages was a third of a call on 2048 keys then. Any thread.
+// Memory in which calls on many keys note their keys. It is kept from call to call: the C library
+// might return it to the kernel each time, and the kernel's work for new pages then took a third of
+// a call on 2048 keys. Any thread.
 // Tests: tests/unit/data/batch_rooms_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
@@ -17,12 +18,12 @@ namespace acp::data {
 
 // One key of a call on many.
 struct BatchItem {
-    // Not defaulted: each of a vector would be cleared before it is made.
+    // Not defaulted: a vector would clear each element before constructing it.
     BatchItem() noexcept {}  // NOLINT
 
     Bytes key;
     Bytes value;                // insert, assign: what to store
-    Room room;                  // find: for the value
+    Room room;                  // find: receives the value
     std::uint64_t operand = 0;  // what is added
     EntryResult result;         // written
     bool is_done = false;       // written: whether `result` was
@@ -35,9 +36,9 @@ struct BatchRoom {
     };
 
     std::vector<BatchItem> items;
-    std::vector<Aimed> aimed;  // those of one table are neighbours
+    std::vector<Aimed> aimed;  // keys of one table are neighbours
     std::vector<Aimed> unsorted;
-    std::vector<std::uint32_t> begins;  // of each table's, while they are sorted
+    std::vector<std::uint32_t> begins;  // start of each table's keys, during sorting
 };
 
 class BatchRooms {
@@ -46,7 +47,7 @@ public:
 
     BatchRooms() { kept_.reserve(kept_max); }
 
-    // One of them, for one call.
+    // A room for one call.
     class Lease {
     public:
         // Throws std::bad_alloc.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads directories where they lie, and writes copies.
+// Reads directories from their ranks, and writes copies.
 #include "data/directory.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ Status Directories::read(const ContainerName& name, Directory& directory, Use& u
     }
 }
 
-// All but the tables.
+// Reads all but the tables.
 Status Directories::read_once(DirectoryReach& reach,
                               const ContainerName& name,
                               Directory& directory,
@@ -117,7 +117,8 @@ Status Directories::ask_of_directory(std::uint32_t operation,
                       nullptr});
 }
 
-// From now on the container does not go with its maker. Should that be gone already, some of its tables may be too.
+// From now on the death of its maker does not destroy the container. If the maker has died already,
+// some tables may be gone.
 Status Directories::begin_use(const ContainerName& name, const Directory& directory) {
     auto status = ask_of_directory(allocator::directory_use_number, name, directory);
     return status.code() == Code::stale
@@ -127,7 +128,7 @@ Status Directories::begin_use(const ContainerName& name, const Directory& direct
                : std::move(status);
 }
 
-// Any call on a table is its first use.
+// Ends the first use of a container: any call on a table counts as the first use of the table.
 Status Directories::end_first_use(const ContainerName& name, const Directory& directory) {
     auto status = DirectoryReach(gma_).use(directory.tables, directory.body.id);
     if (status.code() == Code::stale) (void)destroy(name);
@@ -169,7 +170,7 @@ void Directories::destroy_tables(const Directory& directory) noexcept {
         }
         (void)asks.wait();
     } catch (const std::bad_alloc&) {
-        // Without memory for the calls the tables stay until the heaps are emptied.
+        // Without memory for the calls the tables leak until the heaps are cleared.
     }
 }
 
@@ -191,7 +192,7 @@ void Directories::keep(GlobalAddress address, const Directory& directory) {
     const std::lock_guard lock(lock_);
     if (made_ == nullptr) {
         made_ = std::make_unique<Copy[]>(kept_max);
-        // release: whoever sees them sees them empty; partner: find()
+        // release: a reader of the pointer sees empty copies; partner: find()
         copies_.store(made_.get(), std::memory_order_release);
     }
     Copy& copy = made_[index_of(address)];
@@ -245,7 +246,8 @@ TablePlace Directories::place_in(const Directory& directory,
     return place;
 }
 
-// Room is changed within the odd version too: a reader of the version before would find nothing in it yet.
+// The array is replaced during the odd version too: a reader of the version before would find an
+// empty array.
 void Directories::write(Copy& copy,
                         KnownTable* room,
                         GlobalAddress address,
@@ -254,17 +256,17 @@ void Directories::write(Copy& copy,
     const DirectoryBody& body = directory.body;
     const std::uint64_t version = relaxed(copy.version);
     copy.version.store(version + 1, order);
-    // release: whoever reads one of the words below sees the odd version, or a later one
+    // release: a reader of a word stored below sees the odd version, or a later one
     base::fence(std::memory_order_release);
     // release: partner is find(), which may read these words as soon as it finds them
     if (room != nullptr) copy.tables.store(room, std::memory_order_release);
-    // release: whoever sees it sees tables; partner: Copy::is_of()
+    // release: a reader of this word sees `tables`; partner: Copy::is_of()
     copy.directory.store(address, std::memory_order_release);
     copy.id.store(directory.head.id, order);
     copy.table_id.store(body.id, order);
     copy.seed.store(body.seed, order);
     copy.slots.store(body.slots, order);
-    // release: whoever sees this count sees room for so many; partner: find()
+    // release: a reader of this count sees an array of that length; partner: find()
     copy.table_count.store(body.tables, std::memory_order_release);
     copy.hash.store(body.hash, order);
     copy.kind.store(directory.head.kind, order);

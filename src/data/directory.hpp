@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The directories of hashed containers. A container is named by its directory, a block in the heap of one rank: its kind, how it
-// hashes keys, and the address of the table on each of its ranks. Each process keeps copies of directories that it has used;
-// a table knows the container's identity, so a call that a copy out of date has sent to a wrong table is refused there, and the
-// directory is read again. An exchange of two containers that a process was killed in is settled by who reads a directory
-// (data/directory_exchange.hpp).
-// A copy is read without a lock, and whoever reads while it changes looks again.
+// The directories of hashed containers. A container is named by its directory, a block in the heap
+// of one rank: its kind, how it hashes keys, and the address of the table on each of its ranks.
+// Each process keeps copies of directories that it has used; a table has the container's identity
+// in its mark, so a call that was sent to a wrong table by an outdated copy is refused there, and
+// the directory is read again. If a process was killed while it swapped two containers, the next
+// reader of a directory settles the swap (data/directory_exchange.hpp). A copy is a seqlock: it is
+// read without a lock, and a reader that detects a change retries.
 // Tests: tests/unit/data/directory_test.cpp, tests/conformance/hashed_test.cpp.
 #pragma once
 
@@ -28,10 +29,10 @@ namespace acp::data {
 
 enum class ContainerKind : std::uint32_t { map = 1, multimap, set, multiset };
 
-// What a handle of a container says.
+// The content of a container's handle.
 struct ContainerName {
     GlobalAddress directory = 0;
-    std::uint64_t id = 0;  // 0: not known
+    std::uint64_t id = 0;  // 0: unknown
     ContainerKind kind = ContainerKind::map;
 };
 
@@ -40,14 +41,15 @@ class DirectoryReach;
 // "map", for messages.
 [[nodiscard]] const char* name_of(ContainerKind kind) noexcept;
 
-// A directory as one process knows it.
+// One process's copy of a directory.
 struct Directory {
     DirectoryHead head;
-    DirectoryBody body;  // of the two the one that is in use
+    DirectoryBody body;  // the body in use
     std::vector<GlobalAddress> tables;
 };
 
-// Which of the tables a key of this hash belongs to.   Source: the paper, section 3.1; contract row 39
+// Which of the tables a key of this hash belongs to.   Source: the paper, section 3.1; contract row
+// 39
 [[nodiscard]] constexpr std::uint64_t table_of(std::uint64_t hash,
                                                std::uint64_t slots,
                                                std::uint64_t tables) noexcept {
@@ -60,18 +62,19 @@ struct Directory {
     return hash::hash_of(function, seed, key) & ((std::uint64_t{1} << hash::key_hash_bits) - 1);
 }
 
-// Where a key belongs.
+// The table of a key.
 struct TablePlace {
     GlobalAddress table = 0;
-    std::uint64_t id = 0;      // of the table, as long as it is the container's
+    std::uint64_t id = 0;      // identity of the table while it belongs to the container
     std::uint64_t hash = 0;    // has hash::key_hash_bits
-    std::uint64_t index = 0;   // of the table among those of the container
-    std::uint64_t slots = 1;   // of the table at first
-    std::uint64_t tables = 0;  // of the container
-    // The heap that has the table, and the table's block; nullptr: it is of another node, or no table can be there.
+    std::uint64_t index = 0;   // number of the table in the container
+    std::uint64_t slots = 1;   // initial number of the table's slots
+    std::uint64_t tables = 0;  // number of the container's tables
+    // The heap of the table, and the table's block; nullptr: it is on another node, or no table can
+    // be there.
     allocator::NodeHeap* heap = nullptr;
     table::BlockNumber block = 0;
-    hash::HashFunction function = hash::HashFunction::xxh3;  // of the container's keys
+    hash::HashFunction function = hash::HashFunction::xxh3;  // hashes the container's keys
     std::uint64_t seed = 0;
 };
 
@@ -95,7 +98,7 @@ public:
         if (copies == nullptr) [[unlikely]]
             return false;
         const Copy& copy = copies[index_of(name.directory)];
-        // acquire: what belongs to this version; partner: keep()
+        // acquire: the words of this version; partner: keep()
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
         if (version % 2 != 0 || !copy.is_of(name)) [[unlikely]]
             return false;
@@ -103,7 +106,7 @@ public:
         place.seed = relaxed(copy.seed);
         place.hash = hash_of_key(place.function, place.seed, key);
         place.id = relaxed(copy.table_id);
-        // acquire: whoever sees this count sees room for so many; partner: write()
+        // acquire: with this count the array has that length; partner: write()
         const std::uint64_t count = copy.table_count.load(std::memory_order_acquire);
         place.slots = relaxed(copy.slots);
         place.index = table_of(place.hash, place.slots, count);
@@ -114,12 +117,12 @@ public:
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
-    // Finds a table by its number in a copy; place.hash is not known. false: there is no copy. Where `index` is not below place.tables
-    // there is no table, and place.table is 0.
+    // Finds a table by its number in a copy; place.hash is not set. false: there is no copy. If
+    // `index` is not below place.tables there is no table, and place.table is 0.
     [[nodiscard]] bool find_table(const ContainerName& name,
                                   std::uint64_t index,
                                   TablePlace& place) const noexcept {
-        const Copy* const copies = copies_.load(std::memory_order_acquire);  // as in find()
+        const Copy* const copies = copies_.load(std::memory_order_acquire);  // acquire: see find()
         if (copies == nullptr) return false;
         const Copy& copy = copies[index_of(name.directory)];
         const std::uint64_t version = copy.version.load(std::memory_order_acquire);
@@ -131,19 +134,21 @@ public:
         return copy.version.load(std::memory_order_relaxed) == version;
     }
 
-    // Reads a directory and keeps a copy; the container is in use from then on. Blocks where it is of another node.
-    // Errors: address (no directory is there), stale (destroyed, or another container is there), argument (of another kind),
-    // peer, memory.
+    // Reads a directory and keeps a copy; the container is in use from then on. Blocks where it is
+    // of another node.
+    // Errors: address (no directory is there), stale (destroyed, or another container is there),
+    // argument (of another kind), peer, memory.
     base::Result<Directory> fetch(const ContainerName& name);
 
-    // Destroys a container: first its tables, then its directory. Where the process is killed in between, the directory is still there, and
-    // whoever knows of the container destroys what is left of it. Of several that destroy it one succeeds. Errors: as of fetch().
+    // Destroys a container: first its tables, then its directory. If the process is killed in
+    // between, the directory still exists, and any process that knows the container can destroy the
+    // rest. If several destroy it, one succeeds. Errors: those of fetch().
     base::Status destroy(const ContainerName& name);
 
-    // Destroys tables, those that are there.
+    // Destroys the tables that exist.
     void destroy_tables(const Directory& directory) noexcept;
 
-    // Where a key, or the table of a number, is, by a directory that fetch() has read.
+    // The table of a key, or of a number, by a directory that fetch() has read.
     [[nodiscard]] TablePlace place_in(const Directory& directory,
                                       std::span<const std::byte> key) const noexcept;
     void set_table(TablePlace& place, GlobalAddress table) const noexcept;
@@ -152,7 +157,7 @@ public:
     void forget(GlobalAddress directory) noexcept;
 
 private:
-    // A table of a copy: what TablePlace says of it.
+    // A table in a copy: its part of a TablePlace.
     struct KnownTable {
         std::atomic<std::uint64_t> address{0};
         std::atomic<allocator::NodeHeap*> heap{nullptr};
@@ -165,7 +170,7 @@ private:
         }
     };
 
-    // Its words are written under lock_, with an odd version meanwhile.
+    // A seqlock: its words are written under lock_ while the version is odd.
     struct alignas(64) Copy {
         std::atomic<std::uint64_t> version{0};
         std::atomic<std::uint64_t> directory{0};  // 0: none
@@ -176,12 +181,13 @@ private:
         std::atomic<std::uint64_t> table_count{1};
         std::atomic<std::uint32_t> hash{0};
         std::atomic<std::uint32_t> kind{0};
-        // room_of_tables of them, never freed as long as this lives: who reads it may come late
+        // array of room_of_tables elements; never freed while this lives, because a slow reader may
+        // still read it
         std::atomic<KnownTable*> tables{nullptr};
         std::uint64_t room_of_tables = 0;
 
-        // By one comparison, whose words are 0 where they are as they should be: a compiler takes each of several for one that often
-        // fails, and then makes the calls behind them small instead of fast.
+        // One comparison of differences that are 0 on a match: a compiler assumes that each of
+        // several comparisons often fails, and then optimizes the calls behind them for size.
         [[nodiscard]] bool is_of(const ContainerName& name) const noexcept {
             const std::uint64_t none = name.directory == 0 ? 1 : 0;
             // acquire: partner is write(), whose first version has tables
@@ -202,7 +208,7 @@ private:
         return static_cast<std::uint32_t>((directory * 0x9e3779b97f4a7c15) >> 56);
     }
 
-    // How far a container is from its first use: none before the one after it has ended.
+    // The progress of a container's first use.
     enum class Use : std::uint8_t { not_yet, begun, whole };
 
     // Reads a directory, and settles an exchange that it is in.
@@ -218,7 +224,7 @@ private:
                                   const Directory& directory);
     void keep(GlobalAddress address, const Directory& directory);
     void open_heaps(const Directory& directory);
-    //   room  nullptr, or where the tables of the copy are kept from now on
+    //   room  nullptr, or the new array for the tables of the copy
     void write(Copy& copy,
                KnownTable* room,
                GlobalAddress address,
@@ -227,10 +233,10 @@ private:
     gma::Gma& gma_;
     Allocator& allocator_;
     std::mutex lock_;
-    std::vector<std::unique_ptr<KnownTable[]>> rooms_;  // of all copies, once used
-    // kept_max of them, made with the first that is kept: a program without containers does without 32 KiB
+    std::vector<std::unique_ptr<KnownTable[]>> rooms_;  // arrays of all copies, also replaced ones
+    // kept_max copies, allocated with the first one: a program without containers saves 32 KiB
     std::unique_ptr<Copy[]> made_;
-    std::atomic<Copy*> copies_{nullptr};  // those, or nullptr
+    std::atomic<Copy*> copies_{nullptr};  // made_.get(), or nullptr
 };
 
 static_assert(sizeof(Directories) <= 256, "every rank has it, also one without containers");

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges what two hashed containers hold, so that a process that is killed at any instruction leaves both as they were, or both
-// exchanged. A directory has two bodies; its state says which one is in use, and how far an exchange is. Knows the steps and no memory:
-// Reach reads and changes directories and tables. Any thread.
+// Swaps the content of two hashed containers, so that a process that is killed at any instruction
+// leaves both unchanged, or both swapped. A directory has two bodies; its state says which one is
+// in use, and the progress of a swap. Knows the steps and no memory: Reach reads and changes
+// directories and tables. Any thread.
 //
 // Contract:
-// - Each directory is given, in the body that is not in use, what the other one has, with the next identity of the tables; and the address
-//   and the state of the other one. Then
+// - The unused body of each directory gets the content of the other directory, with the next
+//   identity of the tables; and each gets the address and the state of the other one. Then
 //   1. the state of the second directory becomes joined,
-//   2. that of the first becomes decided: this is the moment of the exchange,
-//   3. all tables get their next identities, so that who still takes them for the other container's is refused, and reads the directory,
+//   2. that of the first becomes decided: this is the linearization point of the swap,
+//   3. all tables get their next identities, so that a call of a process that still takes them for
+//      the other container's is refused, and the process reads the directory,
 //   4. the second directory's body changes with its state, then the first one's.
-// - Whoever reads a directory that is joined or decided settles it: what was decided is carried on to its end, what was not is taken back.
-//   Nobody waits, and nothing is lost.
-// - Any number of processes may settle at once, and come late: no state of a directory comes twice, and a table's identity only after 2^24
-//   exchanges, so a step that somebody else has done changes nothing. Whoever takes an exchange back moves the state of the first directory
-//   on before that of the second, so that who was about to decide does not.
-// - Tables of a rank that cannot be reached are passed over, as are those that were destroyed.
-// Source: the order of two-phase commitment, as in T. Harris, K. Fraser, I. Pratt, DISC 2002. Tests: tests/unit/data/directory_exchange_test.cpp.
+// - A process that reads a directory that is joined or decided settles it: it completes a decided
+//   swap, and takes back one that is not decided. No process waits, and nothing is lost.
+// - Any number of processes may settle at once, also late: no state of a directory recurs, and a
+//   table's identity only after 2^24 swaps, so repeating a step changes nothing. A process that
+//   takes a swap back changes the state of the first directory before that of the second, so that a
+//   process that was about to decide fails.
+// - Tables of unreachable ranks are skipped, and so are destroyed tables.
+// Source: the order of two-phase commitment, as in T. Harris, K. Fraser, I. Pratt, DISC 2002.
+// Tests: tests/unit/data/directory_exchange_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +38,15 @@ using allocator::DirectoryBody;
 using allocator::DirectoryHead;
 using memory::GlobalAddress;
 
-// What DirectoryHead::state holds; above these bits is a number that grows.
+// The bits of DirectoryHead::state; above them is a number that grows.
 namespace exchange_state {
-inline constexpr std::uint64_t second_body = 1;  // which one is in use
+inline constexpr std::uint64_t second_body = 1;  // the body in use
 inline constexpr std::uint64_t joined = 2;
 inline constexpr std::uint64_t decided = 4;
 inline constexpr std::uint64_t step = 8;
 
-// Of a directory that is made. No two directories have the same one, whatever was in the memory before.
+// The state of a new directory. No two directories have the same one, whatever the memory held
+// before.
 [[nodiscard]] constexpr std::uint64_t first(std::uint64_t id) noexcept {
     return id & ~(step - 1);
 }
@@ -50,7 +55,7 @@ inline constexpr std::uint64_t step = 8;
     return (state & (joined | decided)) == 0;
 }
 
-// Which body is in use.
+// The index of the body in use.
 [[nodiscard]] constexpr std::size_t body_in(std::uint64_t state) noexcept {
     return static_cast<std::size_t>(state & second_body);
 }
@@ -65,11 +70,13 @@ inline constexpr std::uint64_t step = 8;
 }  // namespace exchange_state
 
 // Reach has
-//   Status read(GlobalAddress directory, DirectoryHead& head)    a directory as it was at one moment; stale, address: none is there
+//   Status read(GlobalAddress directory, DirectoryHead& head)
+//       copies a directory consistently; stale, address: none is there
 //   Status read_list(const DirectoryBody& body, std::vector<GlobalAddress>& tables)
-//   Status give(const std::vector<GlobalAddress>& tables, std::uint64_t from, std::uint64_t to)    those that can be reached and have the
-//                                                                                                 identity `from`
-//   Result<bool> change_state(GlobalAddress directory, std::uint64_t from, std::uint64_t to)    false: it was another one
+//   Status give(const std::vector<GlobalAddress>& tables, std::uint64_t from, std::uint64_t to)
+//       changes the identity of the reachable tables that have the identity `from`
+//   Result<bool> change_state(GlobalAddress directory, std::uint64_t from, std::uint64_t to)
+//       false: the state was another one
 template <typename Reach>
 class DirectoryExchange {
 public:
@@ -81,8 +88,9 @@ public:
 
     explicit DirectoryExchange(Reach& reach) noexcept : reach_(reach) {}
 
-    // Exchanges two directories whose other bodies are prepared. false: one of them has another state by now, and nothing was exchanged.
-    // Errors: of Reach. If it was decided then, whoever reads a directory next goes on.
+    // Swaps two directories whose unused bodies are prepared. false: the state of one of them has
+    // changed, and nothing was swapped. Errors: those of Reach. If the swap was decided before the
+    // error, the next reader of a directory completes it.
     base::Result<bool> run(const End& first, const End& second) {
         const std::uint64_t joined = second.state | exchange_state::joined;
         auto has_joined = reach_.change_state(second.directory, second.state, joined);
@@ -101,7 +109,7 @@ public:
         return status.is_ok() ? base::Result<bool>(true) : base::Result<bool>(std::move(status));
     }
 
-    // Settles a directory that was read. Afterwards its state is another one.
+    // Settles a directory that was read; its state is a new one afterwards.
     base::Status settle(GlobalAddress directory, const DirectoryHead& head) {
         if ((head.state & exchange_state::decided) != 0) return complete(directory, head);
         return (head.state & exchange_state::joined) != 0 ? settle_joined(directory, head)
@@ -121,7 +129,7 @@ private:
             auto is_back = reach_.change_state(head.partner, first.state,
                                                exchange_state::taken_back(first.state));
             if (!is_back.is_ok()) return std::move(is_back).failure();
-            if (!is_back.value()) return {};  // it may have been decided: the caller looks again
+            if (!is_back.value()) return {};  // it may have been decided: the caller retries
         }
         return change(directory, head.state, exchange_state::taken_back(head.state));
     }
@@ -138,7 +146,7 @@ private:
         DirectoryHead now;
         if (status.is_ok()) status = reach_.read(first, now);
         if (!status.is_ok()) return status;
-        if (now.state != head.state) return {};  // the lists may be those of another exchange
+        if (now.state != head.state) return {};  // the lists may belong to a later swap
         status = reach_.give(own_tables, own.id, table::identity::after(own.id));
         if (!status.is_ok()) return status;
         status = reach_.give(others_tables, table::identity::before(others.id), others.id);

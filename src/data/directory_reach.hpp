@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and changes directories and tables for an exchange (data/directory_exchange.hpp), wherever they are. Any thread; each call blocks
-// where other nodes are asked.
+// Reads and changes directories and tables on any rank for a swap (data/directory_exchange.hpp).
+// Any thread; each call blocks while it waits for other nodes.
 // Tests: tests/conformance/hashed_test.cpp, tests/unit/data/directory_test.cpp.
 #pragma once
 
@@ -32,7 +32,7 @@ public:
         return status;
     }
 
-    // What is there, as it was at one moment.
+    // Reads a consistent copy of the bytes there.
     base::Status read_any(GlobalAddress directory, DirectoryHead& head) {
         DirectoryHead again;
         auto status = get(gma_, &head, directory, sizeof head);
@@ -55,12 +55,12 @@ public:
         return give_heeding(tables, {from, to}, {base::Code::stale, base::Code::peer});
     }
 
-    // Uses all tables that can be reached, those that are there. Errors: stale.
+    // Uses all tables that exist and can be reached. Errors: stale.
     base::Status use(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
         return give_heeding(tables, {id, id}, {base::Code::peer});
     }
 
-    // Whether all tables are there and can be reached. Errors: stale, peer.
+    // Tests whether all tables exist and can be reached. Errors: stale, peer.
     base::Status look_for(const std::vector<GlobalAddress>& tables, std::uint64_t id) {
         return give_heeding(tables, {id, id}, {});
     }
@@ -78,7 +78,7 @@ private:
         std::uint64_t to = 0;
     };
 
-    // All at once; a table of another node takes one round trip.
+    // All tables in parallel; one on another node takes one round trip.
     base::Status give_heeding(const std::vector<GlobalAddress>& tables,
                               const Identities& identities,
                               std::initializer_list<base::Code> unheeded) {

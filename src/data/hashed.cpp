@@ -23,7 +23,8 @@ using base::Status;
 Hashed::Hashed(gma::Gma& gma, Allocator& allocator)
     : gma_(gma), allocator_(allocator), directories_(gma, allocator), tables_(gma, allocator) {}
 
-// All at once; a table of another node takes one round trip. directory.tables are zero before, and where one could not be made none is left.
+// Makes all tables in parallel; one on another node takes one round trip. directory.tables are zero
+// before; if one table cannot be made, the others are destroyed.
 Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
     const allocator::TableRequest request{options.slots, options.may_grow ? 1U : 0U,
                                           options.kind == ContainerKind::multimap ? 1U : 0U,
@@ -46,7 +47,8 @@ Status Hashed::make_tables(const HashedOptions& options, Directory& directory) {
     return allocator_.no_room(*process, options.slots * sizeof(table::Bucket<std::atomic>));
 }
 
-// The directory and the tables are lent to this process until the first use: killed before it has told anybody of them, it leaves none.
+// The directory and the tables are on loan to this process until the first use: if it is killed
+// before any other process knows of them, recovery frees them.
 Result<ContainerName> Hashed::create(const HashedOptions& options) {
     Directory directory;
     DirectoryHead& head = directory.head;
@@ -92,7 +94,7 @@ Status Hashed::place_anew(const ContainerName& name, Bytes key, TablePlace& plac
     return {};
 }
 
-// Where a walk has an entry that a call on its key found.
+// The place in a walk of an entry that a call on its key found.
 EntryPlace Hashed::place_of(const ContainerName& name,
                             const TablePlace& place,
                             Bytes key,
@@ -170,7 +172,7 @@ Result<EntryPlace> Hashed::next_of_key(const ContainerName& name,
     });
 }
 
-// call(place) with the table and the hash of an entry that an iterator is at.
+// Calls call(place) with the table and the hash of an iterator's entry.
 template <typename Call>
 Result<EntryResult> Hashed::at_entry(const ContainerName& name,
                                      const EntryPlace& entry,

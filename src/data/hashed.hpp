@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hashed containers: makes them and destroys them, and carries calls on one key to the table it belongs to. The table may be in
-// the heap of any rank: a call works on it at once where it is mapped here, and else the gateway of the owner's node runs the same
-// code (data/table_calls.hpp). One for each epoch. Any thread; calls block where other nodes are asked.
-// What a call on many keys or on all entries does is in data/hashed_batch.hpp and data/hashed_walk.hpp.
+// Hashed containers: makes them and destroys them, and carries calls on one key to the table it
+// belongs to. The table may be in the heap of any rank: if it is mapped here the calling thread
+// works on it, else the gateway of the owner's node runs the same code (data/table_calls.hpp). One
+// object per epoch. Any thread; calls block while they wait for other nodes. Calls on many keys or
+// on all entries are in data/hashed_batch.hpp and data/hashed_walk.hpp.
 // Tests: tests/conformance/hashed_test.cpp, tests/unit/data.
 #pragma once
 
@@ -23,7 +24,7 @@
 
 namespace acp::data {
 
-// Where a walk has an entry of a key that has no other.
+// The place in a walk of the only entry of a key.
 [[nodiscard, gnu::always_inline]] inline table::WalkPlace place_by_key(std::uint64_t hash,
                                                                        Bytes key) noexcept {
     return table::WalkPlace::by_hash(hash,
@@ -31,18 +32,18 @@ namespace acp::data {
                                                        static_cast<std::uint32_t>(key.size())));
 }
 
-// How a container is made.
+// The options of a new container.
 struct HashedOptions {
     ContainerKind kind = ContainerKind::map;
     std::vector<std::uint32_t> processes;  // on which it has tables, each once
     std::uint32_t directory_process = 0;
-    std::uint64_t slots = 8;  // of each table at first, 1 .. allocator::table_slots_max
+    std::uint64_t slots = 8;  // initial number per table, 1 .. allocator::table_slots_max
     bool may_grow = true;
     hash::HashFunction hash = hash::HashFunction::xxh3;
-    std::uint64_t seed = 0;  // in the directory, where all processes that use the container find it
+    std::uint64_t seed = 0;  // stored in the directory for all users of the container
 };
 
-// Where an iterator is: at an entry, or behind all.
+// The place of an iterator: an entry, or the end.
 struct EntryPlace {
     std::uint64_t table = 0;  // its number among those of the container
     table::WalkPlace walk;
@@ -56,22 +57,24 @@ public:
     //   gma, allocator  outlive this
     Hashed(gma::Gma& gma, Allocator& allocator);
 
-    // Until its first use the container goes with this process, should that die. Errors: memory (no room in a heap), peer,
-    // unsupported (the job has no heaps); then nothing is left of it.
+    // Until its first use the container is destroyed if this process dies. Errors: memory (no room
+    // in a heap), peer, unsupported (the job has no heaps); then nothing is left of it.
     base::Result<ContainerName> create(const HashedOptions& options);
 
-    // Uses a container, so that it stays whoever dies.
+    // Uses a container, so that it survives the death of its maker.
     base::Status begin_use(const ContainerName& name) {
         auto directory = directories_.fetch(name);
         return directory.is_ok() ? base::Status() : std::move(directory).failure();
     }
 
-    // Of several that destroy a container one succeeds. Errors, as of all that follows: those of Directories::fetch, peer.
+    // If several processes destroy a container, one succeeds. Errors, here and in all calls below:
+    // those of Directories::fetch, peer.
     base::Status destroy(const ContainerName& name);
 
     // TableCalls::find, put, change and erase on the table of a key.
-    //   entry  nullptr, or becomes the place of the entry of the key, if there is one; of find() the place behind all if there is none
-    // A count that was ended is no entry.
+    //   entry  nullptr, or becomes the place of the key's entry, if there is one; after find() the
+    //          end if there is none
+    // An ended count is no entry.
     base::Result<EntryResult> find(const ContainerName& name,
                                    Bytes key,
                                    Room room,
@@ -85,11 +88,12 @@ public:
                                      EntryPlace* entry);
     base::Result<EntryResult> erase(const ContainerName& name, Bytes key);
 
-    // The same at once, if the table of the key is of this node and was used before: run(Where&, place) is one of TableCalls::find_in()
-    // and its like. false: nothing was done, and the calls above know why not. Not of a multiset.
+    // Runs such a call inline, if the key's table is on this node and was used before: run(Where&,
+    // place) is TableCalls::find_in() or a similar one. false: nothing was done; the calls above do
+    // it. Not for a multiset.
     //   Where  TableCalls::Here, or Finding
     //   line   the calling thread's own
-    //   place  that of the key: of Directories::find() or TableViews::place()
+    //   place  the key's, from Directories::find() or TableViews::place()
     template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const TablePlace& place,
@@ -99,25 +103,26 @@ public:
                                           [&](Where& here) { return run(here, place); });
     }
 
-    // Where the entry of such a call is, of a map or a set: behind all where there is none.
+    // The place of the entry that such a call on a map or a set found; the end if there is none.
     [[nodiscard, gnu::always_inline]] static EntryPlace place_after(
         const TablePlace& place, Bytes key, const EntryResult& result) noexcept {
         return result.record != 0 ? place_by_key(place, key, result)
                                   : EntryPlace{place.tables, {}, 0, 0, 0};
     }
 
-    // The entry of a key of a multimap behind a place of a walk; its record is 0 where there is none. Errors, besides: stale (the place
-    // is one of another key: who read the key where the entry is had it from another entry that came after it).
+    // The next entry of a multimap's key behind a place of a walk; its record is 0 if there is
+    // none. Further errors: stale (the place belongs to another key: the caller has read the key
+    // from a record that was reused for a later entry).
     base::Result<EntryPlace> next_of_key(const ContainerName& name,
                                          Bytes key,
                                          table::WalkPlace after);
 
-    // TableCalls::read and erase_record, of the entry of an iterator.
+    // TableCalls::read and erase_record for an iterator's entry.
     base::Result<EntryResult> read(const ContainerName& name, const EntryPlace& entry, Room room);
     base::Result<EntryResult> erase_record(const ContainerName& name, const EntryPlace& entry);
 
-    // Calls call(place) with the table of a key, once more where a copy of the directory was out of date. `call` returns a
-    // base::Result, and stale where no table of that identity is there.
+    // Calls call(place) with the table of a key, and once more if the copy of the directory was
+    // outdated. `call` returns a base::Result, stale if no table of that identity is there.
     template <typename Call>
     auto at_table(const ContainerName& name, Bytes key, const Call& call)
         -> decltype(call(TablePlace())) {
@@ -128,7 +133,7 @@ public:
             [&](TablePlace& place) { return place_anew(name, key, place); }, call);
     }
 
-    // The same with the table of a number; place.table is 0 where there is none.
+    // Does so with the table of a number; place.table is 0 if there is none.
     template <typename Call>
     auto at_table(const ContainerName& name, std::uint64_t index, const Call& call)
         -> decltype(call(TablePlace())) {
@@ -144,7 +149,7 @@ public:
     [[nodiscard]] BatchRooms& batch_rooms() noexcept { return batch_rooms_; }
 
 private:
-    //   by_copy(place)  whether a copy of the directory says where the table is
+    //   by_copy(place)  finds the table in a copy of the directory; false: there is no copy
     //   anew(place)     reads the directory; a status
     template <typename ByCopy, typename Anew, typename Call>
     [[gnu::always_inline]] static auto by_copy_or_anew(const ByCopy& by_copy,

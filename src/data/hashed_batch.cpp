@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever cannot be done with others is done alone at the end: long keys and values, and keys whose table was not where a copy of the
-// directory said.
+// Items that cannot be run in a batch are run alone at the end: long keys and values, and keys
+// whose table had moved since the copy of the directory was made.
 #include "data/hashed_batch.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using base::Status;
 
 namespace {
 
-// Longer ones are refused when they are run alone.
+// Longer keys are refused when they are run alone.
 constexpr std::size_t key_bytes_most = std::numeric_limits<std::uint32_t>::max();
 
 bool has_value(BatchKind kind) noexcept {
@@ -33,7 +33,7 @@ std::uint32_t in_32_bits(std::size_t bytes) noexcept {
 }
 
 void store(BatchItem& item, const EntryResult& result, const std::byte* value) noexcept {
-    // Field by field: a result that is copied just after its parts were stored makes the processor wait.
+    // Field by field: copying a result just after its parts were stored would stall the processor.
     item.result.effect = result.effect;
     item.result.is_whole = result.is_whole;
     item.result.was_there = result.was_there;
@@ -74,7 +74,7 @@ void HashedBatch::aim() {
         one.item = &item;
         if (!hashed_.directories().find(name_, item.key, one.place)) [[unlikely]] {
             auto directory = hashed_.directories().fetch(name_);
-            if (!directory.is_ok()) {  // told when it is run alone
+            if (!directory.is_ok()) {  // reported when it is run alone
                 room_.aimed.pop_back();
                 continue;
             }
@@ -86,7 +86,7 @@ void HashedBatch::aim() {
     if (!is_in_order) sort_by_table();
 }
 
-// By counting: there are few tables.
+// A counting sort: there are few tables.
 void HashedBatch::sort_by_table() {
     room_.aimed.swap(room_.unsorted);
     std::uint64_t tables = 0;
@@ -98,7 +98,7 @@ void HashedBatch::sort_by_table() {
     for (const Aimed& one : room_.unsorted) room_.aimed[room_.begins[one.place.index]++] = one;
 }
 
-// Those of tables of this node.
+// Runs the keys of tables of this node.
 void HashedBatch::run_here(std::span<const Aimed> aimed) {
     for (std::size_t begin = 0, end = 0; begin < aimed.size(); begin = end) {
         while (end < aimed.size() && end - begin < allocator::batch_max &&
@@ -169,7 +169,7 @@ std::size_t HashedBatch::send(std::span<const Aimed> aimed, Asks& asks, BatchMes
     return count;
 }
 
-// Stores what a message has told; what it has not is asked for again.
+// Stores the results in a message; keys without a result are sent again.
 void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < sent.count; ++i) {
@@ -190,7 +190,7 @@ void HashedBatch::receive(std::span<const Aimed> aimed, const BatchMessage& sent
     }
 }
 
-// Sends what is for other nodes and not done.
+// Sends the unfinished keys of tables on other nodes.
 void HashedBatch::send_all(std::span<const Aimed> aimed,
                            Asks& asks,
                            std::deque<BatchMessage>& all) {
@@ -207,7 +207,7 @@ void HashedBatch::send_all(std::span<const Aimed> aimed,
     }
 }
 
-// Whether anything is left that a further message may do.
+// Whether keys are left for a further message.
 bool HashedBatch::receive_all(std::span<const Aimed> aimed, const std::deque<BatchMessage>& all) {
     bool goes_on = false;
     for (const BatchMessage& sent : all) {
@@ -218,14 +218,15 @@ bool HashedBatch::receive_all(std::span<const Aimed> aimed, const std::deque<Bat
     return goes_on;
 }
 
-// Each item once; what is of this node while messages are under way. What was not told is sent again, as long as anything is.
+// Runs each item once; keys of this node while messages are in flight. Keys without a result are
+// sent again as long as messages return results.
 void HashedBatch::run_once(std::span<const Aimed> aimed) {
     std::deque<BatchMessage> all;
     Asks asks(hashed_.tables().gma());
     send_all(aimed, asks, all);
     run_here(aimed);
     for (;;) {
-        (void)asks.wait();  // what failed is tried alone, which tells why
+        (void)asks.wait();  // a failed key is run alone, which returns the reason
         if (!receive_all(aimed, all)) return;
         all.clear();
         send_all(aimed, asks, all);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on many keys of a hashed container. Keys of one table go together: on this node in groups for which the processor fetches memory
-// ahead, to other nodes many in a message, and messages to several tables at once. Where the container has one table, which is of this
-// node, nothing of a key is noted elsewhere first: that took as long as to find it. Any thread; blocks where other nodes are asked.
-// Errors: as data/hashed.hpp, of the first key that failed; the others are done.
+// Calls on many keys of a hashed container. Keys of one table are handled together: on this node in
+// groups with prefetching, for other nodes many in a message, with messages to several tables in
+// flight at once. If the container has one table, on this node, keys are not collected first: that
+// took as long as finding them. Any thread; blocks while it waits for other nodes. Errors: those of
+// data/hashed.hpp, for the first key that failed; the others are done.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
@@ -29,18 +30,20 @@ public:
     static constexpr std::size_t items_max = 2048;
 
     // What it names outlives this.
-    //   room  the caller's alone until this is over
+    //   room  used by this alone until the call ends
     HashedBatch(Hashed& hashed, const ContainerName& name, BatchKind kind, BatchRoom& room) noexcept
         : hashed_(hashed), name_(name), kind_(kind), room_(room) {}
 
-    // Does what the items of its room say, at most items_max.
-    //   first_entry  the number of the first one in the caller's list, for what is said of one that fails
+    // Runs the items of its room, at most items_max.
+    //   first_entry  the number of the first one in the caller's list, for messages
     base::Status run(std::size_t first_entry);
 
-    // Does calls on keys of a container of one table, which is of this node, at once and without a room. Returns how many: at most
-    // allocator::batch_max, and fewer where the table is elsewhere, or where there was no memory for an entry: run() knows why.
-    //   ask(i, allocator::EntryBatch::One&)      says all but its hash; false: it goes not at once, and so nothing behind it
-    //   tell(i, EntryResult, const char* value)  as EntryBatch::run has it, but for the result
+    // Runs calls on keys of a container with one table on this node, without a room. Returns how
+    // many: at most allocator::batch_max, and fewer if the table is elsewhere, or if there was no
+    // memory for an entry: run() does the rest.
+    //   ask(i, allocator::EntryBatch::One&)      fills in all but the hash; false: the run ends
+    //                                            before this key
+    //   tell(i, EntryResult, const char* value)  the callback of EntryBatch::run, without a result
     template <typename Ask, typename Tell>
     static std::size_t run_at_once(Hashed& hashed,
                                    const ContainerName& name,
@@ -84,7 +87,7 @@ public:
 private:
     using Aimed = BatchRoom::Aimed;
 
-    // A message to another node, while it is under way: it is not moved.
+    // A message in flight to another node; its address must not change.
     struct BatchMessage {
         std::vector<std::byte> told;
         std::uint32_t told_bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prepares both directories, then has the steps done.
+// Prepares both directories, then runs the steps.
 #include "data/hashed_exchange.hpp"
 
 #include <array>
@@ -13,7 +13,8 @@ namespace acp::data {
 
 using base::Status;
 
-// Writes what a directory has after an exchange into the body that is not in use. Its list stays, if that has room for the tables.
+// Writes a directory's content after the swap into its unused body. The body's list is kept if it
+// has room for the tables.
 Status HashedExchange::prepare(const ContainerName& name,
                                const DirectoryHead& own,
                                const ContainerName& other_name,
@@ -61,7 +62,7 @@ Status HashedExchange::prepare(const ContainerName& name,
                           : std::move(status);
 }
 
-// Where somebody else has settled one of them meanwhile, once more.
+// Retries if another process has settled one of them since.
 Status HashedExchange::run(const ContainerName& one, const ContainerName& other) {
     if (one.directory == other.directory) {
         auto status = hashed_.begin_use(one);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of what two hashed containers hold: what each directory is to say is written beside what it says, and the steps of
-// data/directory_exchange.hpp make it valid in both. Any thread; blocks where other nodes are asked. Errors: as data/hashed.hpp.
+// Swaps the content of two hashed containers: the new body of each directory is written beside the
+// present one, and the steps of data/directory_exchange.hpp make it valid in both. Any thread;
+// blocks while it waits for other nodes. Errors: those of data/hashed.hpp.
 // Tests: tests/conformance/hashed_pair_test.cpp, hashed_view_test.cpp, tests/hashed.
 #pragma once
 
@@ -14,8 +15,8 @@ public:
     //   hashed  outlives this
     explicit HashedExchange(Hashed& hashed) noexcept : hashed_(hashed) {}
 
-    // Each container gets the tables of the other. Nobody else uses either meanwhile; where this process is killed, whoever uses one next
-    // ends it.
+    // Each container gets the tables of the other. No other call uses either of them during this;
+    // if this process is killed, the next user of one of them completes or undoes the swap.
     base::Status run(const ContainerName& one, const ContainerName& other);
 
 private:

@@ -22,7 +22,7 @@ using Record = table::EntryRecord<std::atomic>;
 
 namespace {
 
-// A count that was ended stands for an entry that another call is about to unlink.
+// An ended count: another call is about to unlink the entry.
 bool is_gone(ContainerKind kind, bool is_ended_count) noexcept {
     return kind == ContainerKind::multiset && is_ended_count;
 }
@@ -44,7 +44,7 @@ bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
     return is_found;
 }
 
-// Of an entry of a multiset.
+// The count of a multiset's entry.
 std::uint64_t count_of(const WalkReader::Entry& entry) noexcept {
     std::uint64_t count = 0;
     std::memcpy(&count, entry.value.data(), sizeof count);
@@ -59,19 +59,19 @@ EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) no
     return {table, entry.place, entry.record, entry.key_bytes, entry.value_bytes};
 }
 
-// Before the entry of a place, and behind what comes before it.
+// The place just before a place's entry.
 table::WalkPlace place_before(const table::WalkPlace& place) noexcept {
     const bool is_alone = place.tie == table::WalkPlace::tie_of_all || place.tie == 0;
-    return {place.position, is_alone ? 0 : place.tie - 1};  // by the hash, if it was so
+    return {place.position, is_alone ? 0 : place.tie - 1};  // stays by hash, if it was
 }
 
-// Where the key of an entry belongs.   table  the one that has it
+// The table place of an entry's key.   table  the entry's table
 TablePlace place_of_walked(TablePlace table, const allocator::WalkedEntry& entry) noexcept {
     table.hash = entry.place.hash(table::Positions(table.slots));
     return table;
 }
 
-// A walk that begins behind it meets the entry next.
+// A walk that begins behind this place visits the entry next.
 table::WalkPlace place_behind_which(const TablePlace& table,
                                     const allocator::WalkedEntry& entry) noexcept {
     return place_before(entry.place).by_position(table::Positions(table.slots));
@@ -117,7 +117,7 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope
     return sum;
 }
 
-// Whether a table is the container's: by a copy of its directory from before an exchange it is not. Errors: stale, peer.
+// Tests whether a table belongs to the container: not if the copy of its directory is older than a swap. Errors: stale, peer.
 Status HashedWalk::look_for(const TablePlace& place) {
     gma::Gma& gma = hashed_.tables().gma();
     if (place.heap == nullptr) return DirectoryReach(gma).look_for({place.table}, place.id);
@@ -147,7 +147,7 @@ Result<EntryPlace> HashedWalk::beginning(const ContainerName& name, Scope scope)
     return end_at(places.value().front().index);
 }
 
-// Errors: besides those of all calls stale.
+// Further errors: stale.
 Status HashedWalk::fetch(WalkReader& reader,
                          const TablePlace& place,
                          const WalkReader::Wish& wish) {
@@ -160,7 +160,7 @@ Status HashedWalk::fetch(WalkReader& reader,
     return {};
 }
 
-// The next entry of one table; the place behind all if there is none, or no such table.
+// The next entry of one table; the end if there is none, or no such table.
 Result<EntryPlace> HashedWalk::next_in(const ContainerName& name,
                                        const TablePlace& place,
                                        const EntryPlace& after) {
@@ -215,7 +215,7 @@ bool HashedWalk::next_at_once(const memory::HazardLine& line,
     return true;
 }
 
-// Scans one table from behind a place on: filled where `at` has become the place of the next entry.
+// Scans one table behind a place. filled: `at` is the place of the next entry.
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): each step may end the scan
 Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
                                                    const ContainerName& name,
@@ -235,11 +235,11 @@ Result<HashedWalk::ScanEnd> HashedWalk::scan_table(const TablePlace& place,
             if (state.taken == state.wish.entries_max) return ScanEnd::filled;
             if (!state.has_room_for(at)) return ScanEnd::filled;
             auto fetched = read_whole(reader, place, name, entry, bytes);
-            // Where the container has got another table meanwhile, the entry is looked for there.
+            // If the container's table was swapped since, the entry is searched there.
             if (!fetched.is_ok()) at.walk = place_before(at.walk);
             if (!fetched.is_ok()) return std::move(fetched).failure();
             if (fetched.value() != LongEntry::read) continue;
-            at.value_bytes = entry.value.size();  // it may have been replaced meanwhile
+            at.value_bytes = entry.value.size();  // it may have been replaced since
             if (!state.has_room_for(at)) return ScanEnd::filled;
             state.take(entry.key, entry.value);
         }
@@ -308,7 +308,7 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
     return {};
 }
 
-// An entry that did not fit into a message. false: it is there no more.
+// Reads an entry that did not fit into a message.
 Result<HashedWalk::LongEntry> HashedWalk::read_whole(WalkReader& reader,
                                                      const TablePlace& place,
                                                      const ContainerName& name,
@@ -341,7 +341,7 @@ Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
     bool is_read = read.value().effect != Effect::absent;
     // The values of a multimap are not replaced.
     if (!is_read && name.kind == ContainerKind::multimap) return LongEntry::gone;
-    // Between the walk and here the memory may have been another entry's, and have come back to this one's key.
+    // Since the walk the record may have been reused for another entry, and then again for this key.
     auto is_its_key = hashed_.at_table(
         name, key, [&](const TablePlace& now) -> Result<bool> { return now.hash == at.hash; });
     if (!is_its_key.is_ok()) return std::move(is_its_key).failure();
@@ -383,7 +383,7 @@ Status HashedWalk::visit_table(const TablePlace& place,
     return {};
 }
 
-// The same with each(TablePlace, WalkReader::Entry), one table after the other.
+// Calls each(TablePlace, WalkReader::Entry) for one table after the other.
 template <typename Each>
 Status HashedWalk::visit_tables(const ContainerName& name, Scope scope, const Each& each) {
     auto places = tables(name, scope);
@@ -415,8 +415,8 @@ Status HashedWalk::put_copy(const ContainerName& into, const WalkReader::Entry& 
     return put.is_ok() ? Status() : std::move(put).failure();
 }
 
-// A key of another node that is too long for a message with what is added is inserted with its count, or its count replaced where it
-// is as it was read.
+// If a key for another node is too long for an add message, it is inserted with its count, or its count is replaced if it is
+// unchanged.
 Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry& entry) {
     const std::uint64_t count = count_of(entry);
     auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
@@ -444,7 +444,7 @@ Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry&
     }
 }
 
-// Whether both are there, before one is changed.
+// Tests whether both exist, before one is changed.
 Status HashedWalk::look_for(const ContainerName& into, const ContainerName& from) {
     auto status = hashed_.begin_use(into);
     return status.is_ok() ? hashed_.begin_use(from) : std::move(status);
@@ -481,7 +481,8 @@ Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Sc
         });
 }
 
-// As much is taken from one count as was added to the other; where a key of another node is too long for that, the whole count goes.
+// Subtracts from one count the number that was added to the other; if a key of another node is too long for that message, the
+// whole count is erased.
 template <typename Erase>
 Status HashedWalk::take_count(const ContainerName& from,
                               const WalkReader::Entry& entry,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on all entries of a hashed container, or on those that are stored on the calling rank: iterators, counts, clearing, and copies
-// to another container. Each entry is treated by itself, while others change the container. Any thread; each call blocks where
-// other nodes are asked. Errors: as data/hashed.hpp.
+// Calls on all entries of a hashed container, or on those that are stored on the calling rank:
+// iterators, counts, clearing, and copies to another container. Each entry is handled by itself,
+// while other calls change the container. Any thread; each call blocks while it waits for other
+// nodes. Errors: those of data/hashed.hpp.
 // Tests: tests/conformance/hashed_test.cpp, hashed_pair_test.cpp.
 #pragma once
 
@@ -19,7 +20,7 @@ namespace acp::data {
 
 enum class Scope : std::uint8_t {
     all,
-    local,  // what is stored on the calling rank
+    local,  // entries stored on the calling rank
 };
 
 class HashedWalk {
@@ -29,10 +30,11 @@ public:
 
     base::Result<std::uint64_t> entries(const ContainerName& name, Scope scope);
 
-    // The entry behind a place; where there is none, the place behind all: of the tables that `scope` names.
+    // The next entry behind a place, in the tables of `scope`; the end if there is none.
     base::Result<EntryPlace> next(const ContainerName& name, EntryPlace after, Scope scope);
 
-    // The same at once, if the tables that are looked at are of this node and were used before. false: next() goes on from `at`.
+    // Does so inline, if the tables that it visits are on this node and were used before. false:
+    // next() continues from `at`.
     //   line  the calling thread's own
     //   at    the place; becomes what next() returns
     [[nodiscard]] bool next_at_once(const memory::HazardLine& line,
@@ -40,42 +42,44 @@ public:
                                     EntryPlace& at,
                                     Scope scope);
 
-    // What a scan reads, and where it copies keys and values.
+    // The entries that a scan reads, and the memory for keys and values.
     struct Scan {
         std::uint64_t entries_max = 0;
         Room room;
         std::function<void(Bytes key, Room value)> take;  // called with each entry, in the room
     };
 
-    // Copies entries from that of a place on, as far as there is room, the value and then the key of each, at multiples of 8 bytes.
-    // `at` becomes the place of the next one, or the end. Returns how many. Errors, besides: limit (no room for the first one, which
-    // is at `at` then).
+    // Copies entries from a place on, as far as there is room, the value and then the key of each,
+    // at multiples of 8 bytes. `at` becomes the place of the next entry, or the end. Returns how
+    // many were copied. Further errors: limit (no room for the first one, whose place is `at`
+    // then).
     base::Result<std::uint64_t> scan(const ContainerName& name,
                                      EntryPlace& at,
                                      Scope scope,
                                      const Scan& wish);
 
-    // Where a walk over `scope` begins: before all entries.
+    // The start of a walk over `scope`: before all entries.
     base::Result<EntryPlace> beginning(const ContainerName& name, Scope scope);
-    // The place behind all. Of `all` that takes a look at a table, one round trip where that is of another node.
+    // The end. For scope `all` this reads a table, in one round trip if it is on another node.
     base::Result<EntryPlace> end(const ContainerName& name, Scope scope);
 
     base::Status clear(const ContainerName& name, Scope scope);
 
-    // Calls visit(key, value) -> whether to go on, with copies, for the entries of the calling rank; it may make any call. Returns how
-    // many were visited.
+    // Calls visit(key, value) -> bool (continue) with copies of the entries of the calling rank; it
+    // may make any call. Returns how many were visited.
     using Visit = std::function<bool(Bytes key, Bytes value)>;
     base::Result<std::uint64_t> visit_local(const ContainerName& name, const Visit& visit);
 
-    // Puts the entries of `from` into `into`, where no entry of the key is there; of a multiset the counts are added. Where both are one,
-    // nothing changes here and in the next two calls.
+    // Inserts the entries of `from` into `into`, unless it has an entry of the key; multisets add
+    // the counts. If both are the same container, this and the next two calls change nothing.
     base::Status merge(const ContainerName& into, const ContainerName& from, Scope scope);
 
     // Empties `into`, and puts the entries of `from` there.
     base::Status assign(const ContainerName& into, const ContainerName& from, Scope scope);
 
-    // merge(), which erases each entry from `from` where it is as it was when it was put into `into`. One that others insert or replace
-    // meanwhile is moved, or stays; a change in place of an 8-byte value may be lost.
+    // merge(), and erases each inserted entry from `from` if it is unchanged since. An entry that
+    // other calls insert or replace during this is moved, or stays; a change in place of an 8-byte
+    // value may be lost.
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
@@ -89,7 +93,7 @@ private:
     struct ScanState {
         const Scan& wish;
         std::uint64_t taken = 0;
-        std::size_t used = 0;  // of the room
+        std::size_t used = 0;  // bytes of the room
 
         [[nodiscard]] bool has_room_for(const EntryPlace& entry) const noexcept;
         void take(Bytes key, Bytes value);
@@ -113,8 +117,8 @@ private:
                             const WalkReader::Entry& entry,
                             const Erase& erase);
 
-    // What became of an entry that a walk has met: its key and value were read; it was erased; or its memory was another one's
-    // meanwhile, so that it must be met again.
+    // The result for an entry of a walk: its key and value were read; it was erased; or its record
+    // was reused in between, so that the walk must visit it again.
     enum class LongEntry : std::uint8_t { read, gone, unseen };
 
     struct LongBytes {
@@ -122,8 +126,9 @@ private:
         std::vector<std::byte> value;
     };
 
-    // Fetches key and value of an entry that the reader has met without them; the reader goes back to one that is unseen.
-    //   bytes  where they come to lie
+    // Fetches key and value of an entry that the reader visited without them; for an unseen one the
+    // reader steps back.
+    //   bytes  memory for key and value
     base::Result<LongEntry> read_whole(WalkReader& reader,
                                        const TablePlace& place,
                                        const ContainerName& name,

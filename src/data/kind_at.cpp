@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the first words at the address, and compares them with the marks. The answer is as good as a guess of 64 bits.
+// Reads the first words at the address, and compares them with the marks. The answer is as good as
+// a guess of 64 bits.
 #include "data/kind_at.hpp"
 
 #include <array>
@@ -20,7 +21,7 @@ namespace acp::data {
 
 namespace {
 
-// As many as tell the kind of a hashed container.
+// The first words of a container, up to the kind of a hashed one.
 struct FirstWords {
     std::array<std::uint64_t, offsetof(DirectoryHead, kind) / sizeof(std::uint64_t) + 1> word{};
 };

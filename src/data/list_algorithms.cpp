@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks through lists first, then changes them by groups of steps.
+// Reads the lists first, then changes them in groups of steps.
 #include "data/list_algorithms.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using base::Status;
 
 namespace {
 
-// As many as an operation tells at once where no bytes are wanted.
+// The most elements in one operation's result, if no bytes are wanted.
 constexpr std::uint32_t stretch_max = 64;
 
 std::vector<ListPlace> places_of(const std::vector<Lists::Met>& elements) {
@@ -25,7 +25,7 @@ std::vector<ListPlace> places_of(const std::vector<Lists::Met>& elements) {
     return places;
 }
 
-// A merge of two neighbouring sorted parts that never leaves them, whatever compare says. Equal ones stay in order.
+// A stable merge of two neighbouring sorted parts that stays in bounds whatever compare() returns.
 void merge_parts(std::vector<Lists::Met>& all,
                  std::size_t first,
                  std::size_t middle,
@@ -54,7 +54,7 @@ void merge_sort(std::vector<Lists::Met>& all, const ListAlgorithms::Compare& com
 
 }  // namespace
 
-// Whether there is such a list.
+// Tests whether the list exists.
 Status ListAlgorithms::look_for(GlobalAddress list) {
     auto size = lists_.size(list);
     return size.is_ok() ? Status() : std::move(size).failure();
@@ -84,7 +84,7 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
     while (true) {
         auto found = lists_.stretch(met.back().at, false, stretch_max, room_bytes);
         if (!found.is_ok() && found.failure().code() == Code::stale && met.size() > 1) {
-            met.pop_back();  // it was taken out: look again behind the one before it
+            met.pop_back();  // it was taken out: retry behind the element before it
             continue;
         }
         if (!found.is_ok()) return std::move(found).failure();
@@ -144,7 +144,7 @@ Result<std::vector<ListAlgorithms::Copied>> ListAlgorithms::copies(const ListPla
     return copied;
 }
 
-// Behind one another, before a place. Where one fails those before it stay.
+// Inserts copies in order before a place. If one fails the earlier ones stay.
 Result<ListPlace> ListAlgorithms::put(const ListPlace& before, std::span<const Copied> copies) {
     ListPlace first = before;
     for (std::size_t i = 0; i < copies.size(); ++i) {

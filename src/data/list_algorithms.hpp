@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done to whole lists and ranges of them: each is a sequence of operations of data::Lists, of which every one is a step by
-// itself. Others may change the lists between two steps: what they insert meanwhile may be passed over, what they take out is, and no
-// element is ever in two lists or in none, but for copies between heaps. Keeps nothing. Any thread; blocks where other nodes are asked.
+// Operations on whole lists and ranges: each is a sequence of operations of data::Lists, each of
+// which is atomic. Other calls may change the lists between two steps: elements that they insert
+// may be skipped, elements that they take out are skipped, and no element is ever in two lists or
+// in none, except in copies between heaps. Stateless. Any thread; blocks while it waits for other
+// nodes.
 // Tests: tests/conformance/list_container_test.cpp, list_iterator_test.cpp.
 #pragma once
 
@@ -21,17 +23,19 @@ public:
     explicit ListAlgorithms(Lists& lists, Allocator& allocator) noexcept
         : lists_(lists), allocator_(allocator) {}
 
-    // < 0, 0 or > 0, as memcmp.
+    // < 0, 0 or > 0, like memcmp.
     using Compare = std::function<int(const Lists::Content& one, const Lists::Content& other)>;
 
-    // Elements from `first` up to `end`, which both are of one list; the end of the list may be both. Errors: argument (of different
-    // lists; `end` does not come behind `first`), stale (one of them was taken out).
+    // The elements from `first` up to `end`, both in one list; both may be its end. Errors:
+    // argument (of different lists; `end` does not come behind `first`), stale (one of them was
+    // taken out).
     base::Result<std::vector<Lists::Met>> range(const ListPlace& first,
                                                 const ListPlace& end,
                                                 std::uint32_t room_bytes = 0);
     base::Result<std::vector<Lists::Met>> all(GlobalAddress list, std::uint32_t room_bytes = 0);
 
-    // Makes a list one of copies, each on the process of its original. The old elements are taken out when the new ones were read.
+    // Replaces a list's elements by copies, each on the process of its original. The old elements
+    // are taken out after the new ones were read.
     base::Status assign(GlobalAddress list, const ListPlace& first, const ListPlace& end);
 
     // Puts copies before a place. Returns the place of the first one.
@@ -41,15 +45,15 @@ public:
 
     base::Status erase(const ListPlace& first, const ListPlace& end);
 
-    // Takes all elements out that have these bytes; or that have those of the element before them.
+    // Takes out all elements with these bytes; or all that equal the element before them.
     base::Status remove(GlobalAddress list, std::span<const std::byte> bytes);
     base::Status unique(GlobalAddress list);
 
     base::Status reverse(GlobalAddress list);
     base::Status sort(GlobalAddress list, const Compare& compare);
 
-    // Moves the elements of a sorted list into another one; of equal ones those of `to` come first. Where both are one, nothing changes
-    // here and in exchange().
+    // Moves the elements of a sorted list into another one; of equal ones those of `to` come first.
+    // If both are the same list, this and exchange() change nothing.
     base::Status merge(GlobalAddress to, GlobalAddress from, const Compare& compare);
 
     // Errors: argument (`before` is in the range)
@@ -57,10 +61,10 @@ public:
 
     base::Status exchange(GlobalAddress one, GlobalAddress other);
 
-    // Goes so many elements on, or back; stops at the end, or at the first element.
+    // Advances by `steps` elements, or back; stops at the end, or at the first element.
     base::Result<ListPlace> advance(const ListPlace& from, std::int64_t steps);
 
-    // How many steps lead from one place to another one behind it.
+    // The number of steps from one place to a later one.
     base::Result<std::uint64_t> distance(const ListPlace& first, const ListPlace& end);
 
 private:

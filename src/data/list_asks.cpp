@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Issues, waits, and says that no list was there.
+// Issues operations, waits, and reports that no list was there.
 #include "data/list_asks.hpp"
 
 #include <utility>

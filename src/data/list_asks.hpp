@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How calls on lists reach the process of a list, wherever that is: operations on it, and copies of an element's bytes. Each waits for
-// its own alone. Any thread; blocks where other nodes are asked.
+// Operations on a list's process, on any node, and copies of an element's bytes. Each call waits
+// for its own commands alone. Any thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/list_container_test.cpp.
 #pragma once
 
@@ -26,7 +26,7 @@ public:
     [[nodiscard]] const ListNames& names() const noexcept { return names_; }
 
     // Runs an operation; returns the bytes of its result.
-    //   list  on which it works. Errors: stale (it is not there); 0: on none
+    //   list  the operation's list; 0: it has none. Errors: stale (the list is not there)
     base::Result<std::size_t> ask(GlobalAddress list,
                                   std::uint32_t home,
                                   std::uint32_t operation,

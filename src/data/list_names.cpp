@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds what an address names, and says what is wrong with one.
+// Resolves addresses, and describes invalid ones.
 #include "data/list_names.hpp"
 
 #include <utility>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How lists, elements and places in them are named: by global addresses to callers, by blocks of a heap to operations. Keeps nothing,
-// and asks nobody but for what is there where no list is. Any thread.
+// The names of lists, elements and places: global addresses for callers, heap blocks for
+// operations. Stateless; makes no request, except to find what is at an address without a list. Any
+// thread.
 // Tests: tests/conformance/list_container_test.cpp.
 #pragma once
 
@@ -14,11 +15,11 @@
 
 namespace acp::data {
 
-// Where in a list.
+// A place in a list.
 struct ListPlace {
     GlobalAddress list = 0;
-    GlobalAddress element = 0;  // of the end: the list
-    std::uint64_t mark = 0;     // of the element; of the end: 0
+    GlobalAddress element = 0;  // the end's: the list
+    std::uint64_t mark = 0;     // the element's; 0: the end
 
     [[nodiscard]] bool is_end() const noexcept { return element == list; }
 
@@ -34,16 +35,17 @@ public:
     // The process on whose heap a list is, if one may be there. Errors: address.
     [[nodiscard]] base::Result<std::uint32_t> home_of(GlobalAddress list) const;
 
-    // As an operation names a place. Errors: argument (it lies in another heap than the list).
+    // Converts a place to an operation's position. Errors: argument (it is in another heap than the
+    // list).
     [[nodiscard]] base::Result<acp::list::Position> position(const ListPlace& at) const;
     [[nodiscard]] ListPlace place(GlobalAddress list, const acp::list::Position& at) const;
 
-    // Of a block in which the bytes of an element lie apart.
+    // Both convert the name of an element's separate payload block.
     [[nodiscard]] GlobalAddress address_of(std::uint64_t apart) const noexcept;
     [[nodiscard]] std::uint64_t apart_of(std::uint32_t process, GlobalAddress block) const noexcept;
 
-    // What an operation has told of a place, but for done and no_room, in words. Of no_list: where a container of another kind is there,
-    // argument.
+    // The failure for an operation's effect on a place, except done and no_room. no_list becomes
+    // argument if a container of another kind is there.
     [[nodiscard]] base::Status failure(acp::list::ListEffect effect, const ListPlace& at) const;
 
 private:

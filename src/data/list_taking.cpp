@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes, copies, and puts back what cannot be copied.
+// Takes elements out, copies them, and puts back those that cannot be copied.
 #include "data/list_taking.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Status ListTaking::take_there(const allocator::ListTake& request,
     return {};
 }
 
-// Copies the bytes of what was taken out, and frees their block.
+// Copies the bytes of an element that was taken out, and frees their block.
 Status ListTaking::fetch(std::uint32_t home,
                          GlobalAddress list,
                          TakeWhich which,
@@ -85,8 +85,8 @@ Status ListTaking::fetch(std::uint32_t home,
         "the element is lost, for its bytes cannot be read, nor is there room to put it back");
 }
 
-// Where the element was, with the block of its bytes; at the end where what followed it was taken out meanwhile. false: there is no
-// room for it, or no list.
+// Inserts the element again at its old place, with the block of its bytes; at the end if its
+// successor was taken out since. false: there is no room for it, or no list.
 bool ListTaking::put_back(std::uint32_t home,
                           GlobalAddress list,
                           TakeWhich which,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes elements out of lists: in one step here or by the gateway of the list's node, then copies the bytes that lie elsewhere. Where
-// these cannot be read the element comes back into the list. Any thread; blocks where other nodes are asked.
+// Takes elements out of lists: in one step here or by the gateway of the list's node, then copies
+// bytes from a separate block. If these cannot be read the element is put back into the list. Any
+// thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/list_container_test.cpp, tests/leaks.
 #pragma once
 
@@ -28,14 +29,15 @@ public:
     ListTaking& operator=(const ListTaking&) = delete;
 
     struct Taken {
-        bool is_there = false;    // else the list was empty
-        std::uint64_t bytes = 0;  // of the whole element
-        ListPlace next;           // what followed it
+        bool is_there = false;    // false: the list was empty
+        std::uint64_t bytes = 0;  // length of the whole element
+        ListPlace next;           // the place that followed it
     };
 
-    //   at    the end of the list, where it is taken from one of its ends
+    //   at    the end of the list, if the first or last element is taken
     //   room  for its first bytes
-    // Errors: argument (at the end), stale, address, unsupported, peer (the list's rank or that of the bytes is lost; the element stays)
+    // Errors: argument (at the end), stale, address, unsupported, peer (the list's rank or that of
+    // the bytes is lost; the element stays)
     base::Result<Taken> take(const ListPlace& at,
                              allocator::TakeWhich which,
                              std::span<std::byte> room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts arguments together, runs operations here or there, and says failures in words.
+// Builds arguments, runs operations here or on other nodes, and writes the messages of failures.
 #include "data/lists.hpp"
 
 #include <algorithm>
@@ -61,8 +61,8 @@ Status Lists::destroy(GlobalAddress list) {
     return told.is_ok() ? Status() : std::move(told).failure();
 }
 
-// Writes the bytes of an element into a block of their process, which is lent to this one where that can end with the insertion: in the
-// heap of the list.
+// Writes the bytes of an element into a block of their process. If that is the list's heap, the block is on loan to this process
+// until the insertion.
 Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_lent) {
     allocator::LentBlock block;
     if (is_lent) {
@@ -107,10 +107,10 @@ Result<ListPlaced> Lists::put_there(std::uint32_t home,
     return placed;
 }
 
-// The list's heap is mapped here. A block for the bytes that is on this node too is the list's from the moment it is allocated: should
-// this process be killed, it is freed. Where there is no room the caller says so, who holds no cache of the heap then: to say it takes one,
-// and threads that hold one each would wait for each other.
-//   without_room  becomes the process whose heap that is, if it is not the list's
+// The list's heap is mapped here. A block for the bytes on this node belongs to the list's participant from its allocation on: if
+// this process is killed, recovery frees it. If there is no room the caller writes the message after it has returned its cache of
+// the heap: the message takes a cache, and threads that hold one each would wait for each other.
+//   without_room  becomes the process whose heap has no room, if it is not the list's
 Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
                                    std::uint32_t home,
                                    const ListInsert& request,
@@ -237,7 +237,7 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     return names_.failure(moved.effect, element);
 }
 
-// Takes the element out and inserts a copy of it, so that of several who take or move it one has it.
+// Takes the element out and inserts a copy, so that exactly one of several concurrent calls gets it.
 Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListPlace& element) {
     auto found = content(element);
     if (!found.is_ok()) return std::move(found).failure();
@@ -248,7 +248,7 @@ Result<ListPlace> Lists::move_between_heaps(const ListPlace& before, const ListP
     std::vector<std::byte> bytes(found.value().bytes);
     auto stored = allocator_.owner_of(found.value().address);
     if (!stored.is_ok()) return std::move(stored).failure();
-    // What stood in its node stands in its new node; other bytes stay on their rank.
+    // Bytes from its node are stored in the new node; a separate payload stays on its rank.
     auto old_home = names_.home_of(element.list);
     auto new_home = names_.home_of(before.list);
     const std::uint32_t process =
@@ -326,7 +326,7 @@ Result<ListPlace> Lists::neighbour(const ListPlace& from, bool is_backward) {
     return names_.place(from.list, to);
 }
 
-// Where an element's bytes are, and its first bytes where they were copied (is_whole).
+// The location of an element's bytes, and its first bytes if they were copied (is_whole).
 Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint64_t room_bytes) {
     auto home = names_.home_of(at.list);
     if (!home.is_ok()) return std::move(home).failure();
@@ -367,7 +367,7 @@ Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t r
     if (!found.is_ok()) return std::move(found).failure();
     const std::uint64_t bytes = found.value().bytes;
     if (found.value().is_whole != 0 || bytes == 0 || room_bytes == 0) return bytes;
-    // The bytes are the element's if it is there still when they were read.
+    // The bytes are valid if the element is still in the list after they were read.
     auto status =
         asks_.get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
     if (!status.is_ok()) return status;
@@ -414,8 +414,8 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
     return {};
 }
 
-// Frees the blocks that an operation could not free, one process's after the other's. Keeps no memory of its own for that: nobody else
-// would find them.   told  a ListErased and the addresses
+// Frees the blocks that an operation could not free, process by process. Allocates no memory for that, because without it the
+// blocks would leak.   told  holds a ListErased and the addresses
 Status Lists::free_left(std::span<const std::byte> told) {
     std::array<GlobalAddress, allocator::blocks_max> blocks{};
     std::size_t count = 0;
@@ -438,7 +438,7 @@ Status Lists::free_left(std::span<const std::byte> told) {
                               std::as_writable_bytes(std::span(freed)));
         if (done.is_ok() || !first.is_ok()) continue;
         auto status = std::move(done).failure();
-        // What was on a rank that is lost is gone with it.
+        // Blocks on a lost rank are gone with it.
         if (status.code() != Code::peer) first = std::move(status);
     }
     return first;

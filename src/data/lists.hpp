@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists on the heap of any rank: one operation after the other, at once where the list's heap is mapped here, and else by the gateway of
-// its node, in one round trip. An element of few bytes on the list's own rank stands in its node, any other in a block of its own,
-// which is written before the element is linked. What walks over whole lists is data/list_algorithms.hpp. One for each epoch. Any
-// thread; blocks where other nodes are asked.
+// Lists on the heap of any rank: each operation runs in the calling thread if the list's heap is
+// mapped here, and else in the gateway of its node, in one round trip. A short element on the
+// list's own rank is stored in its node, any other in a separate block, which is written before the
+// element is linked. data/list_algorithms.hpp has calls on whole lists. One object per epoch. Any
+// thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/list_container_test.cpp.
 #pragma once
 
@@ -39,11 +40,12 @@ public:
     // A list on the heap of a process (< procs). Errors: memory, unsupported, peer.
     base::Result<GlobalAddress> make(std::uint32_t process);
 
-    // Errors, as of all that follows: stale (no list is there, or it was destroyed; the element was taken out, or is in another list),
-    // address (no address of a heap), unsupported, peer.
+    // Errors, here and in all calls below: stale (no list is there, or it was destroyed; the
+    // element was taken out, or is in another list), address (no address of a heap), unsupported,
+    // peer.
     base::Status destroy(GlobalAddress list);
 
-    // The end of a list, which may be none.
+    // The end of a list; the list need not exist.
     [[nodiscard]] static ListPlace end_of(GlobalAddress list) noexcept { return {list, list, 0}; }
 
     // The process on whose heap a list is, if one may be there.
@@ -51,11 +53,11 @@ public:
         return names_.home_of(list);
     }
 
-    // What is put in.
+    // An element to insert.
     struct Element {
         const void* data = nullptr;
         std::uint64_t bytes = 0;
-        std::uint32_t process = 0;  // on whose heap its bytes are to be
+        std::uint32_t process = 0;  // the process whose heap gets its bytes
     };
 
     // Puts an element before a place. Errors: memory (the list is as it was).
@@ -64,20 +66,21 @@ public:
 
     using Taken = ListTaking::Taken;
 
-    // Takes an element out and copies its first bytes, room_bytes at most. Where these are on a rank that is lost the element stays in
-    // the list: peer.   at  not the end: argument
+    // Takes an element out and copies its first bytes, room_bytes at most. If these are on a lost
+    // rank the element stays in the list: peer.   at  not the end: argument
     base::Result<Taken> take(const ListPlace& at, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_first(GlobalAddress list, void* to, std::uint64_t room_bytes);
     base::Result<Taken> take_last(GlobalAddress list, void* to, std::uint64_t room_bytes);
 
-    // Moves an element before a place: in one step where both lists are on one heap, else it is taken out, and a copy inserted; after a
-    // failure to insert that the element is in its list again, as a new one.
+    // Moves an element before a place: in one step if both lists are on one heap, else it is taken
+    // out, and a copy inserted; if that fails the element is inserted again into its list, as a new
+    // one.
     base::Result<ListPlace> move(const ListPlace& before, const ListPlace& element);
 
-    // The neighbour of a place; before the first one and behind the last one is the end.
+    // The neighbour of a place; the end precedes the first element and follows the last one.
     base::Result<ListPlace> neighbour(const ListPlace& from, bool is_backward);
 
-    // Where an element's bytes are, as long as it is in the list.
+    // The location of an element's bytes, valid while it is in the list.
     struct Content {
         GlobalAddress address = 0;
         std::uint64_t bytes = 0;
@@ -90,12 +93,12 @@ public:
 
     base::Result<std::uint64_t> size(GlobalAddress list);
 
-    // An element as a walk meets it.
+    // An element that a walk visits.
     struct Met {
         ListPlace at;
         Content content;
         std::vector<std::byte>
-            bytes;  // the first ones, as many as were asked for; none where has_bytes is false
+            bytes;  // the first bytes, up to the number requested; empty if has_bytes is false
         bool has_bytes = false;
     };
 
@@ -105,16 +108,17 @@ public:
         bool is_at_end = false;
     };
 
-    //   room_bytes  of each element, where they stand in its node
+    //   room_bytes  bytes wanted of each element, if they are in its node
     base::Result<Stretch> stretch(const ListPlace& from,
                                   bool is_backward,
                                   std::uint32_t most,
                                   std::uint32_t room_bytes = 0);
 
-    // Moves elements to the end of a list one by one, from it and from lists of the same heap; passes over those that were taken out.
+    // Moves elements to the end of a list one by one, from it and from lists of the same heap;
+    // skips elements that were taken out.
     base::Status gather(GlobalAddress to, std::span<const ListPlace> elements);
 
-    // Takes elements of one list out one by one; passes over those that were taken out.
+    // Takes out elements of one list one by one; skips those that are gone.
     base::Status erase(GlobalAddress list, std::span<const ListPlace> elements);
 
     // Takes the first elements out, at most `most`. Returns how many.

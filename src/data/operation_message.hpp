@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of one numbered operation of a container: its arguments, put together one after the other, and its result. One thread.
+// The bytes of one numbered operation of a container: its arguments, put together one after the
+// other, and its result. One thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace acp::data {
 
-// As much as an operation takes or tells.
+// The most bytes of an operation's arguments, and of its result.
 inline constexpr std::size_t message_bytes = memory::invoke_bytes_max;
 
 using OperationRoom = std::array<std::byte, message_bytes>;
@@ -25,7 +26,7 @@ public:
         return add(std::as_bytes(std::span(&words, 1)));
     }
 
-    // What does not fit is left out: is_whole() tells.
+    // Bytes that do not fit are left out, and is_whole() becomes false.
     OperationMessage& add(std::span<const std::byte> bytes) noexcept {
         is_whole_ = is_whole_ && bytes.size() <= room_.size() - used_;
         if (!is_whole_ || bytes.empty()) return *this;

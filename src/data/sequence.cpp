@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the caller's node the core runs in the calling thread; for other nodes a request is made, and a stage for long bytes.
+// On the caller's node the core runs in the calling thread; for other nodes a request is made, and
+// a stage for long bytes.
 #include "data/sequence.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ const char* kind_name(SequenceKind kind) noexcept {
 
 }  // namespace
 
-// A block of another node's heap, for bytes on their way.
+// A block of another node's heap, for bytes in transit.
 class Sequences::Stage {
 public:
     Stage(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
@@ -108,7 +109,7 @@ Status Sequences::here(const SequenceName& name, std::uint32_t owner, const Call
     return call(Here{sequences, number});
 }
 
-// An effect as a status.   bytes  that the caller wanted room for
+// Converts an effect to a status.   bytes  that the caller wanted room for
 Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint64_t bytes) {
     switch (effect) {
         case SequenceEffect::done:
@@ -127,7 +128,7 @@ Status Sequences::ask(const SequenceName& name, const gma::Invocation& call) {
     return status.code() == Code::stale ? none_there(name) : std::move(status);
 }
 
-// Sends a request with bytes, by a stage if they are many. Returns what its result tells.
+// Sends a request with bytes, by a stage if they are many. Returns the number in its result.
 //   wanted  bytes for which there may be no room
 template <typename Request>
 Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
@@ -160,7 +161,8 @@ Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
     return told.bytes;
 }
 
-// Sends a request whose result brings bytes from an index; again where they did not fit, by a stage for somewhat more than there were.
+// Sends a request whose result has bytes from an index; if they did not fit, again with a stage
+// that is somewhat larger than needed.
 template <typename Request>
 Result<Portion> Sequences::fetch_there(std::uint32_t owner,
                                        std::uint32_t operation,
@@ -346,7 +348,7 @@ Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence
                                     std::max(splice.added, splice.capacity_least));
         if (changed.is_ok() || changed.failure().code() != Code::memory || !splice.must_fit)
             return changed;
-        // Without room for the bytes on their way it was not asked whether their place is there.
+        // Without room for the stage the request was not sent, so the range is checked here.
         auto told = tell_there(owner, {name, 0, 0});
         if (!told.is_ok()) return std::move(told).failure();
         const std::uint64_t there = told.value().bytes;

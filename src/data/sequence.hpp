@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques of any rank: each call works on the sequence at once where its heap is mapped here, and else asks the gateway of
-// the owner's node, in one round trip for what fits into one operation. Longer bytes are staged in a block of the owner's heap. The
-// owner need not help. One for each epoch. Any thread; blocks where other nodes are asked.
+// Vectors and deques of any rank: each call runs in the calling thread if the sequence's heap is
+// mapped here, and else in the gateway of the owner's node, in one round trip if the bytes fit into
+// one operation. More bytes are staged in a block of the owner's heap. The owner need not help. One
+// object per epoch. Any thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/vector_test.cpp, deque_test.cpp.
 #pragma once
 
@@ -25,15 +26,16 @@ public:
     //   gma, allocator  outlive this
     Sequences(gma::Gma& gma, Allocator& allocator) noexcept : gma_(gma), allocator_(allocator) {}
 
-    // Errors, as of all that follows: unsupported (the job has no heaps), peer (the owner's node is lost), memory (no room in the
-    // owner's heap; nothing has changed). Of this: memory.
+    // Errors, here and in all calls below: unsupported (the job has no heaps), peer (the owner's
+    // node is lost), memory (no room in the owner's heap; nothing has changed).
     //   process  < procs
     base::Result<GlobalAddress> make(std::uint32_t process,
                                      sequence::SequenceKind kind,
                                      std::uint64_t bytes,
                                      std::uint64_t capacity);
 
-    // Errors, as of all that follows: stale (no sequence of the kind is there: it was destroyed), address (it is none of a heap).
+    // Errors, here and in all calls below: stale (no sequence of the kind is there: it was
+    // destroyed), address (it is not in a heap).
     base::Status destroy(const SequenceName& name);
 
     // Returns the index where the bytes begin.
@@ -49,16 +51,17 @@ public:
                                     char* target,
                                     std::uint64_t bytes);
 
-    // Copies up to so many bytes from an index, which may lie behind the content.
+    // Copies up to `bytes` bytes from an index, which may lie behind the content.
     base::Result<sequence::Portion> read(const SequenceName& name,
                                          std::uint64_t index,
                                          char* target,
                                          std::uint64_t bytes);
 
-    // Of this: argument (the range is not in the content). Returns how many bytes there were before.
+    // Further errors: argument (the range is not in the content). Returns the earlier length of the
+    // content.
     base::Result<std::uint64_t> splice(const SequenceName& name, const sequence::Splice& splice);
 
-    // How much there is, and where bytes lie.
+    // The length of the content, and the addresses of bytes.
     base::Result<allocator::SequenceTold> tell(const SequenceName& name,
                                                std::uint64_t index,
                                                std::uint64_t bytes);

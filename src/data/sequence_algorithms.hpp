@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done to whole vectors and deques and to ranges of them: each is a sequence of operations of data::Sequences, of which every one
-// is a step by itself. Others may change the sequences between two steps. A process that is killed between two steps, or is refused
-// one, loses no byte. Keeps nothing. Any thread; blocks where other nodes are asked.
-// Of: data::Sequences, or what a test puts in its place.
-// Tests: tests/unit/data/sequence_algorithms_test.cpp, tests/conformance/vector_test.cpp, deque_test.cpp.
+// Operations on whole vectors and deques and on ranges: each is a sequence of operations of
+// data::Sequences, each of which is atomic. Other calls may change the sequences between two steps.
+// If a process is killed between two steps, or one fails, no byte is lost. Stateless. Any thread;
+// blocks while it waits for other nodes. The parameter Of is data::Sequences, or a test's
+// replacement.
+// Tests: tests/unit/data/sequence_algorithms_test.cpp, tests/conformance/vector_test.cpp,
+// deque_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +27,7 @@ public:
     //   sequences  outlives this
     explicit SequenceAlgorithms(Of& sequences) noexcept : sequences_(sequences) {}
 
-    // What lies between two indices, as far as it is there, of one moment.
+    // The content between two indices, as far as it exists, at one moment.
     base::Result<Content> read(const SequenceName& from,
                                std::uint64_t begin = 0,
                                std::uint64_t end = ~std::uint64_t{0}) {
@@ -46,7 +48,8 @@ public:
         }
     }
 
-    // Puts bytes in the place of `removed` others. Capacity of which less than a quarter is needed then is given back.
+    // Replaces `removed` bytes by others. Shrinks the capacity if less than a quarter of it is
+    // needed then.
     base::Status replace(const SequenceName& in,
                          std::uint64_t at,
                          std::uint64_t removed,
@@ -64,15 +67,16 @@ public:
         return replace(to, 0, ~std::uint64_t{0}, content);
     }
 
-    // Of a splice whose bytes before do not matter.
+    // A splice whose result is not needed.
     base::Status change(const SequenceName& in, const sequence::Splice& splice) {
         auto before = sequences_.splice(in, splice);
         return before.is_ok() ? base::Status() : std::move(before).failure();
     }
 
-    // Each sequence gets the content of the other: what `one` holds is appended to `other` before it is overwritten in `one`, and what
-    // `other` held goes last. What others push to an end at the back meanwhile stays where they pushed it. After a failure both are as
-    // before; where there is no room for that, `other` holds the content of both.
+    // Swaps the content of two sequences: appends the content of `one` to `other`, overwrites `one`
+    // with the old content of `other`, and then removes that from `other`. Bytes that other calls
+    // push at the back during this stay where they were pushed. After a failure both are as before;
+    // if there is no room for that, `other` has the content of both.
     base::Status exchange(const SequenceName& one, const SequenceName& other) {
         auto first = read(one);
         if (!first.is_ok()) return std::move(first).failure();

@@ -120,7 +120,7 @@ Result<EntryResult> TableCalls::find(const TablePlace& place, Bytes key, Room ro
         message.add(request_of(place, key.size(), room.size())).add(key);
         if (!message.is_whole()) return find_by_long_key(place, key, room);
         auto found = ask_for_value(place, allocator::entry_find_number, message.bytes(), room);
-        // A value that was copied in pieces and was replaced meanwhile is found again.
+        // A value that was replaced while it was copied in pieces is looked up again.
         if (!found.is_ok() || found.value().is_whole != 0) return found;
     }
 }
@@ -181,7 +181,8 @@ Status TableCalls::ask_whole(const TablePlace& place,
     return result.effect == Effect::no_table ? no_table(place) : Status();
 }
 
-// A block of the owner's heap that holds key and value as a record does.
+// Allocates a block of the owner's heap, and writes key and value into it in the layout of a
+// record.
 Result<allocator::LentBlock> TableCalls::stage(std::uint32_t process, const Put& put) {
     const auto value_bytes = static_cast<std::uint32_t>(put.value.size());
     auto block = allocator_.borrow(
@@ -209,7 +210,7 @@ Result<EntryResult> TableCalls::put_block_there(const TablePlace& place, const P
     EntryResult result;
     auto status = ask_whole(place, allocator::entry_put_block_number, message.bytes(), result);
     if (!status.is_ok()) {
-        allocator_.give_back(block.value());  // where the operation did not take it
+        allocator_.give_back(block.value());  // if the operation did not take it
         return status;
     }
     return result;
@@ -262,7 +263,7 @@ Result<EntryResult> TableCalls::erase(const TablePlace& place, Bytes key) {
         auto found = find_by_long_key(place, key, {});
         if (!found.is_ok() || found.value().effect != Effect::done) return found;
         auto erased = erase_record(place, found.value().record);
-        // Else its value was replaced since it was found, or it was erased.
+        // Otherwise its value was replaced since the lookup, or it was erased.
         if (!erased.is_ok() || erased.value().effect == Effect::done) return erased;
     }
     EntryResult result;
@@ -345,7 +346,7 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
     return told.result;
 }
 
-// A key that fits into no message: the entries of its hash are looked through, and their keys are read.
+// Finds a key that fits into no message: walks over the entries of its hash, and reads their keys.
 Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes key, Room room) {
     const std::uint64_t position = table::Positions(place.slots).of(place.hash);
     std::vector<std::byte> other(key.size());
@@ -366,7 +367,7 @@ Result<EntryResult> TableCalls::find_by_long_key(const TablePlace& place, Bytes 
         if (!std::equal(key.begin(), key.end(), other.begin())) continue;
         auto found = read(place, entry.head.record, room);
         if (!found.is_ok() || found.value().effect == Effect::done) return found;
-        // It was replaced, or erased, since the walk told of it.
+        // It was replaced, or erased, since the walk returned it.
         reader = WalkReader(gma_, process_of(place.table), {place.table, place.id}, {position, 0});
     }
 }

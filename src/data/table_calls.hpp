@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on entries of one table. Where the table is mapped here the calling thread works on it at once; else the gateway of the
-// owner's node is asked, in one round trip, or three where key and value are too long for one message: a block in the owner's heap is
-// filled first and then becomes the entry. Any thread. Each call blocks where another node is asked.
-// Errors, of all: stale (no table of this identity is there), memory (no room in the owner's heap; the table is as before), peer,
-// argument (a value of 4 GiB or more). Keys are shorter: Hashed::at_table refuses others before it hashes them.
+// Calls on entries of one table. If the table is mapped here the calling thread works on it; else
+// the gateway of the owner's node, in one round trip, or in three if key and value are too long for
+// one message: a block in the owner's heap is filled first and then becomes the entry. Any thread.
+// Each call blocks while it waits for another node. Errors, of all calls: stale (no table of this
+// identity is there), memory (no room in the owner's heap; the table is as before), peer, argument
+// (a value of 4 GiB or more). Keys are shorter: Hashed::at_table refuses others before it hashes
+// them.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
@@ -32,15 +34,15 @@ using allocator::EntryResult;
 using table::Effect;
 using table::PutMode;
 
-// Whether a key or a value has 4 GiB or more, and what that is told as: argument.
+// Whether a key or a value has 4 GiB or more, and the failure then: argument.
 [[nodiscard]] inline bool is_too_long(Bytes bytes) noexcept {
     return bytes.size() > std::numeric_limits<std::uint32_t>::max();
 }
 
 [[nodiscard]] base::Status too_long();
 
-// What fits into one message to another node. The limits hold on the own node too, so that a program that runs on one node does
-// not fail on several.
+// Limits of one message to another node. They hold on the own node too, so that a program that runs
+// on one node does not fail on several.
 inline constexpr std::size_t changed_key_bytes_max =
     message_bytes - sizeof(allocator::EntryRequest) - sizeof(ChangeWords);
 inline constexpr std::size_t walked_key_bytes_max =
@@ -48,13 +50,13 @@ inline constexpr std::size_t walked_key_bytes_max =
 inline constexpr std::size_t compared_value_bytes_max =
     message_bytes - sizeof(allocator::EntryRequest) - sizeof(allocator::BlockWords);
 
-// Of a key with more bytes than changed_key_bytes_max, whose value is to be changed: limit.
+// The failure to change the value of a key with more bytes than changed_key_bytes_max: limit.
 [[nodiscard]] base::Status key_too_long_to_change(std::size_t bytes);
 
-// What table::Effect::out_of_range is told as: argument.
+// The failure for table::Effect::out_of_range: argument.
 [[nodiscard]] base::Status no_such_count();
 
-// A key as its table knows it.   key  less than 4 GiB
+// Converts a key to the table's form.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {
     return {key.data(), static_cast<std::uint32_t>(key.size()), place.hash};
 }
@@ -71,7 +73,7 @@ public:
     // Finds a key, and copies its value into `room`, as much as fits. done, absent
     base::Result<EntryResult> find(const TablePlace& place, Bytes key, Room room);
 
-    // The same of the entry of a record.
+    // Does so for the entry of a record.
     base::Result<EntryResult> read(const TablePlace& place, GlobalAddress record, Room room);
 
     struct Put {
@@ -81,14 +83,14 @@ public:
         Bytes expected;  // PutMode::replace
     };
 
-    // As table::Insertion::put.
+    // See table::Insertion::put.
     base::Result<EntryResult> put(const TablePlace& place, const Put& put);
 
     // done, absent
     base::Result<EntryResult> erase(const TablePlace& place, Bytes key);
     base::Result<EntryResult> erase_record(const TablePlace& place, GlobalAddress record);
 
-    // As allocator::ChangeWords says.
+    // See allocator::ChangeWords.
     base::Result<EntryResult> change(const TablePlace& place, Bytes key, const ChangeWords& words);
 
     // The entry of a key behind a place of a walk, which becomes its place. done, absent
@@ -96,7 +98,7 @@ public:
                                           Bytes key,
                                           table::WalkPlace& after);
 
-    // Its process.   table  names a process of the job
+    // The process of a table's heap.   table  an address in the job
     [[nodiscard]] std::uint32_t process_of(GlobalAddress table) const noexcept {
         return static_cast<std::uint32_t>(gma_.space().layout().process(table));
     }
@@ -105,13 +107,14 @@ public:
 
     [[nodiscard]] Allocator& allocator() noexcept { return allocator_; }
 
-    // Tables of a heap of this node, while a call of this thread uses one.
+    // Tables of a heap of this node, for one call of this thread.
     //   Tables  allocator::NodeTables, or NodeFinder for a call that only finds
     template <typename Tables>
     class HereBy {
     public:
-        //   thread  the calling thread's number among those of its process: of a hazard line that it has
-        //   place   that of a table of the heap
+        //   thread  the calling thread's number among those of its process: of a hazard line that
+        //           it has
+        //   place   names a table of the heap
         [[gnu::always_inline]] HereBy(allocator::NodeHeap& heap,
                                       std::uint32_t thread,
                                       const TablePlace& place) noexcept
@@ -141,7 +144,7 @@ public:
         }
 
     private:
-        GlobalAddress start_;  // of the heap's blocks
+        GlobalAddress start_;  // address of the heap's first block
         Tables tables_;
         table::BlockNumber table_;
     };
@@ -149,7 +152,7 @@ public:
     using Here = HereBy<allocator::NodeTables>;
     using Finding = HereBy<allocator::NodeFinder>;
 
-    // find(), put(), erase() and change() of a table that Here has, or Finding.
+    // find(), put(), erase() and change() on the table of a Here or Finding.
     template <typename Where>
     [[gnu::always_inline]] static EntryResult find_in(Where& here,
                                                       const TablePlace& place,
@@ -190,8 +193,9 @@ public:
                                  Bytes key,
                                  const ChangeWords& words);
 
-    // Calls run(Where&) -> EntryResult, whose record is a block number, if the table is of this node and was used before; else false,
-    // and nothing was done.   line  the calling thread's own
+    // Calls run(Where&) -> EntryResult, whose record is a block number, if the table is on this
+    // node and was used before; else returns false, with nothing done.   line  the calling thread's
+    // own
     template <typename Where, typename Run>
     [[nodiscard, gnu::always_inline]] bool run_at_once(const memory::HazardLine& line,
                                                        const TablePlace& place,
@@ -207,10 +211,11 @@ public:
         return result.effect != Effect::no_room;
     }
 
-    // "the table is not there any more"
+    // "the table was destroyed": stale
     [[nodiscard]] static base::Status no_table(const TablePlace& place);
 
-    // Copies a value that find() or an operation told of, and looks whether it still is the entry's. absent: it is not.
+    // Copies a value found by find() or an operation, and then checks that the entry still has it.
+    // absent: it has not.
     base::Result<EntryResult> fetch_value(const TablePlace& place,
                                           const EntryResult& found,
                                           Room room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views are made from copies of directories, after a call that went the long way.
+// Makes views from copies of directories, after a call that took the slow path.
 #include "data/table_view.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool TableViews::gives_way() noexcept {
     return ++rivals_ % patience == 0;
 }
 
-// Whether a view is of another table, whose container is one that is known.
+// Whether a view is of another table, of a container that has a view.
 bool TableViews::is_others(const TableView& view,
                            std::uint64_t epoch,
                            const ContainerView& container,
@@ -61,7 +61,8 @@ void TableViews::learn_container(ContainerView& view,
                                  std::uint64_t epoch,
                                  const ContainerName& name,
                                  const TablePlace& place) noexcept {
-    // All else follows from the identity of the tables, which another container's get anew when it gives them.
+    // The rest depends on the identity of the tables, which changes when a container gives its
+    // tables away.
     if (view.is_of(epoch, name) && view.table_id == place.id) return;
     const bool is_by_mask = place.tables == 1 ||
                             (std::has_single_bit(place.slots) && std::has_single_bit(place.tables));

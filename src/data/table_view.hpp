@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread keeps of the containers that it used last, so that its next call on a key there begins at once, and a find is little more
-// than the look into the table: of each container the table, the memory around it, and the words by which the thread names what it reads.
-// A copy of the directory and allocator::NodeFinder would say the same again. Kept are tables of this node. Of one thread, and of the signal
-// handlers that run in it.
+// A thread's cache of the containers that it used last, so that its next call on a key there needs
+// little more than the lookup in the table. It has for each container the table, the heap around
+// it, and the hazard words of the thread, which otherwise a copy of the directory and
+// allocator::NodeFinder would yield again. Only tables of this node are cached. Used by one thread,
+// and by the signal handlers that run in it.
 //
-// Contract. A view is never wrong, only out of date, and a find sees that before it reads anything of the table:
-// - The table bears its mark (table::Head) as long as it belongs to the container and was not destroyed. A find reads the mark each time.
-// - Which of its tables has a key is learned anew with the view of the container. A view of a table is of one view of its container, and is
-//   not used by another: the same container may have had other tables meanwhile.
-// - The memory that a view leads to stays mapped until the epoch ends. A view is of one epoch, whose number a find compares.
-// - The thread's place in the heap (heap::CachePlaces::OwnPlace) is in use during a find, as in every call: a signal handler that
-//   interrupts it goes the long way and borrows another place, and so does a find whose place was taken over.
-// - While a find reads a view, is_busy_ is set, so a signal handler does not put another one in its place.
-// Where a find sees any of this, it does nothing, and the caller goes the long way, which makes the view anew (learn()).
-// Tests: tests/unit/data/table_view_test.cpp, table_views_test.cpp, tests/conformance/hashed_view_test.cpp, tests/mutants/view.py.
+// Contract. A view may be out of date, and a find detects that before it reads anything else of the
+// table:
+// - The table has its mark (table::Head) as long as it belongs to the container and was not
+//   destroyed. A find reads the mark each time.
+// - The view of a container determines the table of a key. A view of a table belongs to one view of
+//   its container, and is not used by a later one: the container may have got other tables in
+//   between.
+// - The memory of a view stays mapped until the epoch ends. A view is valid for one epoch, whose
+//   number a find compares.
+// - The thread's place in the heap (heap::CachePlaces::OwnPlace) is held during a find, as in every
+//   call: a signal handler that interrupts it takes the slow path and borrows another place, and so
+//   does a find whose place was taken over.
+// - While a find reads a view, is_busy_ is set, so a signal handler does not replace the view.
+// If a find detects any of this, it does nothing, and the caller takes the slow path, which makes
+// the view anew (learn()).
+// Tests: tests/unit/data/table_view_test.cpp, table_views_test.cpp,
+// tests/conformance/hashed_view_test.cpp, tests/mutants/view.py.
 #pragma once
 
 #include <array>
@@ -30,15 +38,15 @@
 
 namespace acp::data {
 
-// A table as one thread knows it; container 0: none.
+// The view of a table; container 0: empty.
 struct alignas(128) TableView {
     std::uint64_t container = 0;  // ContainerView::number
     std::uint64_t index = 0;      // among the container's
     const table::Head<std::atomic>* head = nullptr;
-    std::uint64_t mark = 0;    // of the table, as long as it is the container's
-    GlobalAddress blocks = 0;  // where the blocks of the heap begin
+    std::uint64_t mark = 0;    // the table's mark while it belongs to the container
+    GlobalAddress blocks = 0;  // address of the heap's first block
     allocator::NodeHeap* heap = nullptr;
-    allocator::FinderPlace here;  // the thread's, in the heap
+    allocator::FinderPlace here;  // the thread's place in the heap
     table::KnownRoot<> root;
 
     [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
@@ -46,25 +54,25 @@ struct alignas(128) TableView {
     }
 };
 
-// A container as one thread knows it; all zero: none.
+// The view of a container; all zero: empty.
 struct alignas(128) ContainerView {
     GlobalAddress directory = 0;
     std::uint64_t id = 0;
-    std::uint64_t table_id = 0;  // of its tables
+    std::uint64_t table_id = 0;  // identity of its tables
     std::uint64_t epoch = 0;
-    ContainerKind kind = ContainerKind{};  // 0: of no container
+    ContainerKind kind = ContainerKind{};  // 0: an empty view
     hash::HashFunction function = hash::HashFunction{};
     std::uint64_t seed = 0;
-    std::uint64_t slots = 1;   // of each table at first
-    std::uint64_t tables = 0;  // how many it has
-    // Where both are powers of two: table_of() by a shift and a mask.
+    std::uint64_t slots = 1;   // initial number of slots per table
+    std::uint64_t tables = 0;  // number of its tables
+    // If both are powers of two: table_of() by a shift and a mask.
     static constexpr std::uint64_t no_mask = ~std::uint64_t{0};
     std::uint64_t mask = 0;
     std::uint32_t shift = 0;
-    std::uint64_t number = 0;  // of this view among all of the thread: no two have the same
-    TableView only;            // its table, where it has one
+    std::uint64_t number = 0;  // unique among the views of this thread
+    TableView only;            // its table, if it has one
 
-    // By comparisons of which none fails as a rule.
+    // By comparisons that rarely fail.
     [[nodiscard, gnu::always_inline]] bool is_of(std::uint64_t now,
                                                  const ContainerName& name) const noexcept {
         return epoch == now && directory == name.directory && id == name.id && kind == name.kind;
@@ -84,11 +92,12 @@ public:
 
     enum class Found : std::uint8_t { unknown, absent, there };
 
-    // Finds a key. Calls visit(const TableView&, std::uint64_t hash, record, table::BlockNumber) where there is an entry, while it stays.
-    // unknown: nothing was done; Hashed::run_at_once() goes the long way.
+    // Finds a key. Calls visit(const TableView&, std::uint64_t hash, record, table::BlockNumber) if
+    // there is an entry, which stays allocated during the call. unknown: nothing was done; the
+    // caller takes the slow path by Hashed::run_at_once().
     //   epoch   the number of this epoch, > 0
     //   key     less than 4 GiB
-    //   tables  becomes how many tables the container has
+    //   tables  becomes the number of the container's tables
     template <typename Visit>
     [[nodiscard, gnu::always_inline]] Found find(std::uint64_t epoch,
                                                  const ContainerName& name,
@@ -104,7 +113,8 @@ public:
             const std::uint64_t hash = hash_of_key(container.function, container.seed, key);
             TableView* const view = view_of(container, hash);
             if (view != nullptr) [[likely]] {
-                // A copy, which stays in a register: begin() and end() store, and the view might have changed by that.
+                // A copy, which stays in a register: begin() and end() store, and for the compiler
+                // these stores might change the view.
                 const auto place = view->here.place;
                 if (place.begin()) [[likely]] {
                     found = find_in(*view, hash, key, visit);
@@ -117,7 +127,8 @@ public:
         return found;
     }
 
-    // Tells where a key belongs, as Directories::find() does, where the table is one of this node. false: nothing was told.
+    // Finds the table of a key like Directories::find(), if it is on this node. false: `place` is
+    // unchanged.
     [[nodiscard, gnu::always_inline]] bool place(std::uint64_t epoch,
                                                  const ContainerName& name,
                                                  Bytes key,
@@ -150,9 +161,10 @@ public:
         return is_known;
     }
 
-    // Makes a view of a container in which a call went the long way, and of the key's table. Where another one has the place, only now and
-    // then: else calls in turns on two containers would all go the long way, and make views besides.
-    //   place   where the key of that call belongs, by Directories::find()
+    // Makes a view of a container after a call on the slow path, and of the key's table. Replaces
+    // another container's view only in a fraction of the calls: otherwise alternating calls on two
+    // containers would always take the slow path, and make views besides.
+    //   place   the key's, from Directories::find()
     //   thread  the calling thread's number among those of its process
     void learn(std::uint64_t epoch,
                const ContainerName& name,
@@ -160,7 +172,7 @@ public:
                std::uint32_t thread) noexcept;
 
 private:
-    // By the id, which is random.
+    // Selected by the id, which is random.
     [[nodiscard, gnu::always_inline]] ContainerView& container_of(
         const ContainerName& name) noexcept {
         return containers_[name.id % containers_max];
@@ -171,7 +183,8 @@ private:
         return tables_[(id + index) % tables_max];
     }
 
-    // The view of the table of a key; nullptr: there is none. That of a container of one table is read before the hash is known.
+    // The view of a key's table; nullptr: there is none. With one table it does not depend on the
+    // hash.
     [[nodiscard, gnu::always_inline]] TableView* view_of(ContainerView& container,
                                                          std::uint64_t hash) noexcept {
         if (container.mask == 0) [[likely]]
@@ -187,7 +200,7 @@ private:
                                                 Bytes key,
                                                 const Visit& visit) noexcept {
         const table::Head<std::atomic>& head = *view.head;
-        // acquire: what the table holds; as table::Finder::is_table()
+        // acquire: the table's content; like table::Finder::is_table()
         if (head.mark.load(std::memory_order_acquire) != view.mark) [[unlikely]]
             return Found::unknown;
         const table::ReadGround<std::atomic> ground(view.here.base, *view.here.shown, true);
@@ -201,7 +214,7 @@ private:
         return seen == Finder::Seen::there ? Found::there : Found::unknown;
     }
 
-    // Sees to it that the view of a container says what a copy of its directory has said.
+    // Fills the view of a container from a copy of its directory.
     void learn_container(ContainerView& view,
                          std::uint64_t epoch,
                          const ContainerName& name,
@@ -217,7 +230,7 @@ private:
                                  const ContainerView& container,
                                  std::uint64_t index) const noexcept;
 
-    // Whether what has the place of a view gives way to another one this time.
+    // Whether a view of another container is replaced this time.
     [[nodiscard]] bool gives_way() noexcept;
 
     // For signal handlers, which see it in the order of the program.
@@ -229,9 +242,9 @@ private:
 
     std::array<ContainerView, containers_max> containers_{};
     std::array<TableView, tables_max> tables_{};
-    std::uint64_t numbers_ = 0;  // of views of containers until now
+    std::uint64_t numbers_ = 0;  // views of containers made so far
     bool is_busy_ = false;
-    std::uint32_t rivals_ = 0;  // how often the place of a view was taken
+    std::uint32_t rivals_ = 0;  // how often a view found its place taken
 };
 
 }  // namespace acp::data

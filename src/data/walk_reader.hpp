@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of one table that lie behind a place, a roomful at a time: read by the calling thread where the table is mapped here, else
-// as much as a message holds by the gateway of the owner's node. One thread. Tests: tests/conformance/hashed_test.cpp.
+// Reads the entries of one table behind a place, a buffer at a time: in the calling thread if the
+// table is mapped here, else one message at a time from the gateway of the owner's node. One
+// thread. Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ namespace acp::data {
 
 class WalkReader {
 public:
-    //   process  that has the table
-    //   after    where the walk begins
+    //   process  of the table's heap
+    //   after    the place behind which the walk begins
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): `room_`
     WalkReader(gma::Gma& gma,
                std::uint32_t process,
@@ -29,10 +30,10 @@ public:
                const table::WalkPlace& after) noexcept
         : gma_(&gma), process_(process), request_{table, after} {}
 
-    // How much of the next entries is read.
+    // The amount that is read next.
     struct Wish {
         std::uint32_t entries_max = 0;  // 0: any number
-        bool wants_bytes = true;        // their keys and values, too
+        bool wants_bytes = true;        // also keys and values
     };
 
     // Reads the next entries from another node. Blocks. Errors: stale, peer.
@@ -45,7 +46,7 @@ public:
         return status;
     }
 
-    // The same from a table of this node.
+    // Reads them from a table of this node.
     void fetch_here(TableCalls::Here& here, const Wish& wish) {
         note(wish);
         (void)allocator::write_walked_entries(
@@ -57,7 +58,7 @@ public:
     struct Entry {
         allocator::WalkedEntry head;
         std::span<const std::byte> key;    // empty unless head.has_bytes
-        std::span<const std::byte> value;  // the same
+        std::span<const std::byte> value;  // empty unless head.has_bytes
     };
 
     // Takes one of the entries read. false: there are none left.
@@ -76,7 +77,7 @@ public:
         return true;
     }
 
-    // Forgets what was read, and goes on behind this place.
+    // Discards the entries read, and continues behind this place.
     void go_back(const table::WalkPlace& after) noexcept {
         left_ = 0;
         told_.has_more = 1;
@@ -89,7 +90,7 @@ public:
     [[nodiscard]] const table::WalkPlace& after() const noexcept { return request_.after; }
 
 private:
-    // Some dozens of entries of usual size, in the first cache.
+    // Some dozens of entries of usual size, within the first-level cache.
     static constexpr std::size_t room_bytes = 8192;
 
     void note(const Wish& wish) noexcept {
@@ -97,7 +98,7 @@ private:
         request_.wants_bytes = wish.wants_bytes ? 1 : 0;
     }
 
-    // Begins to take what was read.
+    // Prepares the entries read for take().
     void open() noexcept {
         std::memcpy(&told_, room_.data(), sizeof told_);
         at_ = sizeof told_;

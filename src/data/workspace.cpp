@@ -17,7 +17,7 @@ using base::Status;
 
 namespace {
 
-// Under way at once.
+// The most copies in flight at once.
 constexpr std::size_t pieces_max = 1024;
 
 Status no_workspace() {
@@ -105,7 +105,8 @@ Status Workspaces::move(WorkspaceNumber workspace,
         return is_read ? std::tuple(here, there, end - begin)
                        : std::tuple(there, here, end - begin);
     };
-    // Each piece is waited for by itself: failures of the program's commands are none of this call, and its own are told by it alone.
+    // Waits for its own copies alone: failures of the program's commands do not concern this call,
+    // and this call alone reports its own.
     Status status;
     Asks pieces(gma_);
     for (std::uint64_t i = 0; i <= last - first && status.is_ok(); ++i) {

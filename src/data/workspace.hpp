@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes spread over the ranks in blocks of one size: where each lies, and the workspaces that a rank knows. Each rank has its blocks in
-// one block of its heap. Knows no collective call. One for each epoch. Any thread.
+// Bytes spread over the ranks in blocks of one size: the place of each, and the workspaces that
+// this rank has made. Each rank has its blocks in one block of its heap. Knows no collective call.
+// One object per epoch. Any thread.
 // Tests: tests/conformance/workspace_test.cpp.
 #pragma once
 
@@ -16,7 +17,7 @@
 
 namespace acp::data {
 
-// How a workspace is spread.
+// The distribution of a workspace.
 struct Spread {
     std::uint64_t bytes = 0;
     std::uint64_t block_bytes = 0;
@@ -27,19 +28,19 @@ struct Spread {
         return bytes / block_bytes + (bytes % block_bytes != 0 ? 1 : 0);
     }
 
-    // Of a rank, in bytes.
+    // The bytes of a rank's part.
     [[nodiscard]] std::uint64_t part_bytes(std::uint32_t rank) const noexcept {
         const std::uint32_t turn = (rank + ranks - first_rank) % ranks;
         const std::uint64_t whole = blocks() / ranks + (turn < blocks() % ranks ? 1 : 0);
         return whole * block_bytes;
     }
 
-    // Where the next workspace begins.
+    // The first rank of the next workspace.
     [[nodiscard]] std::uint32_t next_rank() const noexcept {
         return static_cast<std::uint32_t>((first_rank + blocks() % ranks) % ranks);
     }
 
-    // Tells others whether they ask for the same.
+    // Lets ranks compare their requests.
     [[nodiscard]] std::uint64_t digest() const noexcept {
         constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
         return ((bytes * odd ^ block_bytes) * odd ^ first_rank) * odd;
@@ -49,9 +50,9 @@ struct Spread {
 struct Workspace {
     Spread spread;
     std::uint32_t own_rank = 0;
-    std::vector<GlobalAddress> parts;  // of each rank, 0 where it has none
+    std::vector<GlobalAddress> parts;  // one address per rank, 0: it has none
 
-    // Where the byte at an offset lies.
+    // The address of the byte at an offset.
     [[nodiscard]] GlobalAddress address(std::uint64_t offset) const noexcept {
         const std::uint64_t block = offset / spread.block_bytes;
         const auto rank =
@@ -61,7 +62,8 @@ struct Workspace {
     }
 };
 
-// Names a workspace of this process: > 0, and never again, so that one that was destroyed is not taken for another.
+// Names a workspace of this process: > 0, and never reused, so that a destroyed one is not taken
+// for another.
 using WorkspaceNumber = std::uint64_t;
 
 class Workspaces {
@@ -73,22 +75,23 @@ public:
     Workspaces(gma::Gma& gma, Allocator& allocator, WorkspaceNumber numbers_given) noexcept
         : gma_(gma), allocator_(allocator), numbers_given_(numbers_given) {}
 
-    // Errors: argument.   ranks  of the job
+    // Errors: argument.   ranks  number of ranks of the job
     base::Status set_parameters(std::uint64_t first_rank,
                                 std::uint64_t block_bytes,
                                 std::uint32_t ranks);
 
-    // As the next workspace will be spread.
+    // The distribution of the next workspace.
     [[nodiscard]] Spread next(std::uint64_t bytes, std::uint32_t ranks) const;
 
-    // The number of a workspace that is about to be made, and the memory for it: so that add() cannot fail. It is none until then.
+    // Reserves the number of a new workspace, and the memory for it, so that add() cannot fail. The
+    // workspace does not exist until then.
     [[nodiscard]] WorkspaceNumber reserve(std::uint32_t ranks);
 
     // Gives back a number that was reserved.
     void drop(WorkspaceNumber number) noexcept;
 
-    // Makes the workspace of a number that was reserved. The next one begins behind it.
-    //   parts(rank)  where that rank's part lies, 0 where it has none
+    // Makes the workspace of a reserved number. The next one begins behind it.
+    //   parts(rank)  address of that rank's part, 0: it has none
     template <typename Parts>
     void add(WorkspaceNumber number,
              const Spread& spread,
@@ -102,7 +105,7 @@ public:
         first_rank_ = spread.next_rank();
     }
 
-    // Forgets a workspace and frees the own part. Errors: stale.
+    // Forgets a workspace and frees this rank's part. Errors: stale.
     base::Status destroy(WorkspaceNumber workspace);
 
     [[nodiscard]] WorkspaceNumber numbers_given() const noexcept { return numbers_given_; }
@@ -115,12 +118,12 @@ public:
                       bool is_read);
 
 private:
-    // Of a workspace that was added; with lock_.
+    // Finds a workspace that was added; with lock_.
     [[nodiscard]] std::shared_ptr<Workspace> find(WorkspaceNumber number) const;
 
     gma::Gma& gma_;
     Allocator& allocator_;
-    mutable std::mutex lock_;  // of all that follows; not held while bytes are copied
+    mutable std::mutex lock_;  // guards the members below; not held while bytes are copied
     std::uint64_t block_bytes_ = block_bytes_usual;
     std::uint64_t first_rank_ = 0;
     WorkspaceNumber numbers_given_;
