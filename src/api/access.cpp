@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/access.h>: the inline path first, then the long way.
+// <acp/access.h>: the inline path first, then the slow path.
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
@@ -29,7 +29,7 @@ template <typename Issue>
     return api::run<Gravity::failure_ends, api::Cancellation::left>(call, ACP_HANDLE_NULL, body);
 }
 
-// The long way for each kind: reached by a jump, so that the inline path saves no registers.
+// The slow path of each kind: reached by a jump, so that the inline path saves no registers.
 [[gnu::noinline]] acp_handle_t copy_long(acp_ga_t target,
                                          acp_ga_t source,
                                          size_t size,
@@ -43,7 +43,7 @@ template <typename Issue>
     });
 }
 
-// copy_long() of what the inline path has declined: the line names the addresses.
+// copy_long() of a copy that the inline path has declined: the line names the addresses.
 [[gnu::noinline]] acp_handle_t copy_declined(memory::HazardLine& line,
                                              size_t size,
                                              acp_handle_t order) noexcept {
@@ -67,7 +67,7 @@ template <typename Word, Operation operation>
     });
 }
 
-// An atomic that the inline path gave up for want of a target.
+// Issues an atomic without a target, which the inline path has declined.
 template <typename Word, Operation operation>
 [[gnu::noinline]] acp_handle_t bare_atomic(acp_ga_t source,
                                            Word operand,
@@ -85,7 +85,8 @@ template <typename Word, Operation operation>
     return atomic_long<Word, operation>(ACP_GA_NULL, source, operand, expected, order);
 }
 
-// What the inline path gave up. Apart from it, so that it looks at its target once only, and reached by a jump.
+// Issues an atomic that the inline path has declined. Out of line, so that the inline path tests
+// its target only once, and reached by a jump.
 template <typename Word, Operation operation>
 [[gnu::noinline, gnu::cold]] acp_handle_t go_on_with_atomic(
     acp_ga_t target, acp_ga_t source, Word operand, Word expected, acp_handle_t order) noexcept {
@@ -318,7 +319,7 @@ static_assert(
     "an operation is offered by four functions above, which include/acp/access.h declares");
 
 [[gnu::aligned(64)]] int acp_complete(acp_handle_t handle) {
-    // acquire: what the completed commands wrote is visible
+    // acquire: the writes of the completed commands are visible
     const gma::Handle below = api::fast_path.marks.complete_below.load(std::memory_order_acquire);
     if (static_cast<gma::Handle>(handle) < below) [[likely]] {
         return 0;

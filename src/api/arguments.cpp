@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Taking ACP's pairs out of a command line.
+// Takes ACP's pairs out of a command line.
 #include "api/arguments.hpp"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view prefix = "--acp-";
 
-// "starter-size" -> "ACP_STARTER_SIZE"; 3.0's "size-smem" is the same thing, and "size-smem-dl" is "heap-size".
+// "starter-size" -> "ACP_STARTER_SIZE"; 3.0's "size-smem" is the same thing, and "size-smem-dl" is
+// "heap-size".
 std::string variable_of(std::string_view option) {
     if (option == "size-smem") {
         option = "starter-size";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP's own command-line pairs, "--acp-NAME VALUE" (as version 3.0 had them) and "--acp-NAME=VALUE": each is the
-// variable ACP_NAME given on the command line, and wins over the environment. Called by acp_init only.
+// ACP's own command-line pairs, "--acp-NAME VALUE" (as version 3.0 had them) and
+// "--acp-NAME=VALUE": each is the variable ACP_NAME given on the command line, and wins over the
+// environment. Called by acp_init only.
 // Tests: tests/unit/api/arguments_test.cpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telling a failure, and ending the process by it.
+// Keeps a failure, and ends the process by it.
 #include "api/boundary.hpp"
 
 #include <array>
@@ -16,8 +16,8 @@ namespace acp::api {
 
 namespace {
 
-// Before acp_init has read the configuration the variable is looked at by itself. A value that does not parse is
-// acp_init's to complain of.
+// Before acp_init has read the configuration this reads the variable itself. acp_init reports a
+// value that does not parse.
 bool is_returned_by_environment() {
     constexpr std::string_view wanted = "ACP_ON_ERROR=return";
     for (const std::string& entry : os::environment()) {
@@ -38,7 +38,7 @@ bool are_failures_fatal() noexcept {
     }
 }
 
-// The text, and what bounds this process's memory.
+// The text, with the limits on this process's memory.
 std::array<char, 448> with_limits(std::string_view text) noexcept {
     std::array<char, 448> all{};
     std::snprintf(all.data(), all.size(), "%.*s%s", static_cast<int>(text.size()), text.data(),
@@ -64,7 +64,7 @@ void tell(base::Code code, const char* call, const char* text, bool is_fatal) no
 
 void tell(const base::Status& failure, bool is_fatal) noexcept {
     const os::CancellationHold cancellation;
-    // A failure that found no memory for its own words was refused that of the process: its limits tell more.
+    // A failure without memory for its own message: the process's memory limits explain it.
     const bool is_wordless =
         failure.code() == base::Code::memory &&
         failure.message().ends_with(base::Status::bare(base::Code::memory).message());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every extern "C" body runs through: the look whether the call may be made now, the end of everything thrown, the
-// keeping of the failure as the thread's last one, the one place that asks ACP_ON_ERROR, and the holding off of
-// cancellation. Nothing here allocates before it has kept the failure. Any thread.
+// The boundary of every extern "C" body: tests whether the call may be made now, catches every
+// exception, keeps the failure as the thread's last one, alone evaluates ACP_ON_ERROR, and holds
+// off cancellation. Allocates nothing before the failure is kept. Any thread.
 // Tests: tests/life, tests/api.
 #pragma once
 
@@ -16,32 +16,33 @@
 
 namespace acp::api {
 
-// What ACP_ON_ERROR=fatal makes of a call's failure. docs/man/acp_errors.7.md lists the calls.
+// The effect of ACP_ON_ERROR=fatal on a call's failure. docs/man/acp_errors.7.md lists the calls.
 enum class Gravity {
     reported,      // never ends the process: the result is a code that the call is made for
     misuse_ends,   // a failure is reported; a call that cannot be made now ends the process
-    failure_ends,  // every failure ends the process: nobody can be expected to look
+    failure_ends,  // every failure ends the process: a program cannot be expected to test the result
 };
 
-// Keeps a failure as the calling thread's last one; ends the process when `is_fatal` and ACP_ON_ERROR says so.
+// Keeps a failure as the calling thread's last one; ends the process if `is_fatal` and ACP_ON_ERROR
+// is fatal.
 void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept;
 void tell(const base::Status& failure, bool is_fatal) noexcept;
 
 // Ends the process with the calling thread's last failure when ACP_ON_ERROR is fatal.
 void end_if_fatal() noexcept;
 
-// Tells why the call cannot be made in the present state of the library's life.
+// Keeps as failure the reason why the call cannot be made in the library's present state.
 [[gnu::cold]] void refuse(const char* call, bool is_fatal) noexcept;
 
-// Whether the calling thread may be cancelled in a body; left: the body holds that off itself, where it may sleep or make
-// system calls.
+// Whether the calling thread may be cancelled in a body; left: the body holds that off itself,
+// where it may sleep or make system calls.
 enum class Cancellation { held, left };
 
-// What stands in the place of a hold where there is none.
+// Replaces a hold in calls without one.
 struct Unheld {};
 
-// Runs a body whatever the state is. Returns what it returns, a T or a Status (then true); `failed` when the body threw
-// or returned a failure.
+// Runs a body in every state. Returns its result, a T, or true for a Status that is ok; `failed`
+// when the body threw or returned a failure.
 template <Gravity gravity,
           Cancellation cancellation = Cancellation::held,
           typename T,

@@ -39,8 +39,9 @@ constexpr std::uint64_t bytes_max = std::uint64_t{1} << 61;
 
 constexpr int of_no_list = -1;
 
-// "acp_send_ch(channel 0x100000001) by rank 0 on host", "acp_waitall_ch(requests[2] 0x200000001) by rank 0 on host"
-//   place  of_no_list, or the number's in a list of several
+// "acp_send_ch(channel 0x100000001) by rank 0 on host", "acp_waitall_ch(requests[2] 0x200000001) by
+// rank 0 on host"
+//   place  of_no_list, or the number's index in a list of several
 Status named(const char* call,
              const char* what,
              std::uint64_t number,
@@ -63,14 +64,14 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
     return {};
 }
 
-// The channels, for what goes the short way (message/short_way.hpp): without the boundary's care, which costs more than a message. nullptr:
-// no call may be made now. Calls nothing.
+// The channels, for the fast path (message/short_way.hpp): it skips the boundary, which costs more
+// than a message. nullptr: no call may be made now. Calls no function.
 [[gnu::always_inline]] inline Channels* channels_at_hand() noexcept {
     const api::Library* const instance = api::usable_library();
     return instance != nullptr ? instance->channels.get() : nullptr;
 }
 
-// The same; nullptr also for what is no buffer.
+// The channels, or nullptr also for an invalid buffer.
 [[gnu::always_inline]] inline Channels* short_way_for(const void* buf, size_t size) noexcept {
     if (size >= bytes_max || (buf == nullptr && size != 0)) [[unlikely]]
         return nullptr;
@@ -92,7 +93,7 @@ Status check_buffer(const void* buffer, std::size_t bytes) {
     });
 }
 
-// What a call returns of an end: the bytes.
+// The result of a call for an ended request: the bytes.
 Result<size_t> told(const char* call,
                     const char* what,
                     std::uint64_t number,
@@ -110,7 +111,8 @@ Result<size_t> wait_for(AwaitedCall awaited, acp_request_t request, int place = 
     return told(call, "request", number_of(request), std::move(ended).value(), place);
 }
 
-// Of one request in a list of several, also where there is no memory to tell in words how it has ended.
+// Waits for one request in a list of several; without memory for the message of a failure, returns
+// the bare failure.
 Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
     try {
         return wait_for(AwaitedCall::waitall_ch, requests[place], place);
@@ -137,8 +139,9 @@ Result<size_t> wait_for_one_of(const acp_request_t* requests, int place) {
     });
 }
 
-// What acp_send_ch and its like call last where Channels::send_line() and receive_line() do not do all: the short way of messages of any
-// length, and the long one where that is barred. Never inline: so those save no registers.
+// The tail call of acp_send_ch and similar calls if Channels::send_line() or receive_line() did not
+// complete it: the fast path for messages of any length, and else the slow one. Never inline, so
+// that the callers save no registers.
 //   bell  of a receiver to be woken, whose message was sent; nullptr: nothing was sent
 
 [[gnu::noinline]] int send_any(acp_ch_t ch,

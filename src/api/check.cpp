@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is looked at, and the messages.
+// The checks, and their messages.
 #include "api/check.hpp"
 
 #include <mutex>
@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t places_told_max = 64;
 
-// The places of the program that have been told, so that a loop is told once.
+// The places of the program that were reported, so that a loop is reported once.
 struct ToldPlaces {
     std::mutex mutex;
     std::set<std::uintptr_t> places;
 
-    // Whether it is a new one, and there is room for it.
+    // Whether a place is new, and there is room for it.
     bool add(std::uintptr_t place) {
         const std::scoped_lock lock(mutex);
         return places.size() < places_told_max && places.insert(place).second;
@@ -140,10 +140,10 @@ void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string&
 
 void check_handle(const char* what, std::int64_t given) {
     const auto handle = static_cast<gma::Handle>(given);
-    // relaxed: the caller's own commands are in it, and those of a thread that gave it a handle
+    // relaxed: includes the caller's own commands, and those of a thread that passed it a handle
     const std::uint64_t newest = fast_path.marks.inline_handle.load(std::memory_order_relaxed);
     if (handle <= newest || handle == gma::handle_all || handle == gma::handle_cont) return;
-    // As the program prints it: a handle is signed.
+    // Printed as the program prints it: a handle is signed.
     tell(std::string(what) + " is given " + std::to_string(given) +
          ", a handle that no call has returned");
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_CHECK=1: mistakes of the program that otherwise pass in silence, told on stderr with the place of the call: a command
-// whose source and target overlap, a list whose ranges do, a signal inside the bytes it announces, a handle that no call has
-// returned. The forms acp_fetch_* have neither a target nor a handle, so there is nothing to look at. Called on the long way
-// only, which every command takes then (open_inline_path); the inline path holds no instruction for it. Each place is told
-// once. Any thread.
+// ACP_CHECK=1: reports on stderr, with the place of the call, mistakes of the program that
+// otherwise stay undetected: a command whose source and target overlap, a list whose ranges do, a
+// signal inside the bytes it announces, a handle that no call has returned. The forms acp_fetch_*
+// have neither a target nor a handle, so there is nothing to check. Called on the slow path only,
+// which every command takes then (open_inline_path); the inline path has no instruction for it.
+// Each place is reported once. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ namespace acp::api {
     return library().config.is_check_on;
 }
 
-// Tells of a command whose two ranges share a byte. A copy onto itself may.
+// Reports a command whose two ranges share a byte. A copy onto itself may.
 void check_overlap(const local::Space& space, const memory::Command& command);
 
-// The same for a put or a get, one end of which is a plain pointer.
+// Does so for a put or a get, one end of which is a plain pointer.
 void check_overlap(const local::Space& space, const gma::PointerCopy& copy);
 
-// Tells of an acp_put_signal whose signal word lies in its target or in its source.
+// Reports an acp_put_signal whose signal word lies in its target or in its source.
 void check_signal(const local::Space& space,
                   const gma::PointerCopy& put,
                   const gma::Signal& signal);
 
-// Tells of a list of copies in which a target overlaps another target or any source: the first such pair that it finds. A
-// range is compared with those that stand in the same 65536 of the list.
+// Reports a list of copies in which a target overlaps another target or any source: the first such
+// pair that it finds. A range is compared with those that stand in the same 65536 of the list.
 class ListCheck {
 public:
     //   call  "acp_copy_v"; it and the space must outlive this
@@ -42,7 +43,7 @@ public:
 
     void add(memory::GlobalAddress target, memory::GlobalAddress source, std::uint64_t bytes);
 
-    // Call when all ranges have been added.
+    // Called after all ranges were added.
     void finish();
 
 private:
@@ -55,10 +56,12 @@ private:
     bool is_told_ = false;
 };
 
-// Tells that a call has waited for so long, and for what.   what  "its word of 8 bytes at 0x7f03a040 is at least 3 (it held 2)"
+// Reports that a call has waited for long, and its condition.   what  "its word of 8 bytes at
+// 0x7f03a040 is at least 3 (it held 2)"
 void tell_long_wait(const char* call, std::int64_t waited_ns, const std::string& what);
 
-// Whether a handle is newer than any that was given out.   what  "acp_wait", "the order of acp_copy"
+// Reports a handle that is newer than any that was returned.   what  "acp_wait", "the order of
+// acp_copy"
 void check_handle(const char* what, std::int64_t given);
 
 }  // namespace acp::api

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How programs of ACP 3.0 give bytes: by global addresses. Gets them to where the caller is, before a function of today is called. Any
-// thread; blocks.
+// Programs of ACP 3.0 pass bytes by global addresses. Fetches them into local memory, before the
+// present function is called. Any thread; blocks.
 // Tests: tests/conformance/compat3_list_test.cpp, compat3_sequence_test.cpp, tests/compat3.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace acp::api {
 
-// What became of a copy of these bytes, in words.
+// The status of a copy of these bytes, naming the call.
 [[nodiscard]] inline base::Status told_of_bytes(const char* call,
                                                 acp_ga_t ga,
                                                 std::size_t size,
@@ -29,7 +29,7 @@ namespace acp::api {
                                     base::hex(ga) + ")" + gma::by_rank(library().member->rank()));
 }
 
-// false: they cannot be had, and the failure is kept.
+// Fetches bytes. false: they cannot be fetched, and the failure is kept.
 [[nodiscard]] inline bool fetch_bytes(const char* call,
                                       acp_ga_t ga,
                                       std::size_t size,
@@ -41,7 +41,7 @@ namespace acp::api {
     });
 }
 
-// Calls use(bytes) with the bytes of an element; `failed` where they cannot be had.
+// Calls use(bytes) with the bytes of an element; returns `failed` if they cannot be fetched.
 template <typename Element, typename Result, typename Use>
 Result with_bytes(const char* call,
                   const Element& element,

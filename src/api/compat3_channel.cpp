@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/compat3_channel.h>: waits that return how much of a message has come, also where it was longer than the buffer.
+// <acp/compat3_channel.h>: waits that return how many bytes of a message were received, also if it
+// was longer than the buffer.
 #include <string>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/compat3_hashed.h>: gets the bytes that a program of ACP 3.0 names by a global address, then calls what <acp/map.h>,
-// <acp/set.h> and <acp/multiset.h> declare. Any thread.
+// <acp/compat3_hashed.h>: fetches the bytes that a program of ACP 3.0 names by a global address,
+// then calls the functions of <acp/map.h>, <acp/set.h> and <acp/multiset.h>. Any thread.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

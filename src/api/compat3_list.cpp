@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/compat3_list.h>: gets the bytes of an element to where the caller is, and calls the function of today.
+// <acp/compat3_list.h>: fetches the bytes of an element, and calls the present function.
 #define ACP_COMPAT3_KEEPS_NAMES
 
 #include "api/compat3.hpp"

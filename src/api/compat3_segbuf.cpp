@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/compat3_segbuf.h>: the calls of today, with 1 for a failure.
+// <acp/compat3_segbuf.h>: the present calls, with 1 for a failure.
 #define ACP_COMPAT3_KEEPS_NAMES
 #include <acp/compat3_segbuf.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/compat3_sequence.h>: gets the bytes that a program of ACP 3.0 names by a global address, then calls what <acp/vector.h> and
-// <acp/deque.h> call.
+// <acp/compat3_sequence.h>: fetches the bytes that a program of ACP 3.0 names by a global address,
+// then calls the functions behind <acp/vector.h> and <acp/deque.h>.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace acp;  // NOLINT(google-build-using-namespace): the boundary names things of every layer
 
-// Of one container, and empty or more.
+// Whether both are in one container, and `end` does not precede `start`.
 bool is_range(acp_vector_it_t start, acp_vector_it_t end) noexcept {
     return start.vector.ga == end.vector.ga && start.index >= 0 && start.index <= end.index;
 }

@@ -20,7 +20,7 @@ api::SequenceRange range_of(acp_deque_it_t start, acp_deque_it_t end) noexcept {
     return {start.deque.ga, start.index, end.deque.ga, end.index};
 }
 
-// What a call that returns an iterator returns.
+// The iterator that a call returns; after a failure none.
 acp_deque_it_t iterator_if(bool is_ok, acp_deque_it_t it) noexcept {
     return is_ok ? it : acp_deque_it_t{{ACP_GA_NULL}, -1};
 }
@@ -159,7 +159,8 @@ acp_deque_it_t acp_end_deque(acp_deque_t deque) {
 }
 
 acp_deque_it_t acp_advance_deque_it(acp_deque_it_t it, int64_t n) {
-    // Unsigned, so that it wraps around; an index that is negative then is refused where it is used.
+    // Unsigned, so that it wraps around; an index that is negative then is refused where it is
+    // used.
     const auto index = static_cast<uint64_t>(it.index) + static_cast<uint64_t>(n);
     return {it.deque, static_cast<int64_t>(index)};
 }

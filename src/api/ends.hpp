@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls on ends of channels and of segmented buffers share: handles that have the type of a pointer, and ranks as arguments. Any
-// thread. Tests: tests/conformance/channel_test.cpp, segbuf_test.cpp.
+// Shared by the calls on ends of channels and of segmented buffers: handles that have the type of a
+// pointer, and ranks as arguments. Any thread. Tests: tests/conformance/channel_test.cpp,
+// segbuf_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ Pointer handle_of(std::uint64_t number) noexcept {
     return reinterpret_cast<Pointer>(static_cast<std::uintptr_t>(number));
 }
 
-// The process of a rank that a call was given.   end  the argument's name, for people
+// The process of a call's rank argument.   end  the argument's name, for messages
 // Errors: argument.
 inline base::Result<std::uint32_t> process_of(const char* end, int rank) {
     const std::uint32_t procs = library().member->procs();

@@ -27,7 +27,8 @@ namespace acp::api {
 
 namespace {
 
-// Runs one part of a collective call: what it throws becomes a failure too, for the others wait for this process.
+// Runs one part of a collective call. An exception becomes a failure, because the other processes
+// wait for this one.
 template <typename Body>
 base::Status contained(Body&& body) {
     try {
@@ -49,8 +50,9 @@ base::Result<NodeEntry> open_node(const job::Identity& identity, const base::Con
     return NodeEntry{std::move(segment).value(), {}};
 }
 
-// Finds out who we are and maps the node, once per process. All or nothing: the descriptor that the launcher gave is closed
-// when all went well, so that no program this process starts has it; else a later acp_init tries again.
+// Determines this process's rank and maps the node segment, once per process. All or nothing: after
+// success the launcher's descriptor is closed, so that no program that this process starts has it;
+// after a failure a later acp_init tries again.
 base::Status become_member(Library& instance, const std::vector<std::string>& environment) {
     if (instance.member) {
         return {};
@@ -91,7 +93,8 @@ base::Status become_member(Library& instance, const std::vector<std::string>& en
     return {};
 }
 
-// What the launcher fixed for the whole job wins over this process's command line. Rank 0 says so for all, once.
+// Settings that the launcher fixed for the whole job win over this process's command line. Rank 0
+// reports that for all, once.
 //   given  the environment as the launcher gave it
 base::Status settle_with_job(Library& instance,
                              const std::vector<std::string>& given,
@@ -109,7 +112,8 @@ base::Status settle_with_job(Library& instance,
     return {};
 }
 
-// Reads the configuration: the environment, and what this or an earlier acp_init took from the command line.
+// Reads the configuration: the environment, and the pairs that this or an earlier acp_init took
+// from the command line.
 base::Status read_config(Library& instance, int* argc, char*** argv) {
     const auto given = os::environment();
     auto environment = given;
@@ -178,8 +182,9 @@ base::Status open_epoch(Library& instance) {
     return {};
 }
 
-// Nobody writes into memory of this process any more when it returns. Also of an epoch that was opened in part.
-//   have_all_met  for the last time in this epoch
+// Closes an epoch, also one that was opened in part. When this returns no process writes into
+// memory of this process.
+//   have_all_met  the last meeting of this epoch has completed
 void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.leave(*instance.member);
     if (instance.plans != nullptr) instance.plan_handles_made = instance.plans->handles_made();
@@ -210,7 +215,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     instance.link.close();
 }
 
-// What a process finds in its memory at the start of an epoch is zero.
+// Clears the process's memory: it is zero at the start of an epoch.
 void clear_memory(const node::Member& member) {
     std::memset(member.segment().starter(member.slot_index()), 0,
                 member.segment().shape().starter_bytes);
@@ -220,7 +225,8 @@ void clear_memory(const node::Member& member) {
     team::Teams::clear(member.segment(), member.slot_index());
 }
 
-// The meetings of acp_init: all have opened; what that needs of the others is there; all know how it went for all.
+// The meetings of acp_init: first, all have opened the epoch; then, all have what that needs of the
+// others; last, all know the result of all.
 base::Status open_together(Library& instance) {
     node::Member& member = *instance.member;
     auto own = contained([&] { return open_epoch(instance); });
@@ -233,8 +239,9 @@ base::Status open_together(Library& instance) {
     return member.conclude(std::move(own));
 }
 
-// The epoch is open on all ranks. Gateways of the ranks' own meet once before the call returns: a rank that is stopped after
-// it, by a debugger say, is one that the others have met and therefore wait for.
+// The epoch is open on all ranks. The ranks' own gateways connect once before the call returns: so
+// if a rank is stopped later, by a debugger for example, the others have had contact with it and
+// therefore wait.
 base::Status begin_meetings(Library& instance) {
     node::Member& member = *instance.member;
     member.confirm_epoch();
@@ -242,7 +249,7 @@ base::Status begin_meetings(Library& instance) {
     return member.barrier().has_own_meetings() ? member.synchronize() : base::Status();
 }
 
-// Ends acp_reset: in the state that was reached when this goes, whatever was thrown.
+// Ends acp_reset on destruction in the state that was reached, also after an exception.
 class Resetting {
 public:
     explicit Resetting(Library& instance) noexcept : instance_(instance) {}
@@ -266,7 +273,7 @@ public:
         close_epoch(instance_);
     }
 
-    // Notes how it went; returns whether it went well.
+    // Notes the result; returns whether it is ok.
     bool note(const base::Status& status) noexcept {
         if (!status.is_ok()) instance_.life.set_reason(status.code(), status.message());
         return status.is_ok();
@@ -280,7 +287,7 @@ private:
     bool is_done_ = false;
 };
 
-// Ends acp_finalize, whatever was thrown in it.
+// Ends acp_finalize, also after an exception.
 class Leaving {
 public:
     explicit Leaving(Library& instance) noexcept : instance_(instance) {}
@@ -296,11 +303,11 @@ public:
         } else {
             instance_.member->depart();
         }
-        (void)instance_.member->segment().close_ranges();  // refused: they stay as they were
+        (void)instance_.member->segment().close_ranges();  // if refused, they stay accessible
         (void)instance_.life.take(Step::left);
     }
 
-    // Nobody asks anything of this process any more.
+    // No process makes requests to this one from now on.
     void note_end() noexcept { is_nobody_waiting_ = true; }
 
 private:
@@ -308,7 +315,7 @@ private:
     bool is_nobody_waiting_ = false;
 };
 
-// Waits for what the layers above gma have handed to it.
+// Drains the commands of the layers above gma.
 void settle_layers(Library& instance) noexcept {
     instance.channels->settle_sent();
     instance.segbufs->settle_sent();
@@ -317,8 +324,8 @@ void settle_layers(Library& instance) noexcept {
     instance.contexts->settle_sent();
 }
 
-// Waits for every command, and says on standard error what failed that the program has not asked for: it hears of it here or
-// never.
+// Waits for every command, and prints failures to stderr that no call has reported to the program:
+// this is the last chance.
 void finish_commands(Library& instance, const char* call) {
     settle_layers(instance);
     const node::Unreported unreported = instance.gma->finish_all();
@@ -333,7 +340,7 @@ void finish_commands(Library& instance, const char* call) {
     }
 }
 
-// After this nothing is under way any more. Not before it is sure that the epoch ends.
+// Ends all operations in flight. Called only once it is certain that the epoch ends.
 void end_what_is_under_way(Library& instance) {
     instance.gma->under_way().end();
     instance.teams->end_requests();
@@ -362,9 +369,9 @@ base::Status join_node(Library& instance, bool is_again) {
     }
     close_epoch(instance);
     if (member.can_meet()) {
-        member.withdraw();  // all know that it failed: all may call acp_init again
+        member.withdraw();  // all ranks got the failure, so all may call acp_init again
     } else {
-        member.give_up();  // nobody waits for this rank for ever
+        member.give_up();  // so that no rank waits for this one for ever
     }
     return status;
 }
@@ -372,7 +379,7 @@ base::Status join_node(Library& instance, bool is_again) {
 }  // namespace
 
 base::Status join(Library& instance, int* argc, char*** argv) {
-    // A process that was a member before finds in its memory what an earlier epoch left.
+    // A process that was a member before has content of an earlier epoch in its memory.
     const bool is_again = instance.member != nullptr;
     auto status = contained([&]() -> base::Status {
         if (auto read = read_config(instance, argc, argv); !read.is_ok()) {
@@ -398,7 +405,7 @@ base::Status reset(Library& instance, std::uint32_t rank) {
         return in_call("acp_reset", std::move(status));
     }
     if (auto status = member.agree_on_rank(rank); !status.is_ok()) {
-        instance.link.carry_meetings(member);  // all have been told: the epoch goes on
+        instance.link.carry_meetings(member);  // all ranks got the failure: the epoch continues
         return in_call("acp_reset", std::move(status));
     }
     end_what_is_under_way(instance);
@@ -421,8 +428,9 @@ base::Status reset(Library& instance, std::uint32_t rank) {
 
 base::Status leave(Library& instance) {
     Leaving leaving(instance);
-    if (instance.gma == nullptr) {                            // given up before
-        if (instance.member->can_meet()) leaving.note_end();  // all were told: all may join again
+    if (instance.gma == nullptr) {  // given up before
+        if (instance.member->can_meet())
+            leaving.note_end();  // all ranks got the failure: all may join again
         return {instance.life.reason_code(),
                 "acp_finalize: this process has left; it was given up "
                 "before: " +

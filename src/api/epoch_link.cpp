@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice between the two ways, and how own gateways learn each other's ports: as a number that each process brings
-// to a meeting. They listen on the addresses of their nodes' agents.
+// Chooses one of the two links, and exchanges the ports of own gateways: as a number that each
+// process contributes to a meeting. They listen on the addresses of their nodes' agents.
 #include "api/epoch_link.hpp"
 
 #include <algorithm>
@@ -28,9 +28,11 @@ namespace {
 
 using gateway::Address;
 
-// What a process brings to the meeting in which ports are told: its port, or the code of its failure above that.
+// A process's contribution to the meeting that gathers ports: its port, or the code of its failure
+// above that.
 constexpr std::uint32_t code_shift = 16;
-// Or this, from one that can have no gateway: the agents' then carry the commands of all.
+// Contributed by a process that can have no gateway: then the agents' gateways carry the commands
+// of all.
 constexpr std::uint32_t left_to_agents = ~0U;
 
 void say_that_agents_carry(const node::Member& member) {
@@ -88,7 +90,7 @@ base::Status EpochLink::open(node::Member& member,
     return {};
 }
 
-// Makes the gateway of this process, without knowing the others.
+// Makes the gateway of this process, before the others are known.
 base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Member& member,
                                                                        local::Hazards& hazards,
                                                                        const base::Config& config) {
@@ -103,8 +105,8 @@ base::Result<std::unique_ptr<gateway::OwnGateway>> EpochLink::make_own(node::Mem
     return made;
 }
 
-// A process whose gateway cannot be made comes to the meeting all the same, with its failure for a port: the others wait for
-// it there.
+// A process whose gateway cannot be made takes part in the meeting with its failure in place of a
+// port, because the others wait for it there.
 base::Status EpochLink::open_own(node::Member& member,
                                  local::Hazards& hazards,
                                  const base::Config& config) {
@@ -132,7 +134,7 @@ base::Status EpochLink::open_own(node::Member& member,
     return settle_own(member, std::move(own));
 }
 
-// All know what every process has brought.
+// Called when the ports of all processes are known.
 base::Status EpochLink::settle_own(const node::Member& member,
                                    std::unique_ptr<gateway::OwnGateway> own) {
     const node::Segment& segment = member.segment();
@@ -180,7 +182,7 @@ void EpochLink::tell_that_we_leave() noexcept {
     constexpr std::int64_t at_once = 0;
     try {
         if (own_ != nullptr) own_->leave(at_once);
-    } catch (const std::bad_alloc&) {  // they notice it later
+    } catch (const std::bad_alloc&) {  // they detect the loss later
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How this process's commands reach other nodes, for an epoch: through rings to the gateway in the agent, or, where
-// each node has one rank, by a gateway of this process's own. Nothing in a job of one node. One thread: the one that
+// This process's link to other nodes, for an epoch: rings to the gateway in the agent, or, if each
+// node has one rank, a gateway of its own. None in a job of one node. One thread: the one that
 // makes the collective calls. Tests: tests/nodes.
 #pragma once
 
@@ -25,29 +25,32 @@ namespace acp::api {
 
 class EpochLink {
 public:
-    // When all processes do so; those with gateways of their own meet in here.   member, hazards  outlive this
+    // Called by all processes at the same time; with own gateways this makes a meeting.   member,
+    // hazards  outlive this
     // Errors: peer, state (no key), and those of gateway::OwnGateway::open.
     base::Status open(node::Member& member, local::Hazards& hazards, const base::Config& config);
 
-    // Takes the file with the key for own gateways, which this process has got from the agent; empty: it has inherited it.
+    // Takes the file with the key for own gateways, which the agent has sent to this process;
+    // empty: this process has inherited it.
     void keep_own_key(os::FileDescriptor file) noexcept { own_key_ = std::move(file); }
 
-    // What gma hands commands to; nullptr in a job of one node.
+    // The link for gma; nullptr in a job of one node.
     [[nodiscard]] remote::Link* get() noexcept { return link_.get(); }
 
-    // All have joined: from now on a gateway of this process, if there is one, carries the meetings of the epoch, up to
-    // Member::end_own_meetings(). Every rank calls it after the same meeting.
+    // All have joined: from now on a gateway of this process, if there is one, carries the meetings
+    // of the epoch, up to Member::end_own_meetings(). Every rank calls it after the same meeting.
     void carry_meetings(node::Member& member) noexcept;
 
-    // From here until leave(), who waits in a meeting goes on with what this gma has to do.
+    // From here until leave(), a thread that waits in a meeting makes progress for this gma.
     void join(node::Member& member, gma::Gma& gma) noexcept;
     void leave(node::Member& member) noexcept;
 
-    // Before close(), where not all have met for the last time: the others are told, and do not wait for an answer. After gma
-    // is gone.
+    // Called before close() if the last meeting has not completed: notifies the other nodes, so
+    // that they do not wait for an answer. Called after gma is destroyed.
     void tell_that_we_leave() noexcept;
 
-    // After gma is gone; all have met and nothing of anybody is outstanding.
+    // Called after gma is destroyed and all ranks have completed their last meeting, with nothing
+    // outstanding.
     void close() noexcept;
 
 private:
@@ -60,11 +63,11 @@ private:
     base::Status settle_own(const node::Member& member, std::unique_ptr<gateway::OwnGateway> own);
 
     os::FileDescriptor own_key_;
-    local::Space space_;  // what an own gateway sees of this process's memory
+    local::Space space_;  // an own gateway's view of this process's memory
     std::unique_ptr<remote::Link> link_;
-    gateway::OwnGateway* own_ = nullptr;  // link_, where it is one
+    gateway::OwnGateway* own_ = nullptr;  // link_, if it is an own gateway
     gma::MeetingHelper helper_;
-    std::optional<node::OwnMeetings> meetings_;  // of an own gateway
+    std::optional<node::OwnMeetings> meetings_;  // carried by an own gateway
 };
 
 }  // namespace acp::api

@@ -50,7 +50,7 @@ int run_status(const char* call, Handle handle, const Body& body) noexcept {
     });
 }
 
-// Adds to a pattern by add(pattern).
+// Calls add(pattern) on a pattern.
 template <typename Add>
 int add_to(const char* call, acp_pattern_t pattern, const Add& add) noexcept {
     return run_status(call, pattern,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words and the mark.
+// The message and the mark.
 #include "api/fatal.hpp"
 
 #include <cstdio>
@@ -22,8 +22,8 @@ const node::Member* own_member() noexcept {
     return instance.life.state() != LifeState::forked ? instance.member.get() : nullptr;
 }
 
-// Before acp_init the slot that acprun gave this process is found by what the environment says. A process that a rank has
-// started has these variables too; it is not the one that the slot is for.
+// Before acp_init the environment names the slot that acprun gave this process. A process that a
+// rank has started inherits these variables, but the slot is not its own.
 void mark_given_slot(node::OwnEnd end) {
     const auto identity = job::identity_of(os::environment());
     if (!identity.is_ok() || !identity.value().is_launched()) return;
@@ -45,7 +45,7 @@ void mark(node::OwnEnd end) noexcept {
     } else if (instance.life.state() != LifeState::forked && instance.member == nullptr) {
         try {
             mark_given_slot(end);
-        } catch (const std::exception&) {  // no memory: the end is taken for a crash
+        } catch (const std::exception&) {  // no memory: the agent reports a crash
             return;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meets, makes, concludes, and exchanges the words.
+// Runs the meetings and `make`, concludes, and exchanges the words.
 #include "api/gather.hpp"
 
 #include <new>
@@ -12,9 +12,10 @@ namespace acp::api {
 
 namespace {
 
-// The number that each rank brings, by rank. On one node they stand in the slots, where a fast rank would overwrite its own
-// before a slow one has read it: so all meet once more. Over nodes the gateway writes those of all ranks, and it does so
-// only when all ranks have come to the next meeting.
+// Gathers a number from each rank, in rank order. On one node the slots hold the numbers, and a
+// fast rank would overwrite its own before a slow one has read it: hence a second meeting. Over
+// several nodes the gateway writes the numbers of all ranks, and the next ones only when all ranks
+// have arrived at the next meeting.
 //   into  acp_procs() elements, changed by `add`
 template <typename Add>
 base::Status exchange(node::Member& member, std::uint32_t number, const Add& add) {
@@ -30,8 +31,8 @@ base::Status exchange(node::Member& member, std::uint32_t number, const Add& add
     return is_over_nodes ? base::Status() : member.synchronize();
 }
 
-// Meetings that gather numbers are the agents'. Where the ranks' own gateways carry the meetings of an epoch
-// (node/own_meetings.hpp) they do so again when this goes.
+// The agents carry meetings that gather numbers. If the ranks' own gateways carry the meetings of
+// an epoch (node/own_meetings.hpp), they do so again when this is destroyed.
 class MeetingsByAgents {
 public:
     MeetingsByAgents() noexcept = default;
@@ -53,7 +54,7 @@ private:
     bool is_begun_ = false;
 };
 
-// The others wait for this rank whatever happens to it: what is thrown here becomes its own failure.
+// The others wait for this rank in any case, so an exception becomes its own failure.
 base::Status make_without_throwing(
     const GatheringCall& call,
     const std::function<base::Status(std::span<std::uint64_t>)>& make,

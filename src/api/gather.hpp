@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective calls in which every rank makes something, all agree on whether that went well, and all learn some words of each. The words
-// go by the numbers that a meeting can gather (node::Member::gather), half a word at a time. So nothing of it passes through memory
-// that the program sees, and the gateways carry it as they carry the numbers of acp_reset. One thread of each rank, inside a MeetingCall.
+// Collective calls in which every rank makes an object, all agree on success, and all get some
+// words from each. The words travel as numbers that a meeting gathers (node::Member::gather), half
+// a word at a time. So they never pass through memory that the program sees, and the gateways carry
+// them like the numbers of acp_reset. One thread of each rank, inside a MeetingCall.
 // Tests: tests/conformance/register_all_test.cpp, workspace_test.cpp.
 #pragma once
 
@@ -18,11 +19,11 @@ namespace acp::api {
 struct GatheringCall {
     const char* name;
     node::AwaitedCall awaited;
-    std::uint32_t words;  // of each rank
+    std::uint32_t words;  // number of words per rank
 };
 
-// Calls make(own) on every rank, then gives all ranks the words of all. A failure of one rank is a failure of all: that rank has its own
-// message, the others its code.
+// Calls make(own) on every rank, then distributes the words of all ranks. A failure of one rank is
+// a failure of all: that rank returns its own message, the others its code.
 //   make  may throw std::bad_alloc; writes `words` words
 //   all   becomes procs * words words, by rank
 base::Status gather_words(const GatheringCall& call,

@@ -84,7 +84,7 @@ Status check(const ContainerName& name, BatchKind kind, std::span<const acp_entr
     return {};
 }
 
-// What an entry of a program asks for.
+// Converts an entry of the program to a batch item.
 void fill(const ContainerName& name,
           BatchKind kind,
           const acp_entry_t& entry,
@@ -102,8 +102,8 @@ void fill(const ContainerName& name,
     }
 }
 
-// What a call on many tells of one entry.
-//   count  of a find in a multiset: the value
+// Stores the result of one entry of a call on many.
+//   count  after a find in a multiset: the value
 void tell_entry(const ContainerName& name,
                 BatchKind kind,
                 const data::EntryResult& result,
@@ -120,7 +120,8 @@ void tell_entry(const ContainerName& name,
     }
 }
 
-// Runs what can be run at once, from the first entry on. Returns how many those are.   good  grows by how many results were good
+// Runs entries inline, from the first one on. Returns how many were run.   good  increases by the
+// number of successful results
 std::size_t run_at_once(data::Hashed& hashed,
                         const ContainerName& name,
                         BatchKind kind,
@@ -161,8 +162,9 @@ std::size_t run_at_once(data::Hashed& hashed,
     return done;
 }
 
-// Runs at most HashedBatch::items_max of them, of which the first has the number `first_entry` in the caller's list. The first failure.
-//   good  becomes how many results were good
+// Runs at most HashedBatch::items_max entries; the first one has the number `first_entry` in the
+// caller's list. Returns the first failure.
+//   good  becomes the number of successful results
 Status run_some(data::Hashed& hashed,
                 const ContainerName& name,
                 BatchKind kind,

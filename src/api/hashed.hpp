@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the C functions of the four hashed containers share: handles and iterators as the data layer knows them, the boundary, and
-// the name of the call in messages. Any thread.
+// Shared by the C functions of the four hashed containers: conversion of handles and iterators to
+// the data layer's, the boundary, and the name of the call in messages. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using data::ContainerKind;
 using data::ContainerName;
 using data::EntryPlace;
 
-// What stands for a kind of container in C.
+// The C types of a kind of container.
 template <typename Handle>
 struct HashedTypes;
 
@@ -74,7 +74,8 @@ template <typename Handle>
     return it.*HashedTypes<Handle>::container;
 }
 
-// What tells an iterator that a call has made from one whose container, rank or entry was changed since, or of which all is zero.
+// A checksum by which a call detects an iterator whose container, rank or entry was changed since a
+// call returned it, or that is all zero.
 template <typename It>
 [[nodiscard]] std::uint64_t stamp_of(acp_ga_t container, const It& it) noexcept {
     constexpr std::uint64_t of_zeros = 0x6a09e667f3bcc908;
@@ -96,8 +97,9 @@ template <typename Handle>
                               " was changed since a call returned it"};
 }
 
-// Makes an iterator stand for an entry, or for the end. Where it is to be, and inline, so that the place is in registers: to read two
-// neighbouring words at once just after each was stored makes the processor wait, which takes as long as a quarter of a find.
+// Makes an iterator stand for an entry, or for the end. In place, and inline, so that the place is
+// in registers: reading two neighbouring words together just after each was stored stalls the
+// processor for as long as a quarter of a find.
 template <typename Handle>
 [[gnu::always_inline]] inline void set_iterator(Iterator<Handle>& it,
                                                 const Handle& handle,
@@ -133,7 +135,7 @@ template <typename It>
             it.value_size};
 }
 
-// An iterator that failed: it is none, and no end.
+// An invalid iterator, which is no end either.
 template <typename Handle>
 [[nodiscard]] Iterator<Handle> no_iterator(const Handle& handle) noexcept {
     Iterator<Handle> it{};
@@ -143,7 +145,7 @@ template <typename Handle>
 }
 
 // Runs a body(data::Hashed&, const ContainerName&) that returns a Result<T>.
-//   detail  what the message names besides the container: called for a failure, returns a string
+//   detail  called for a failure: returns the text that follows the container's name in the message
 template <typename T, typename Handle, typename Body, typename Detail>
 T call_hashed(const char* call,
               T failed,
@@ -167,8 +169,9 @@ T call_hashed(const char* call, T failed, const Handle& handle, const Body& body
     return call_hashed(call, std::move(failed), handle, body, [] { return std::string(); });
 }
 
-// A call on a key. A null key of some bytes is refused. Never inline: beside this the compiler takes calls that are run at once for rare
-// and makes them small instead of fast; a body that copies what it needs leaves that in registers there.
+// Runs a call on a key. Refuses a null key with some bytes. Never inline: next to this code the
+// compiler assumes that calls on the fast path are rare and optimizes them for size; a body that
+// copies its arguments leaves them in registers there.
 template <typename T, typename Handle, typename Body>
 [[gnu::noinline]] T call_with_key(const char* call,
                                   T failed,
@@ -191,7 +194,7 @@ template <typename T, typename Handle, typename Body>
     return {static_cast<const std::byte*>(pointer), size};
 }
 
-// Reads what a program says of a new container. Errors: argument.
+// Converts a program's options of a new container. Errors: argument.
 [[nodiscard]] base::Result<data::HashedOptions> options_of(const acp_hashed_options_t& options,
                                                            ContainerKind kind);
 
@@ -219,14 +222,14 @@ Handle create(const char* call, const acp_hashed_options_t* options) noexcept {
     });
 }
 
-// acp_create_map and its like.
+// acp_create_map and the three similar calls.
 template <typename Handle>
 Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, int rank) noexcept {
     acp_hashed_options_t options{};
     options.num_ranks = num_ranks;
     options.ranks = ranks;
     options.rank = rank;
-    // A negative number is refused as one that is too large.
+    // A negative number becomes one that is too large, and is refused.
     options.num_slots = static_cast<std::size_t>(static_cast<std::int64_t>(num_slots));
     return create<Handle>(call, &options);
 }
@@ -241,8 +244,8 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
     return key.data() != nullptr || key.empty();
 }
 
-// Where a key belongs, by the calling thread's view of the container, or by a copy of its directory; of that a view is made for the next
-// call. false: there is neither.
+// Finds the table of a key by the calling thread's view of the container, or by a copy of its
+// directory, from which it makes a view for the next call. false: there is neither.
 [[nodiscard, gnu::noinline]] bool find_place_anew(const ContainerName& name,
                                                   std::span<const std::byte> key,
                                                   data::TablePlace& place) noexcept;
@@ -256,8 +259,9 @@ Handle create(const char* call, int num_ranks, const int* ranks, int num_slots, 
     return find_place_anew(name, key, place);
 }
 
-// Runs a call on a key at once, where that can be done without waiting for anything: data::Hashed::run_at_once. The calling thread has
-// made calls before, and no cancellation is held off, for nothing in it can be cancelled.
+// Runs a call on a key inline, if that needs no wait: data::Hashed::run_at_once. The calling thread
+// has made calls before, and cancellation is not held off, because the code has no cancellation
+// point.
 template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
@@ -270,7 +274,7 @@ template <typename Where = data::TableCalls::Here, typename Handle, typename Run
     return hashed_at_hand->run_at_once<Where>(*inline_line, place, result, run);
 }
 
-// The same of a call whose result is an iterator: of a map or a set.
+// Does so for a call on a map or a set whose result is an iterator.
 template <typename Where = data::TableCalls::Here, typename Handle, typename Run>
 [[nodiscard, gnu::always_inline]] inline bool run_at_once(const Handle& handle,
                                                           std::span<const std::byte> key,
@@ -317,7 +321,8 @@ int destroy(const char* call, const Handle& handle) noexcept {
     });
 }
 
-// What an entry of a call on many, or of a call that does not wait, stores. Errors: argument (NULL).
+// The value that an entry of a call on many, or of a call that does not wait, stores. Errors:
+// argument (NULL).
 [[nodiscard]] inline base::Result<std::span<const std::byte>> value_of(const void* value,
                                                                        std::size_t size) {
     if (value == nullptr && size != 0)
@@ -329,7 +334,7 @@ int destroy(const char* call, const Handle& handle) noexcept {
     return {static_cast<std::byte*>(pointer), pointer == nullptr ? 0 : size};
 }
 
-// Whether a value can be copied to where a caller says: NULL is room for 0 bytes alone.
+// Whether a value can be copied to the caller's buffer: NULL is room for 0 bytes alone.
 [[nodiscard, gnu::always_inline]] inline bool is_room(const void* value,
                                                       const std::size_t* value_size) noexcept {
     return value_size != nullptr && (value != nullptr || *value_size == 0);
@@ -344,8 +349,8 @@ int destroy(const char* call, const Handle& handle) noexcept {
                                                   : "the room for the value is NULL");
 }
 
-// A call on many keys.
-//   result(item) -> int  of each; a failure of all is told once
+// Runs a call on many keys.
+//   result(item) -> int  for each item; a failure of all is reported once
 using data::BatchKind;
 [[nodiscard]] base::Result<std::int64_t> run_batch(data::Hashed& hashed,
                                                    const ContainerName& name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that all four hashed containers have, written once: each of include/acp/{map,multimap,set,multiset}.h is one line of
-// ACP_HASHED_FUNCTIONS.
+// The functions that all four hashed containers have, written once: ACP_HASHED_FUNCTIONS defines
+// those of include/acp/{map,multimap,set,multiset}.h.
 #pragma once
 
 #include <cstring>
@@ -62,7 +62,8 @@ It increment(const char* call, const It& it) noexcept {
         });
 }
 
-// Copies entries from an iterator's on. Where there is no room for the first, *it becomes the iterator to it.
+// Copies entries from an iterator's on. If there is no room for the first one, *it becomes the
+// iterator to it.
 template <typename Handle, typename It>
 std::int64_t scan(const char* call,
                   It* it,
@@ -156,7 +157,7 @@ int swap(const char* call, const Handle& one, const Handle& other) noexcept {
     });
 }
 
-// visit(key, value) -> whether to go on.
+// visit(key, value) -> bool: continue.
 template <typename Handle, typename Visit>
 std::int64_t for_each_local(const char* call,
                             const Handle& handle,
@@ -185,7 +186,7 @@ Found find_long(const char* call, const Handle& handle, std::span<const std::byt
         });
 }
 
-// A find of a container that the calling thread has no view of, or not any more.
+// A find in a container of which the calling thread has no valid view.
 template <typename Found, typename Handle>
 [[gnu::noinline]] void find_without_view(const char* call,
                                          const Handle& handle,
@@ -236,7 +237,7 @@ int remove(const char* call, const Handle& handle, std::span<const std::byte> ke
                          });
 }
 
-// Where key and value of an iterator's entry lie: a record has the value first.
+// The addresses of key and value of an iterator's entry: in a record the value comes first.
 template <typename It>
 acp_pair_t pair_at(const char* call, const It& it) noexcept {
     using Record = table::EntryRecord<std::atomic>;

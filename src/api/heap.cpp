@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/heap.h>: at once where the heap is mapped here, else by data::Allocator.
+// <acp/heap.h>: inline if the heap is mapped here, else by data::Allocator.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -24,7 +24,7 @@ using api::Gravity;
 using api::library;
 using api::run;
 
-// More blocks than that are in no heap, of whatever limit.
+// No heap of any limit has more blocks.
 constexpr std::size_t blocks_most = node::heap_bytes_max / allocator::alignment_least;
 
 // "acp_malloc(4096 bytes, rank 3) by rank 0 on host"
@@ -37,7 +37,7 @@ std::string block_call(const char* call, acp_ga_t block) {
     return std::string(call) + "(" + base::hex(block) + ")";
 }
 
-// The process of a rank that a caller names.
+// The process of a caller's rank argument.
 base::Result<std::uint32_t> process_of(int rank) {
     const std::uint32_t procs = library().member->procs();
     if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs) {
@@ -83,7 +83,8 @@ base::Result<acp_ga_t> allocate(std::uint64_t bytes, std::uint64_t alignment, in
     return is_ok ? 0 : -1;
 }
 
-// The new block holds what the old one held; the old one is freed. Should the process be killed, one of the two stays.
+// Copies a block into a new one and frees the old one. If the process is killed, one of the two
+// stays.
 base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::uint64_t bytes) {
     gma::Gma& gma = *library().gma;
     data::Allocator& allocator = *library().allocator;
@@ -104,7 +105,8 @@ base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::ui
 extern "C" {
 
 acp_ga_t acp_malloc(size_t size, int rank) {
-    // A line of its own: the thread has called the library before, which need not be in use any more.
+    // A thread with a line has called the library before, but the library may have been finalized
+    // since.
     const memory::HazardLine* const line = api::inline_line;
     const api::Library& here = library();
     if (line != nullptr && here.allocator != nullptr) [[likely]] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/init.h>: joining and leaving a job, and the barrier. The steps are taken here, the work is done in api/epoch.cpp.
+// <acp/init.h>: joining and leaving a job, and the barrier. The steps are taken here, the work is
+// done in api/epoch.cpp.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ using api::Gravity;
 using api::library;
 using api::Step;
 
-// Of a call that ends the epoch and has taken the step for that: another thread would look at what is gone then. So the step is taken back.
+// Called after the step that ends the epoch was taken. If another thread waits in the library, it
+// would use destroyed objects: so the step is taken back.
 bool is_another_thread_waiting(const char* call) noexcept {
     if (library().gma == nullptr || !library().gma->has_waiters()) return false;
     (void)library().life.take(Step::go_on);
@@ -52,7 +54,7 @@ int acp_finalize(void) {
         return -1;
     }
     if (is_another_thread_waiting("acp_finalize")) return -1;
-    // This process has left all the same, so that a failure is told and nothing more.
+    // This process has left in any case, so a failure is only reported.
     const bool is_ok = api::run_always<Gravity::reported>("acp_finalize", false,
                                                           [] { return api::leave(library()); });
     return is_ok ? 0 : -1;
@@ -67,7 +69,8 @@ int acp_reset(int rank) {
     const bool is_ok = api::run_always<Gravity::reported>("acp_reset", false, [&] {
         return api::reset(library(), static_cast<std::uint32_t>(rank));
     });
-    // Ranks that are no permutation: all were told, and nothing has changed. Else ranks do not meet any more.
+    // argument: the ranks are no permutation, all ranks got that failure, and nothing has changed.
+    // After any other failure no meeting can complete.
     if (!is_ok && acp_errno() != ACP_ERR_ARGUMENT) api::end_if_fatal();
     return is_ok ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Going through the variables that the registry says are the job's.
+// Compares the variables that the registry marks as the job's.
 #include "api/job_settings.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of which a job has one value for all its processes, in a process that acprun has started: what acprun
-// fixed wins over this process's command line. Reads its arguments only. Called by acp_init.
+// The settings of which a job has one value for all its processes, in a process that acprun has
+// started: what acprun fixed wins over this process's command line. Reads its arguments only.
+// Called by acp_init.
 // Tests: tests/unit/api/job_settings_test.cpp.
 #pragma once
 
@@ -13,8 +14,8 @@
 namespace acp::api {
 
 // Makes the job's settings this process's own.
-//   config     as this process read it, its command line included
-//   at_start   as acprun gave it: from the environment alone
+//   config     the configuration of this process, with its command line
+//   at_start   the configuration from acprun: the environment alone
 //   arguments  of acp_init, "NAME=VALUE"
 // Returns a sentence per argument that has no effect because the job has another value.
 std::vector<std::string> follow_job(base::Config& config,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calling thread's last failure, as acp_errno and acp_error_message give it. A fixed buffer: keeping a
+// The calling thread's last failure, for acp_errno and acp_error_message. A fixed buffer: keeping a
 // failure must not fail. Touched on failure only.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instance, and what forking does to it.
+// The instance, and its state after a fork.
 #include "api/library.hpp"
 
 #include <array>
@@ -22,7 +22,8 @@ constinit thread_local memory::HazardLine* inline_line __attribute__((tls_model(
     nullptr;
 
 Library& make_library() noexcept {
-    // In memory of the library's own: it is made before main, where nobody could be told that there is none. Never destroyed.
+    // In static memory: it is made before main, where a failed allocation could not be reported.
+    // Never destroyed.
     alignas(Library) static constinit std::array<std::byte, sizeof(Library)> room{};
     static Library& instance = *new (room.data()) Library();
     library_at_hand.store(&instance, std::memory_order_release);  // partner: library()
@@ -31,8 +32,9 @@ Library& make_library() noexcept {
 
 namespace {
 
-// The child has the parent's memory but is not a rank: it may only exec or _exit. Where it ends by exit() all the same,
-// nothing that runs then may touch what its parent uses, nor take a lock that another thread held at the fork.
+// The child has the parent's memory but is not a rank: it may only exec or _exit. Where it ends by
+// exit() all the same, nothing that runs then may touch what its parent uses, nor take a lock that
+// another thread held at the fork.
 void close_in_forked_child() {
     Library& instance = library();
     if (instance.member == nullptr && instance.life.state() == LifeState::not_initialised) {
@@ -48,7 +50,8 @@ void close_in_forked_child() {
     }
 }
 
-// The instance is made when the library is loaded, so that no thread is inside its construction at a fork.
+// The instance is made when the library is loaded, so that no thread is inside its construction at
+// a fork.
 const bool is_fork_watched = [] {
     (void)library();
     return os::call_in_forked_child(close_in_forked_child);

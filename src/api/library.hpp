@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one library instance of a process: its life, this process's membership, and the current
-// epoch's global memory access. Every extern "C" function unwraps its arguments, calls it, and wraps the
-// result, inside the boundary of api/boundary.hpp; no logic of communication lives here. The inline path's words and the calling thread's hazard line
-// are plain variables of this layer, so that the short calls reach them without a detour.
+// epoch's global memory access. Every extern "C" function unwraps its arguments, calls it, and
+// wraps the result, inside the boundary of api/boundary.hpp; no logic of communication lives here.
+// The inline path's words and the calling thread's hazard line are plain variables of this layer,
+// so that the short calls reach them without a detour.
 #pragma once
 
 #include <array>
@@ -42,33 +43,35 @@ namespace acp::api {
 struct Library {
     Life life;
     base::Config config;
-    std::atomic<bool> is_configured{false};  // config was read: ACP_ON_ERROR is what it says
-    // ACP's own pairs of the command line, as environment entries: they hold for every later acp_init too.
+    std::atomic<bool> is_configured{false};  // config was read, so its ACP_ON_ERROR is valid
+    // ACP's own pairs of the command line, as environment entries: they hold for every later
+    // acp_init too.
     std::vector<std::string> arguments;
-    bool has_warned_of_arguments = false;  // that some of them have no effect in this job
-    // Once made they live as long as the process: a later epoch uses the same segment, slot and lines.
+    bool has_warned_of_arguments = false;  // warned that some of them have no effect in this job
+    // Once made they live as long as the process: a later epoch uses the same segment, slot and
+    // lines.
     std::unique_ptr<node::Member> member;
     std::unique_ptr<local::Hazards> hazards;
     std::optional<local::OwnRow> own_row;
     EpochLink link;                 // to other nodes, in a job of several
-    std::unique_ptr<gma::Gma> gma;  // one per epoch, as the next
+    std::unique_ptr<gma::Gma> gma;  // one per epoch, like the next ones
     std::unique_ptr<gma::WordWaits> word_waits;
     std::unique_ptr<data::Allocator> allocator;
     std::unique_ptr<data::Hashed> hashed;
-    std::uint64_t hashed_epochs = 0;             // how many had it
-    std::unique_ptr<data::Sequences> sequences;  // on the allocator, as the next
+    std::uint64_t hashed_epochs = 0;             // number of epochs that had one
+    std::unique_ptr<data::Sequences> sequences;  // uses the allocator, like the next
     std::unique_ptr<data::Workspaces> workspaces;
     std::unique_ptr<message::Channels> channels;
-    std::uint64_t workspace_numbers_given = 0;  // in the epochs before
-    std::uint64_t channel_handles_made = 0;     // likewise
+    std::uint64_t workspace_numbers_given = 0;  // total of the earlier epochs
+    std::uint64_t channel_handles_made = 0;     // total of the earlier epochs
     std::unique_ptr<message::Segbufs> segbufs;
-    std::uint64_t segbuf_handles_made = 0;   // likewise
-    std::uint64_t team_handles_made = 0;     // likewise
-    std::unique_ptr<pm::Contexts> contexts;  // of PM messages
-    std::uint64_t contexts_opened = 0;       // in the epochs before
+    std::uint64_t segbuf_handles_made = 0;   // total of the earlier epochs
+    std::uint64_t team_handles_made = 0;     // total of the earlier epochs
+    std::unique_ptr<pm::Contexts> contexts;  // contexts of PM messages
+    std::uint64_t contexts_opened = 0;       // total of the earlier epochs
     std::unique_ptr<team::Teams> teams;
     std::unique_ptr<execution::Plans> plans;
-    execution::Plans::HandlesMade plan_handles_made;  // likewise
+    execution::Plans::HandlesMade plan_handles_made;  // total of the earlier epochs
 };
 
 // The instance once it is made, which it is when the library is loaded. Hidden, as what follows.
@@ -83,7 +86,8 @@ extern constinit std::atomic<Library*> library_at_hand __attribute__((visibility
     return made != nullptr ? *made : make_library();
 }
 
-// nullptr: no call may be made now. Calls nothing, so that a function that begins with it need save no registers.
+// nullptr: no call may be made now. Calls no function, so that a function that begins with it need
+// save no registers.
 [[nodiscard, gnu::always_inline]] inline Library* usable_library() noexcept {
     // acquire: partner is make_library()
     Library* const made = library_at_hand.load(std::memory_order_acquire);
@@ -96,13 +100,15 @@ inline constexpr bool is_debug_build = false;
 inline constexpr bool is_debug_build = true;
 #endif
 
-// Whether calls in which several ranks take part are compared before they are made: ACP_CHECK, or a build for debugging.
+// Whether collective calls of the ranks are compared before they are made: ACP_CHECK, or a build
+// for debugging.
 [[nodiscard]] inline bool is_checking_collectives() noexcept {
     return library().config.is_check_on || is_debug_build;
 }
 
-// Says to whoever asks, as long as it lives, which call it is in which all ranks meet: to people (node::BarrierCall), and with ACP_CHECK to
-// members of teams. In one thread at a time; the process has a slot.
+// Publishes, during its lifetime, the call of this process's meeting of all ranks: for diagnostics
+// (node::BarrierCall), and with ACP_CHECK for members of teams. In one thread at a time; the
+// process has a slot.
 class NamedMeeting {
 public:
     explicit NamedMeeting(node::AwaitedCall call) noexcept
@@ -131,8 +137,8 @@ private:
     team::MeetingMark mark_;
 };
 
-// Lasts as long as a call in which all ranks meet, after its Step::synchronize: whoever makes such a call meanwhile in another thread
-// is told that it may not.
+// Spans a call that is a meeting of all ranks, after its Step::synchronize: a second thread that
+// makes such a call during this gets a failure.
 class MeetingCall {
 public:
     MeetingCall() noexcept = default;
@@ -142,38 +148,41 @@ public:
     ~MeetingCall() { library().life.end_meeting(); }
 };
 
-// What the inline path reads. Zero, and so closed, but between acp_init and acp_finalize.
-// Hidden, as the next: the compiler then knows that they are of this library, and names them without a detour.
+// The words that the inline path reads. Zero, and so closed, except between acp_init and
+// acp_finalize. Hidden, as the next: the compiler then knows that they are of this library, and
+// names them without a detour.
 extern constinit gma::FastPath fast_path __attribute__((visibility("hidden")));
 
-// The calling thread's own hazard line while the inline path may use it; nullptr sends it the long way, where
-// it is claimed. Cleared in a forked child, and when the line is given back because the thread ends.
+// The calling thread's own hazard line while the inline path may use it; nullptr: calls take the
+// slow path, which claims a line. Cleared in a forked child, and when the line is given back
+// because the thread ends.
 extern constinit thread_local memory::HazardLine* inline_line
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Whether the inline path may use the thread's line: there is one, and it names no access that this thread is inside of, of which a fault's handler
-// makes this call.
+// Whether the inline path may use the thread's line: there is one, and it names no access; it names
+// one if a fault handler of this thread makes the call.
 [[nodiscard, gnu::always_inline]] inline bool is_free(const memory::HazardLine* line) noexcept {
     return line != nullptr && !memory::is_entered(*line);
 }
 
-// Library::hashed for calls that run at once; nullptr but between acp_init and acp_finalize, which sends them the long way.
+// Library::hashed for calls on the fast path; nullptr, for the slow path, except between acp_init
+// and acp_finalize.
 extern constinit data::Hashed* hashed_at_hand __attribute__((visibility("hidden")));
 
-// The number of the epoch that hashed_at_hand is of; 0 with nullptr.
+// The number of hashed_at_hand's epoch; 0 with nullptr.
 extern constinit std::uint64_t hashed_epoch __attribute__((visibility("hidden")));
 
-// What each thread keeps of hashed containers, by its number: that of its hazard line. It outlives epochs, which a view names. Zero, and so
-// without memory, as long as no thread uses it.
+// Each thread's views of hashed containers, by the number of its hazard line. They outlive epochs,
+// because a view names its epoch. Zero, and so without memory, until a thread uses them.
 extern constinit std::array<data::TableViews, heap::threads_with_cache> table_views
     __attribute__((visibility("hidden")));
 
-// The calling thread's; nullptr: it has not used it yet. Only read where inline_line is not nullptr.
+// The calling thread's views; nullptr: not used yet. Read only if inline_line is not nullptr.
 extern constinit thread_local data::TableViews* table_views_at_hand
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Keeps a view of a container for the calling thread's next finds in it: data::TableViews::learn. inline_line and hashed_at_hand are not
-// nullptr.
+// Keeps a view of a container for the calling thread's next finds in it: data::TableViews::learn.
+// inline_line and hashed_at_hand are not nullptr.
 void keep_table_view(const data::ContainerName& name, const data::TablePlace& place) noexcept;
 
 // Claims the calling thread's line for the inline path, where that needs no fence.

@@ -35,7 +35,8 @@ constexpr Edge edges[] = {
     {given_up, Step::leave, leaving},
     {leaving, Step::go_on, in_use},
     {leaving, Step::left, over},
-    // The child of a process that had joined once shares its slot and its memory, whatever it did since.
+    // The child of a process that had joined once shares its slot and its memory, whatever it did
+    // since.
     {not_initialised, Step::fork, forked},
     {joining, Step::fork, forked},
     {in_use, Step::fork, forked},
@@ -53,7 +54,7 @@ constexpr std::uint32_t index(LifeState state) noexcept {
     return static_cast<std::uint32_t>(state);
 }
 
-// The same as a table: where a step leads from a state.
+// The steps as a table: the next state for each state and step.
 using Table = std::array<std::array<std::uint32_t, step_count>, life_state_count>;
 
 constexpr Table make_table() noexcept {
@@ -67,7 +68,7 @@ constexpr Table make_table() noexcept {
 
 constexpr Table table = make_table();
 
-// Who is at work while a call cannot be made.
+// The call that is running in a state in which no other call can be made.
 const char* busy_call(LifeState state) noexcept {
     switch (state) {
         case joining:
@@ -90,7 +91,7 @@ bool Life::take(Step step) noexcept {
     for (;;) {
         const std::uint32_t next = table[index(now)][static_cast<std::uint32_t>(step)];
         if (next == no_edge) return false;
-        // acq_rel: what was done before is visible to who sees the new state, and the other way round
+        // acq_rel: earlier writes are visible to threads that see the new state, and vice versa
         if (state_.compare_exchange_weak(now, static_cast<LifeState>(next),
                                          std::memory_order_acq_rel, std::memory_order_relaxed)) {
             return true;
@@ -151,7 +152,7 @@ base::Code Life::explain(const char* call, std::span<char> into) const noexcept 
                           "only exec or _exit",
                           call, os::own_pid());
             return base::Code::forked;
-        case in_use:  // again, by now
+        case in_use:  // another thread has changed it back since
         case joining:
         case meeting:
         case resetting:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of the library in one process: a state, the steps that lead from one state to another, and the sentence that
-// says why a call cannot be made in a state. docs/life.md is the table of states and events. Knows neither ranks nor
-// memory. Steps are taken by whoever makes a collective call; any thread may look.
+// The life of the library in one process: a state, the steps between states, and the message why a
+// call cannot be made in a state. docs/life.md is the table of states and events. Knows neither
+// ranks nor memory. Threads that make collective calls take steps; any thread may read the state.
 // Tests: tests/unit/api/life_test.cpp, tests/life.
 #pragma once
 
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t life_state_count = 9;
 
 enum class Step : std::uint32_t {
     join,         // acp_init begins
-    joined,       // it went well
+    joined,       // it succeeded
     refuse,       // it failed
     synchronize,  // acp_sync begins
     reset,        // acp_reset begins
@@ -45,7 +45,7 @@ enum class Step : std::uint32_t {
 
 inline constexpr std::uint32_t step_count = 10;
 
-inline constexpr std::size_t reason_bytes_max = 400;  // with the 0 at the end
+inline constexpr std::size_t reason_bytes_max = 400;  // including the 0 at the end
 
 using ReasonText = std::array<char, reason_bytes_max>;
 
@@ -66,12 +66,13 @@ public:
     // Takes a step. false, and nothing is changed, when none leads from the present state.
     bool take(Step step) noexcept;
 
-    // Step::synchronize, and Step::go_on by the thread that took it: as take(), without a search, since a barrier on a node takes
-    // less than 100 ns. While a thread meets, no other one can take a step, so that it ends with a store. In a child that was
-    // forked meanwhile, by a signal handler of that thread, nothing changes.
+    // Step::synchronize, and Step::go_on by the same thread: like take(), without a search, since a
+    // barrier on a node takes less than 100 ns. While a thread is in a meeting, no other one can
+    // take a step, so a store ends it. In a child that a signal handler of that thread forked
+    // during the meeting, nothing changes.
     [[nodiscard]] bool begin_meeting() noexcept {
         LifeState now = LifeState::in_use;
-        // acq_rel: as take()
+        // acq_rel: see take()
         return state_.compare_exchange_strong(now, LifeState::meeting, std::memory_order_acq_rel,
                                               std::memory_order_relaxed);
     }
@@ -82,12 +83,12 @@ public:
         }
     }
 
-    // Keeps the reason for what later calls say, before refuse or give_up is taken. Only by the thread that took join or
-    // reset.
+    // Keeps the reason for the failures of later calls, before refuse or give_up is taken. Only by
+    // the thread that took join or reset.
     void set_reason(base::Code code, std::string_view text) noexcept;
 
-    // What the last failed acp_init or acp_reset said. Only in a state that such a failure led to.
-    // Any thread; while another one fails anew its words may be mixed with those before.
+    // The message of the last failed acp_init or acp_reset. Only in a state that such a failure led
+    // to. Any thread; during a new failure the old and the new message may be mixed.
     [[nodiscard]] ReasonText reason() const noexcept;
 
     [[nodiscard]] base::Code reason_code() const noexcept {
@@ -95,13 +96,14 @@ public:
     }
 
     // Why a call cannot be made in the present state. Allocates nothing.
-    //   into  of at least 128 bytes; written with a text that ends with 0
+    //   into  at least 128 bytes; gets a text that ends with 0
     // Returns its code: state, forked, or that of the reset that failed.
     base::Code explain(const char* call, std::span<char> into) const noexcept;
 
 private:
     std::atomic<LifeState> state_{LifeState::not_initialised};
-    // Written before the step that publishes them; atomic, for others may read while the next failure is written.
+    // Written before the step that publishes them; atomic, for others may read while the next
+    // failure is written.
     std::atomic<base::Code> reason_code_{base::Code::ok};
     std::array<std::atomic<char>, reason_bytes_max> reason_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/list.h>: single elements, iterators and what a list tells of itself.
+// <acp/list.h>: single elements, iterators and properties of lists.
 #include "api/list_calls.hpp"
 #include "message/request.hpp"
 
@@ -172,7 +172,7 @@ acp_list_it_t acp_increment_list_it(acp_list_it_t it) {
                               [&](Lists& lists) -> Result<ListPlace> {
                                   const ListPlace at = place_of(it);
                                   if (!at.is_end()) return lists.neighbour(at, false);
-                                  auto size = lists.size(at.list);  // that there is such a list
+                                  auto size = lists.size(at.list);  // tests that the list exists
                                   if (!size.is_ok()) return std::move(size).failure();
                                   return at;
                               });

@@ -25,7 +25,7 @@ gma::Handle copy_list(memory::IssuedBy call,
     return api::library().gma->copy_list(call, count, range, static_cast<gma::Handle>(order));
 }
 
-// What ACP_CHECK looks at before the list is issued.   range  as for copy_list()
+// The checks of ACP_CHECK before the list is issued.   range  see copy_list()
 template <typename Range>
 [[gnu::cold, gnu::noinline]] void check_list(const char* call,
                                              std::uint64_t count,
@@ -50,7 +50,7 @@ gma::Handle refuse(const char* call, const std::string& why) {
     return api::library().gma->fail({base::Code::argument, call + (": " + why)});
 }
 
-// Where the pieces of a block lie, in steps of the innermost dimension first.
+// The layout of a block's pieces, innermost dimension first.
 struct Block {
     acp_ga_t target;
     acp_ga_t source;
@@ -60,7 +60,7 @@ struct Block {
     const std::ptrdiff_t* source_strides;
     const std::size_t* counts;
 
-    // nullopt: they are more than can be counted.
+    // nullopt: the number overflows.
     [[nodiscard]] std::optional<std::uint64_t> pieces() const noexcept {
         std::uint64_t pieces = 1;
         bool is_countable = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls on lists share: iterators of the C interface and those of data::Lists, and failures that name the call.
+// Shared by the calls on lists: conversion of iterators between the C interface and data::Lists,
+// and failures that name the call.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace acp::api {
 
-// The stamp of an iterator is the element's mark and the list together: of another list it is another one.
+// The stamp of an iterator combines the element's mark and the list, so it is invalid for another
+// list.
 [[nodiscard]] inline std::uint64_t stamp_mask(acp_ga_t list) noexcept {
     const std::uint64_t mixed = (list ^ list >> 29) * 0x9e3779b97f4a7c15;
     return mixed ^ mixed >> 32;
@@ -45,7 +47,7 @@ inline constexpr acp_list_it_t no_place = {{ACP_GA_NULL}, ACP_GA_NULL, 0};
                                      gma::by_rank(library().member->rank()));
 }
 
-// What is put into a list by a call. Errors: argument (rank, a null pointer).
+// The element that a call inserts into a list. Errors: argument (rank, a null pointer).
 [[nodiscard]] base::Result<data::Lists::Element> element_of(const void* pointer,
                                                             std::size_t bytes,
                                                             int rank);
@@ -62,7 +64,7 @@ int run_on_list(const char* call, acp_ga_t list, const Body& body) noexcept {
                : -1;
 }
 
-// As run_on_list(): body(lists) gives a Result of a value; `failed` after a failure.
+// Like run_on_list(), but body(lists) returns a Result of a value; `failed` after a failure.
 template <typename Value, typename Body>
 Value value_on_list(const char* call, acp_ga_t list, Value failed, const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call, failed, [&]() -> base::Result<Value> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/list.h>: whole lists and ranges of them, and how one goes several elements on.
+// <acp/list.h>: whole lists and ranges of them, and advancing by several elements.
 #include <limits>
 #include <span>
 
@@ -139,7 +139,7 @@ acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n) {
         return api::place_on_list("acp_advance_list_it", it.list.ga,
                                   [&](Lists& lists) -> Result<ListPlace> {
                                       const ListPlace at = place_of(it);
-                                      // Whether it is there.
+                                      // Tests that the list exists.
                                       auto next = lists.neighbour(at, at.is_end());
                                       if (!next.is_ok()) return std::move(next).failure();
                                       return at;

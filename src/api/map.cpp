@@ -21,7 +21,7 @@ using data::Hashed;
 using data::PutMode;
 using table::Effect;
 
-// Puts an entry. make(EntryResult, EntryPlace) -> Result<T> says what the caller gets.
+// Puts an entry. make(EntryResult, EntryPlace) -> Result<T> makes the caller's result.
 template <typename T, typename Make>
 T put(const char* call,
       T failed,
@@ -41,7 +41,7 @@ T put(const char* call,
         });
 }
 
-// Puts an entry at once; false: put() knows why not.
+// Puts an entry inline; false: put() must be called.
 //   it  nothing, or becomes the entry's iterator
 template <typename... It>
 [[gnu::always_inline]] inline bool put_at_once(acp_map_t map,
@@ -85,7 +85,7 @@ int change(const char* call,
                               });
 }
 
-// A retrieval from a map that the calling thread has no view of, or not any more.
+// A retrieval from a map of which the calling thread has no valid view.
 [[gnu::noinline]] int retrieve_without_view(const acp_map_t& map,
                                             Bytes key,
                                             void* value,
@@ -123,7 +123,7 @@ acp_map_it_t acp_insert_map(
     acp_map_t map, const void* key, size_t key_size, const void* value, size_t value_size) {
     const acp_entry_t entry = entry_of(key, key_size, value, value_size);
     EntryResult at_once;
-    acp_map_it_t it;  // the one that is returned: see set_iterator
+    acp_map_it_t it;  // the object that is returned: see set_iterator
     if (put_at_once(map, entry, PutMode::insert, at_once, it)) [[likely]]
         return it;
     it = put("acp_insert_map", api::no_iterator(map), map, entry, PutMode::insert,

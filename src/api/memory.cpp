@@ -19,8 +19,8 @@ using api::Gravity;
 using api::library;
 using api::run;
 
-// Whether the rank and colour of an address can be told: it names a process of this job, in one of its colours, and has a
-// generation, as every address of memory.
+// Whether an address has a valid rank and colour: it names a process of this job, one of its
+// colours, and a generation, like every address of memory.
 base::Status check_address(const char* call, acp_ga_t address) {
     const local::Space& space = library().gma->space();
     const memory::GaLayout& layout = space.layout();
@@ -106,7 +106,7 @@ acp_atkey_t acp_register_memory(void* address, size_t size, int color) {
 int acp_unregister_memory(acp_atkey_t key) {
     const bool is_ok = run<Gravity::misuse_ends>("acp_unregister_memory", false, [&] {
         auto status = library().gma->registry().remove(key);
-        // The words take memory: where the registration has ended, nothing may fail any more.
+        // The message takes memory: after the registration has ended nothing may fail.
         if (status.is_ok()) return status;
         return std::move(status).within("acp_unregister_memory" + by_this_rank());
     });
@@ -131,7 +131,8 @@ void* acp_query_address(acp_ga_t ga) {
         local::Place place;
         const base::Code code = space.find(ga, 1, place);
         if (code == base::Code::address && space.is_elsewhere(ga, 1)) {
-            // For the agent, if the program uses the null pointer and crashes. relaxed: read after the process has ended
+            // For the agent, if the program uses the null pointer and crashes. relaxed: read after
+            // the process has ended
             library().member->slot().unmapped_rank_plus_1.store(rank_of(ga) + 1,
                                                                 std::memory_order_relaxed);
             return base::Status(base::Code::unsupported,

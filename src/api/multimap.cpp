@@ -18,7 +18,7 @@ using data::EntryPlace;
 using data::Hashed;
 using table::Effect;
 
-// Goes through the entries of a key, from behind `after`: visit(EntryPlace) -> whether to go on.
+// Walks over the entries of a key behind `after`: visit(EntryPlace) -> bool: continue.
 template <typename Visit>
 Status walk_key(Hashed& hashed,
                 const ContainerName& name,

@@ -48,7 +48,7 @@ int take(const char* call, acp_multiset_t set, Bytes key, std::uint64_t number) 
 // More than any count.
 constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
 
-// What is returned in place of a count after a failure.
+// The result of a count after a failure.
 constexpr std::uint64_t no_count = ~std::uint64_t{0};
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was inherited comes first: it needs no answer of the agent.
+// Tries the inherited descriptor first: it needs no answer of the agent.
 #include "api/node_entry.hpp"
 
 #include <string>

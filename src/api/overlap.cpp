@@ -41,8 +41,8 @@ void ListExtents::add(const ByteExtent& target, const ByteExtent& source) {
 std::optional<ListOverlap> ListExtents::find() {
     std::sort(ends_.begin(), ends_.end(),
               [](const End& first, const End& second) { return first.extent < second.extent; });
-    // Of the targets and of the sources that begin before the present end, those that reach farthest: if any overlaps it,
-    // this one does.
+    // The farthest-reaching target and source that begin before the present end: if any range
+    // overlaps it, one of these does.
     const End* target = nullptr;
     const End* source = nullptr;
     const auto reaches_farther = [](const End& end, const End* than) {

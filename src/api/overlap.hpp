@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds bytes that a call both reads and writes, or writes twice. A range of global memory or of the caller's is turned into
-// an extent: where its bytes lie, told so that two registrations of the same memory, or a registration and a plain pointer,
-// compare equal. For ACP_CHECK only: nothing here is fast. No state; any thread.
+// Finds bytes that a call both reads and writes, or writes twice. Converts a range of global memory
+// or of the caller's into an extent: a canonical location of its bytes, in which two registrations
+// of the same memory, or a registration and a plain pointer, compare equal. For ACP_CHECK only:
+// nothing here is fast. No state; any thread.
 // Tests: tests/unit/api/overlap_test.cpp, tests/tools/acprun_doings_test.py.
 #pragma once
 
@@ -16,8 +17,8 @@ namespace acp::api {
 
 // Bytes of one address space.
 struct ByteExtent {
-    // 0: this process's own mapping. 1 + slot: the private memory of another process of this node. Above these: the memory of
-    // a process of another node, by its global addresses.
+    // 0: this process's own mapping. 1 + slot: the private memory of another process of this node.
+    // Above these: the memory of a process of another node, by its global addresses.
     std::uint64_t space = 0;
     std::uint64_t start = 0;
     std::uint64_t bytes = 0;  // the range does not wrap around
@@ -26,19 +27,20 @@ struct ByteExtent {
     friend auto operator<=>(const ByteExtent&, const ByteExtent&) = default;
 };
 
-// Where the bytes of a global address lie. An address that leads nowhere gets an extent that overlaps others of the same
-// process only; the command that uses it fails anyway.
+// The location of a global address's bytes. An invalid address gets an extent that overlaps others
+// of the same process only; the command that uses it fails anyway.
 [[nodiscard]] ByteExtent extent_of(const local::Space& space,
                                    memory::GlobalAddress address,
                                    std::uint64_t bytes) noexcept;
 
-// Where the bytes behind a pointer of this process lie.
+// The location of the bytes behind a pointer of this process.
 [[nodiscard]] ByteExtent extent_of(const void* pointer, std::uint64_t bytes) noexcept;
 
 // Whether two ranges share a byte. Empty ranges share none.
 [[nodiscard]] bool do_overlap(const ByteExtent& first, const ByteExtent& second) noexcept;
 
-// Two ranges of a list that share a byte: the target of the first, and the target or source of the second.
+// Two ranges of a list that share a byte: the target of the first, and the target or source of the
+// second.
 struct ListOverlap {
     std::uint64_t first = 0;  // index in the order of add()
     std::uint64_t second = 0;
@@ -47,8 +49,9 @@ struct ListOverlap {
     friend bool operator==(const ListOverlap&, const ListOverlap&) = default;
 };
 
-// The ranges of one list of copies. The targets of a list may overlap neither each other nor any of its sources; only a range
-// that is copied onto itself may. Memory: 40 bytes for each end of a range that was added.
+// The ranges of one list of copies. The targets of a list may overlap neither each other nor any of
+// its sources; only a range that is copied onto itself may. Memory: 40 bytes for each end of a
+// range that was added.
 class ListExtents {
 public:
     void add(const ByteExtent& target, const ByteExtent& source);
@@ -56,7 +59,8 @@ public:
     // The number of ranges that were added since the last clear(), empty ones included.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-    // Finds an overlap if there is one. Takes time n log n, and leaves the ranges in an unspecified order.
+    // Finds an overlap if there is one. Takes time n log n, and leaves the ranges in an unspecified
+    // order.
     [[nodiscard]] std::optional<ListOverlap> find();
 
     void clear() noexcept;

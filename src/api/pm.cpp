@@ -40,7 +40,7 @@ std::uint64_t number_of(acp_pm_t handle) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(handle));
 }
 
-// nullptr: there is none, or no call may be made now. Calls nothing.
+// nullptr: there is none, or no call may be made now. Calls no function.
 [[gnu::always_inline]] inline Context* context_at_hand(acp_pm_t handle) noexcept {
     const api::Library* const instance = api::usable_library();
     return instance != nullptr ? instance->contexts->find(number_of(handle)) : nullptr;
@@ -65,7 +65,7 @@ bool is_rank(int rank) noexcept {
     return rank >= 0 && static_cast<std::uint32_t>(rank) < library().member->procs();
 }
 
-// What body(context) returns, whose context is of either kind.
+// Returns body(context) for a context of either kind.
 template <typename Body>
 Result<int> in_context(acp_pm_t handle, const Body& body) {
     const pm::Contexts& contexts = *library().contexts;
@@ -76,8 +76,9 @@ Result<int> in_context(acp_pm_t handle, const Body& body) {
     return Status(Code::stale, "there is no such context, or it was closed");
 }
 
-// Those of the paper's scheme have no fast path: they are used here, where those of the other kind have found nothing. Where somebody is gone these
-// look again too, as what had come from there is told first.
+// Contexts of the paper's scheme have no fast path: they are polled here, after a fast path has
+// found nothing. If a rank is gone the other kind is polled again too, because messages that
+// arrived from that rank are returned before its loss.
 
 char* try_again(Context& /*context*/, int /*rank*/, std::size_t /*size*/) noexcept {
     return nullptr;
@@ -120,7 +121,7 @@ void after_select(Context& context) noexcept {
 
 void after_select(pm::PerPeerContext& /*context*/) noexcept {}
 
-// Tells what went wrong, by what body(context) returns; what a call cannot do at once comes here.
+// Runs the slow path of a call and reports its failure: body(context) returns the result.
 template <typename Body>
 [[gnu::noinline]] int run(const char* call, acp_pm_t handle, const Body& body) noexcept {
     return api::run<Gravity::misuse_ends>(call, -1, [&]() -> Result<int> {
@@ -130,7 +131,7 @@ template <typename Body>
     });
 }
 
-// 1: there was room; 0: there may be later.
+// 1: there is room now; 0: there may be later.
 [[gnu::noinline]] int explain_no_room(
     const char* call, acp_pm_t handle, int rank, std::size_t size, void** buffer) noexcept {
     return run(call, handle, [&](auto& context) -> Result<int> {
@@ -173,7 +174,7 @@ template <typename Body>
     return true;
 }
 
-// A copy of which this rank owns the address `own`.
+// Issues a copy if this rank owns the address `own`.
 acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_ga_t own) noexcept {
     const int is_right = run(call, handle, [&](auto& /*context*/) -> Result<int> {
         const local::Space& space = library().gma->space();
@@ -184,7 +185,7 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
     return acp_copy(wanted.target, wanted.source, wanted.size, ACP_HANDLE_NULL);
 }
 
-// When there is no message: whether somebody is gone.
+// Called when there is no message: tests whether a rank is gone.
 [[gnu::noinline]] int explain_no_message(acp_pm_t handle,
                                          const void** data,
                                          std::size_t* size,
@@ -197,7 +198,7 @@ acp_handle_t copy(const char* call, acp_pm_t handle, const PmCopy& wanted, acp_g
             auto gone = tell_gone(context, source);
             if (!gone.is_ok()) return gone;
             found = receive_again(
-                context);  // what that has found, which comes before the news of its sender
+                context);  // a message found now, which is returned before the loss of its sender
             if (found.data == nullptr) return 0;
         }
         *data = found.data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_put, acp_put_copied, acp_get and acp_put_signal: the inline path first, then the long way.
+// acp_put, acp_put_copied, acp_get and acp_put_signal: the inline path first, then the slow path.
 #include "api/boundary.hpp"
 #include "api/check.hpp"
 #include "api/library.hpp"
@@ -15,7 +15,7 @@ using api::Gravity;
 
 constexpr auto plain = memory::HazardFence::compiler;
 
-// What the inline path gave up.
+// Issues a command that the inline path has declined.
 //   issue  what to call when the library is in use
 template <typename Issue>
 [[gnu::always_inline]] inline acp_handle_t issue_long(const char* call,
@@ -43,7 +43,7 @@ template <bool is_get>
     });
 }
 
-// pointer_long() of what the inline path has declined: the line names the address.
+// pointer_long() of a copy that the inline path has declined: the line names the address.
 template <bool is_get>
 [[gnu::noinline]] acp_handle_t pointer_declined(memory::HazardLine& line,
                                                 char* pointer,
@@ -69,7 +69,7 @@ template <bool is_get>
         }));
 }
 
-// acp_put_copied where the inline path has not moved the bytes.
+// acp_put_copied if the inline path has not moved the bytes.
 [[gnu::noinline]] acp_handle_t copied_long(acp_ga_t address,
                                            char* pointer,
                                            std::size_t bytes,
@@ -81,7 +81,7 @@ template <bool is_get>
     });
 }
 
-// What the inline path calls where it declines: the thread is inside no access any more.
+// Called by the inline path when it declines: clears the thread's hazard line.
 gma::Handle declined(memory::HazardLine& line) noexcept {
     memory::leave(line);
     return gma::handle_null;

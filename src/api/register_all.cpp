@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_register_all: every rank registers its part, all agree on whether that went well, and then the ranks exchange the
-// addresses (api/gather.hpp).
+// acp_register_all: every rank registers its part, all agree on success, and then the ranks
+// exchange the addresses (api/gather.hpp).
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -55,7 +55,7 @@ private:
     bool is_kept_ = false;
 };
 
-// What is asked for, and where the answer goes.
+// The caller's arguments, and the place of the result.
 struct Wanted {
     void* address = nullptr;
     std::size_t size = 0;

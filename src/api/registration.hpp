@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registering memory of the program, for the calls of the interface that do so. Any thread.
+// Registers memory of the program, for several calls of the interface. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace acp::api {
 
 // Registers memory as acp_register_memory says.
 //   call   of the interface, for messages
-//   color  as the program gave it
+//   color  the program's argument
 // Errors: as acp_register_memory, with words that name the call, the memory and this rank.
 [[nodiscard]] base::Result<local::Key> add_registration(const char* call,
                                                         void* address,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts the arguments together, and reads what was told. A reply keeps what was asked until it is told something: where a swap by another
-// process has made the copy of the directory outdated, the call is made anew when its result is asked for.
+// Builds the arguments, and reads the result. A reply keeps the arguments until it has a result: if
+// a swap by another process has made the copy of the directory outdated, acp_result_of_reply()
+// repeats the call when the program asks for the result.
 #include "api/replies.hpp"
 
 #include <cstring>
@@ -44,15 +45,15 @@ bool stores(BatchKind kind) noexcept {
     return kind == BatchKind::insert || kind == BatchKind::assign;
 }
 
-// Where the key is among the arguments of an operation.
+// The offset of the key in the arguments of an operation.
 std::size_t key_offset(BatchKind kind) noexcept {
     if (stores(kind)) return sizeof(EntryRequest) + sizeof(allocator::PutWords);
     if (kind == BatchKind::fetch_add_or_insert) return sizeof(EntryRequest) + sizeof(ChangeWords);
     return sizeof(EntryRequest);
 }
 
-// Writes down the call, with its arguments for no place yet in the room: they stay there until the result comes, and behind the EntryRequest
-// also when that tells of no table.
+// Stores the call and its arguments, without a place, in the reply's room: they stay there until
+// the result arrives, and behind the EntryRequest also if the result is no_table.
 Status fill(acp_reply_t& reply,
             const ContainerName& name,
             BatchKind kind,
@@ -75,7 +76,7 @@ Status fill(acp_reply_t& reply,
                                  base::in_bytes(entry.key_size + value.value().size()) +
                                  ": a call that does not wait takes less than 1000 or so"};
     }
-    constexpr std::uint32_t all = ~0U;  // of a value that is found
+    constexpr std::uint32_t all = ~0U;  // the whole value found
     reply.what = static_cast<std::uint32_t>(kind);
     reply.key_size = static_cast<std::uint32_t>(entry.key_size);
     reply.value_size = stores(kind) ? static_cast<std::uint32_t>(entry.value_size) : all;
@@ -92,7 +93,7 @@ EntryResult result_in(const acp_reply_t& reply) noexcept {
     return result;
 }
 
-// Issues the operation of a call that was written down. Errors: those of Hashed::at_table.
+// Issues the operation of a stored call. Errors: those of Hashed::at_table.
 Result<gma::Handle> issue(data::Hashed& hashed, acp_reply_t& reply) {
     const auto kind = static_cast<BatchKind>(reply.what);
     const std::size_t bytes = key_offset(kind) + std::size_t{reply.key_size} +
@@ -135,7 +136,7 @@ Result<acp_handle_t> start_call(data::Hashed& hashed,
 
 namespace {
 
-// Where the directory has changed since a copy of it was made.
+// Repeats a call after the directory has changed since its copy was made.
 Status ask_anew(data::Hashed& hashed, acp_reply_t& reply) {
     hashed.directories().forget(reply.container);
     auto handle = issue(hashed, reply);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on one key of a container that do not wait: what they ask for is a numbered operation, and what it tells is the caller's, in
-// an acp_reply_t. Any thread. Tests: tests/conformance/hashed_test.cpp.
+// Calls on one key of a container that do not wait: each issues a numbered operation, whose result
+// goes to the caller's acp_reply_t. Any thread. Tests: tests/conformance/hashed_test.cpp.
 #pragma once
 
 #include "api/hashed.hpp"
@@ -9,7 +9,8 @@
 
 namespace acp::api {
 
-// Issues the operation. Errors: limit (key and value do not fit into one message), argument, those of Hashed::at_table.
+// Issues the operation. Errors: limit (key and value do not fit into one message), argument, those
+// of Hashed::at_table.
 [[nodiscard]] base::Result<acp_handle_t> start_call(data::Hashed& hashed,
                                                     const ContainerName& name,
                                                     BatchKind kind,

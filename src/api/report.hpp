@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ACP_REPORT=1 prints at acp_finalize: one line per rank of how many commands and bytes took which path.
+// The output of ACP_REPORT=1 at acp_finalize: one line per rank of how many commands and bytes took
+// which path.
 #pragma once
 
 #include "gma/gma.hpp"

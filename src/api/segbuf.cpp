@@ -46,7 +46,7 @@ int run_status(const char* call, acp_segbuf_t segbuf, const Body& body) noexcept
     });
 }
 
-// Returns what answer(end) returns of an end, a Result.
+// Returns the Result of answer(end) for an end.
 template <typename T, typename Answer>
 T ask(const char* call, acp_segbuf_t segbuf, const Answer& answer) noexcept {
     return api::run<Gravity::misuse_ends>(call, T{-1}, [&]() -> Result<T> {
@@ -56,7 +56,7 @@ T ask(const char* call, acp_segbuf_t segbuf, const Answer& answer) noexcept {
     });
 }
 
-// Asks whether there is something, which has(end, counts) tells: 0, 1 or -1.
+// Returns has(end, counts) as 0 or 1, or -1 after a failure.
 template <typename Has>
 int ask_whether(const char* call, acp_segbuf_t segbuf, const Has& has) noexcept {
     return ask<int>(call, segbuf, [&](SegbufEnd& end) -> Result<int> {
@@ -67,7 +67,7 @@ int ask_whether(const char* call, acp_segbuf_t segbuf, const Has& has) noexcept 
     });
 }
 
-// What is told of a segment: how many there were before it, or its place in the buffer.
+// A segment's number: counted from the first one, or its index in the buffer.
 enum class Told : std::uint8_t { count, place };
 
 int64_t ask_count(const char* call,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks what a program gave, calls data::Sequences, and names the call in a failure.
+// Checks a program's arguments, calls data::Sequences, and names the call in a failure.
 #include "api/sequence_calls.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Status check_range(const SequenceRange& range) {
                                 " before it begins at " + std::to_string(range.begin)};
 }
 
-// A status as well as a value for the boundary.
+// Converts a status to a value for the boundary.
 template <typename Body>
 bool run_status(const SequenceCall& call, const std::string& what, const Body& body) noexcept {
     return run<Gravity::misuse_ends>(call.name, false,
@@ -75,7 +75,7 @@ data::SequenceAlgorithms<> algorithms() noexcept {
     return data::SequenceAlgorithms(*library().sequences);
 }
 
-// The bytes of a range, as far as they are there. Errors, besides: argument (check_range).
+// The bytes of a range, as far as they exist. Further errors: argument (check_range).
 Result<std::vector<char>> read_range(const SequenceCall& call, const SequenceRange& range) {
     if (auto status = check_range(range); !status.is_ok()) return status;
     return algorithms().read(sequence_of(call, range.address),

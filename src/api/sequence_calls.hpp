@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acp_..._vector and acp_..._deque have in common: the checks of their arguments, and the one call that each makes. No state; any
-// thread.
+// Shared by acp_..._vector and acp_..._deque: the checks of their arguments, and the one call that
+// each makes. No state; any thread.
 // Tests: tests/conformance/vector_test.cpp, deque_test.cpp.
 #pragma once
 
@@ -14,14 +14,15 @@
 
 namespace acp::api {
 
-// The sequence that a call is about.
+// A call and its sequence.
 struct SequenceCall {
-    const char* name;  // of the call
+    const char* name;  // the call's name
     sequence::SequenceKind kind;
     acp_ga_t address;
 };
 
-// Bytes between two places of a sequence.   address, end_address  of the sequences of the two places
+// The bytes between two places of a sequence.   address, end_address  the sequences of the two
+// places
 struct SequenceRange {
     acp_ga_t address;
     std::int64_t begin;
@@ -29,7 +30,7 @@ struct SequenceRange {
     std::int64_t end;
 };
 
-// What a call that tells no more returns.
+// The result of a call that returns only success.
 [[nodiscard]] constexpr int code_of(bool is_ok) noexcept {
     return is_ok ? 0 : -1;
 }
@@ -59,13 +60,13 @@ struct SequenceRange {
                                          void* target,
                                          std::size_t bytes) noexcept;
 
-// How many bytes there were, or -1.
+// The number of bytes read, or -1.
 [[nodiscard]] std::int64_t read_sequence(const SequenceCall& call,
                                          std::int64_t index,
                                          void* target,
                                          std::size_t bytes) noexcept;
 
-// Whether the call did what it should, as of all that follows.
+// Returns whether the call succeeded, like all calls below.
 [[nodiscard]] bool write_sequence(const SequenceCall& call,
                                   std::int64_t index,
                                   const void* source,
@@ -89,7 +90,7 @@ struct SequenceRange {
 [[nodiscard]] bool swap_sequences(const SequenceCall& call, acp_ga_t other) noexcept;
 [[nodiscard]] bool reserve_sequence(const SequenceCall& call, std::uint64_t bytes) noexcept;
 
-// Bytes, and where up to so many of them lie; all 0 after a failure.
+// The length of the content, and the addresses of some bytes; all 0 after a failure.
 struct SequenceSeen {
     std::uint64_t bytes = 0;
     std::uint64_t capacity = 0;
@@ -98,7 +99,7 @@ struct SequenceSeen {
     bool is_seen = false;
 };
 
-//   must_be_there  the byte at the index, else the call fails
+//   must_be_there  the call fails if there is no byte at the index
 [[nodiscard]] SequenceSeen look_at_sequence(const SequenceCall& call,
                                             std::int64_t index,
                                             std::uint64_t bytes,

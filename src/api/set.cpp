@@ -23,7 +23,7 @@ ACP_HASHED_FUNCTIONS(set)
 acp_set_it_t acp_insert_set(acp_set_t set, const void* key, size_t key_size) {
     const Bytes bytes = bytes_at(key, key_size);
     data::EntryResult at_once;
-    acp_set_it_t it;  // the one that is returned: see set_iterator
+    acp_set_it_t it;  // the object that is returned: see set_iterator
     if (api::run_at_once(set, bytes, 0, at_once, it, [&](auto& here, const auto& place) {
             return data::TableCalls::put_in(here, place, {bytes, {}, data::PutMode::insert, {}});
         })) [[likely]] {

@@ -23,7 +23,7 @@ using base::Status;
 using team::CollectiveCall;
 using team::Teams;
 
-// What a call that makes teams returns.   made  0: the caller is in none
+// The result of a call that makes teams.   made  0: the caller is in none
 acp_team_t member_of(team::TeamHandle made) noexcept {
     return made != 0 ? api::team_of(made) : ACP_TEAM_NONE;  // NOLINT(performance-no-int-to-ptr)
 }
@@ -39,7 +39,7 @@ acp_team_t divide(const char* name,
     });
 }
 
-// Tells others whether they have given the same list. Never 0.
+// Lets members compare their lists. Never 0.
 std::uint64_t digest_of(std::span<const int> ranks) noexcept {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
     std::uint64_t digest = ranks.size();
@@ -61,7 +61,7 @@ Status check_list(const team::Membership& members, std::span<const int> ranks) {
     return {};
 }
 
-// As one of the list: the colour 0, and the place as key.
+// The division of a listed rank: colour 0, and the index as key.
 Result<Teams::Division> division_by(acp_team_t handle, const int* ranks, int count) {
     if (ranks == nullptr || count < 1)
         return Status(Code::argument, "the list of ranks is NULL or has no rank");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with arguments, in words.
+// Messages about invalid arguments.
 #include "api/team_calls.hpp"
 
 namespace acp::api {

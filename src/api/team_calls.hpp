@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the functions of <acp/team.h> share: handles, looks at arguments, and making a collective call.
+// Shared by the functions of <acp/team.h>: handles, checks of arguments, and making a collective
+// call.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +27,15 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return reinterpret_cast<acp_team_t>(static_cast<std::uintptr_t>(number));
 }
 
-// What the looks at arguments say. Apart from them, so that a look which finds nothing wrong is a comparison.
+// The failures of the argument checks. Out of line, so that a check that succeeds is one
+// comparison.
 [[gnu::cold, gnu::noinline]] base::Status null_buffer(const char* name, std::uint64_t bytes);
 [[gnu::cold, gnu::noinline]] base::Status too_many_bytes(std::uint64_t count, std::uint64_t size);
 [[gnu::cold, gnu::noinline]] base::Status no_member(const team::Membership& members,
                                                     const char* name,
                                                     int rank);
 
-// Of a size in bytes; `buffer` is of the caller.
+// Checks the caller's buffer for `bytes` bytes.
 [[gnu::always_inline]] inline base::Status check_buffer(const char* name,
                                                         const void* buffer,
                                                         std::uint64_t bytes) {
@@ -52,7 +54,7 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return too_many_bytes(count, size);
 }
 
-// A team rank as an argument.
+// Checks a team rank.
 [[gnu::always_inline]] inline base::Status check_rank(const team::Membership& members,
                                                       const char* name,
                                                       int rank) {
@@ -61,7 +63,7 @@ inline acp_team_t team_of(team::TeamHandle number) noexcept {
     return no_member(members, name, rank);
 }
 
-// A team's answer to check(members), which looks at arguments and returns a Status.
+// Calls check(members), which checks arguments and returns a Status, for a team.
 template <typename Check>
 base::Status check_call(acp_team_t handle, const Check& check) {
     base::Status refusal;
@@ -70,8 +72,8 @@ base::Status check_call(acp_team_t handle, const Check& check) {
     return status.is_ok() ? std::move(refusal) : std::move(status);
 }
 
-// How a collective call is made, once its arguments are known: check(members) looks at them, and body(team) makes the call. The body has
-// copies of the arguments, for it may run later.
+// Makes a collective call: check(members) checks the arguments, and body(team) makes the call. The
+// body has copies of the arguments, because it may run later.
 
 struct MakeNow {
     template <typename Check, typename Body>
@@ -104,7 +106,8 @@ struct Begin {
 template <typename Call>
 int run_team_call(const char* name, const Call& call) noexcept {
     const auto body = [&]() -> base::Status {
-        // What goes to other nodes makes system calls. On one node only a sleep does, and the waiter holds cancellation off for that.
+        // Sending to other nodes makes system calls. On one node only a sleep does, and the waiter
+        // holds cancellation off for that.
         const os::CancellationHold cancellation(library().member->segment().has_gateway());
         base::Status status = call();
         if (status.is_ok()) [[likely]]
@@ -115,7 +118,8 @@ int run_team_call(const char* name, const Call& call) noexcept {
     return is_ok ? 0 : -1;
 }
 
-// The body of a function that begins a call: the request, or ACP_TEAM_REQUEST_NULL.   call  is given the Begin to make the call by
+// The body of a function that begins a call: the request, or ACP_TEAM_REQUEST_NULL.   call  is
+// given the Begin to make the call by
 template <typename Call>
 acp_team_request_t begin_team_call(const char* name, const Call& call) noexcept {
     return run<Gravity::misuse_ends>(name, ACP_TEAM_REQUEST_NULL,

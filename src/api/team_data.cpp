@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/team.h>: what members of a team send each other.
+// <acp/team.h>: broadcast, reductions and scans of a team.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -51,7 +51,7 @@ Result<Combiner> combiner_by(acp_combine_t combine, void* context, std::uint64_t
     return Combiner(combine, context, size);
 }
 
-// What a reduction is called with.
+// The arguments of a reduction.
 struct Arguments {
     CollectiveCall call;
     const void* send;
@@ -65,7 +65,7 @@ Status reduce(const Make& make,
               acp_team_t handle,
               const Arguments& what,
               const Combiner& combiner) {
-    const Combiner how = combiner;  // for a call that goes on after this one has returned
+    const Combiner how = combiner;  // a copy, for a call that continues after this one has returned
     std::uint64_t bytes = 0;
     if (auto status = api::multiply(what.count, how.element_bytes(), bytes); !status.is_ok())
         return status;
@@ -90,7 +90,7 @@ Status reduce(const Make& make,
         });
 }
 
-// By an operation of the interface, or by the program's own.
+// Reduces by an operation of the interface, or by the program's own.
 
 template <typename Make>
 Status reduce(const Make& make, acp_team_t handle, const Arguments& what, int type, int operation) {
@@ -127,7 +127,7 @@ Status broadcast(const Make& make, acp_team_t handle, void* buf, size_t size, in
 
 extern "C" {
 
-// NOLINTBEGIN(readability-function-size): what each of two sides has, not options
+// NOLINTBEGIN(readability-function-size): the arguments of both sides, not options
 
 int acp_broadcast_team(acp_team_t team, void* buf, size_t size, int root) {
     return api::run_team_call("acp_broadcast_team",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/team.h>: what each member has for each other one.
+// <acp/team.h>: gather, scatter and all-to-all of a team.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -16,16 +16,16 @@ using team::CollectiveCall;
 using team::Membership;
 using team::Signature;
 
-// A size of each member, and the bytes of all members together.
+// Checks the size per member, and computes the bytes of all members.
 Status check_sizes(const Membership& members, std::uint64_t bytes, std::uint64_t& all) {
     Status status = api::multiply(bytes, 1, all);
     return status.is_ok() ? api::multiply(bytes, members.size(), all) : std::move(status);
 }
 
-// Of a call that brings something of all members together, or apart.
+// The buffers of a gather or scatter.
 struct Buffers {
     const void* one;  // `bytes` bytes
-    const void* all;  // as much for each member
+    const void* all;  // `bytes` bytes for each member
     const char* one_name;
     const char* all_name;
 };
@@ -51,7 +51,7 @@ Status check_with_root(const Membership& members,
     return check(members, bytes, members.own() == static_cast<std::uint32_t>(root), buffers);
 }
 
-// What a member sends to all, or receives from all, in an exchange of pairs.
+// A member's blocks to all members, or from all, in alltoallv.
 struct PairedBlocks {
     const void* buffer;
     const size_t* sizes;
@@ -157,7 +157,7 @@ Status all_to_all_v(const Make& make,
 
 extern "C" {
 
-// NOLINTBEGIN(readability-function-size): what each of two sides has, not options
+// NOLINTBEGIN(readability-function-size): the arguments of both sides, not options
 
 int acp_gather_team(acp_team_t team, const void* send, size_t size, void* recv, int root) {
     return api::run_team_call("acp_gather_team", [&] {

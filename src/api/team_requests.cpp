@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/team.h>: waiting for non-blocking calls, and memory of all members.
+// <acp/team.h>: waits for non-blocking calls, and memory of all members.
 #include <cstdint>
 #include <utility>
 
@@ -17,7 +17,7 @@ using base::Code;
 using base::Result;
 using base::Status;
 
-// How the call of a request has ended, or why that is not known.
+// The result of a request's call, or why it is unknown.
 Status end_of(acp_team_request_t request, std::int64_t timeout_ns) {
     return library().teams->wait(
         static_cast<team::RequestHandle>(reinterpret_cast<std::uintptr_t>(request)), timeout_ns);

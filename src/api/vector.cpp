@@ -20,7 +20,7 @@ api::SequenceRange range_of(acp_vector_it_t start, acp_vector_it_t end) noexcept
     return {start.vector.ga, start.index, end.vector.ga, end.index};
 }
 
-// What a call that returns an iterator returns.
+// The iterator that a call returns; after a failure none.
 acp_vector_it_t iterator_if(bool is_ok, acp_vector_it_t it) noexcept {
     return is_ok ? it : acp_vector_it_t{{ACP_GA_NULL}, -1};
 }
@@ -146,7 +146,8 @@ acp_vector_it_t acp_end_vector(acp_vector_t vector) {
 }
 
 acp_vector_it_t acp_advance_vector_it(acp_vector_it_t it, int64_t n) {
-    // Unsigned, so that it wraps around; an index that is negative then is refused where it is used.
+    // Unsigned, so that it wraps around; an index that is negative then is refused where it is
+    // used.
     const auto index = static_cast<uint64_t>(it.index) + static_cast<uint64_t>(n);
     return {it.vector, static_cast<int64_t>(index)};
 }

@@ -27,7 +27,7 @@ constexpr int index_of(acp_word_comparison_t comparison) noexcept {
 static_assert(index_of(ACP_WORD_LESS) == static_cast<int>(WordComparison::less));
 static_assert(index_of(ACP_WORD_GREATER_EQUAL) == static_cast<int>(WordComparison::greater_equal));
 
-// With ACP_CHECK a wait of so long is told.
+// With ACP_CHECK a wait of this length is reported.
 constexpr std::int64_t long_wait_ns = 2'000'000'000;
 
 Status refuse(std::string text) {

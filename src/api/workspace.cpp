@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <acp/workspace.h>: every rank allocates its part, then all learn where the parts lie and whether all asked for the same.
+// <acp/workspace.h>: every rank allocates its part, then all get the addresses of the parts and
+// learn whether their requests agree.
 #include "data/workspace.hpp"
 
 #include <cstdint>
@@ -102,7 +103,7 @@ base::Result<acp_wsd_t> create(std::uint64_t bytes) {
     return api::handle_of<acp_wsd_t>(number);
 }
 
-// What is to be copied between a workspace and memory at an address.
+// A copy between a workspace and memory at an address.
 struct Moved {
     acp_ga_t memory;
     std::uint64_t bytes;
