@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread caches of a heap for all processes that use it, in shared memory, so that whoever works on the heap needs no memory of
-// its own. A process has a fixed number of them: one for each of its first threads, and some that any of its threads borrows
-// when its own is in use (a signal handler has interrupted the thread that uses it) or when it has none. Whoever lacks room takes
-// over a cache that no call uses, for a moment, whosever it is, so that what it keeps can be freed: the thread borrows another one
-// meanwhile. Zero bytes are caches that nobody uses. Any thread.
+// The thread caches of a heap for all processes that use it, in shared memory, so that a call on
+// the heap needs no memory of its own. A process has a fixed number of them: one for each of its
+// first threads, and some that any of its threads borrows when its own is in use (a signal handler
+// has interrupted the thread) or when it has none. A thread that finds no room takes over unused
+// caches of any process for a moment, to free the blocks that they keep: the owner then borrows
+// another cache. Zero bytes are unused caches. Any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
 #pragma once
 
@@ -18,7 +19,8 @@
 
 namespace acp::heap {
 
-inline constexpr std::uint32_t threads_with_cache = 24;  // of one process
+inline constexpr std::uint32_t threads_with_cache =
+    24;  // threads of a process with a cache of their own
 inline constexpr std::uint32_t caches_per_process = 32;
 
 // The caches of the process that has this number among those that use the heap.
@@ -26,7 +28,8 @@ inline constexpr std::uint32_t caches_per_process = 32;
     return {process * caches_per_process, caches_per_process};
 }
 
-// Who has taken over a cache, and from whom: a dead one, whose work may not be finished. Cache numbers + 1; 0: nobody.
+// The cache whose thread has taken over a cache, and its predecessor: a dead one, whose work may be
+// unfinished. Cache numbers + 1; 0: none.
 struct CacheTaker {
     std::uint32_t number = 0;
     std::uint32_t before = 0;
@@ -35,7 +38,7 @@ struct CacheTaker {
 class CachePlaces {
 public:
     //   memory     bytes(processes), zero at first, aligned to 64
-    //   order_all  as Heap's; the same for all that use the caches
+    //   order_all  see Heap; the same for all users of the caches
     explicit CachePlaces(char* memory, OrderAll order_all = nullptr) noexcept
         : places_(reinterpret_cast<CachePlace*>(memory)), order_all_(order_all) {}
 
@@ -46,13 +49,15 @@ public:
 
     class OwnPlace;
 
-    // The place of a thread that has one of its own (thread < threads_with_cache), where no fence is needed (`order_all` was not nullptr).
+    // The place of a thread that has one of its own (thread < threads_with_cache), only if no fence
+    // is needed (`order_all` was not nullptr).
     [[nodiscard]] OwnPlace own_place(std::uint32_t process, std::uint32_t thread) const noexcept;
 
-    // A cache for one call, until give_back().
+    // Borrows a cache for one call, until give_back().
     //   process  the caller's number among those that use the heap
-    //   thread   the caller's number among the threads of its process, which no other thread has meanwhile
-    // nullptr: the thread has none of its own, and others use all that can be borrowed.
+    //   thread   the caller's number among the threads of its process; no other thread has it at
+    //            the same time
+    // nullptr: the thread has no free cache of its own, and all others are in use.
     [[nodiscard]] ThreadCache* borrow(std::uint32_t process, std::uint32_t thread) const noexcept {
         const CacheNumber first = caches_of(process).first;
         if (thread < threads_with_cache) [[likely]] {
@@ -64,7 +69,8 @@ public:
                     own.cache.set_number(first + thread);
                     return &own.cache;
                 }
-                // release: what earlier calls did, for the taker that reads this one; partner: take_over()
+                // release: writes of earlier calls, for a taker that loads this store; partner:
+                // take_over()
                 own.is_in_use.store(0, std::memory_order_release);
             }
         }
@@ -72,20 +78,23 @@ public:
     }
 
     void give_back(ThreadCache& cache) const noexcept {
-        // release: who borrows or takes it next sees what it remembers; partners: borrow_any(), take_over()
+        // release: the next borrower or taker sees the cache's content; partners: borrow_any(),
+        // take_over()
         places_[cache.number()].is_in_use.store(0, std::memory_order_release);
     }
 
-    // Takes over a cache that no call uses, until let_go(). nullptr: a call uses it, or somebody else has taken it over.
+    // Takes over a cache that no call uses, until let_go(). nullptr: a call uses it, or another
+    // thread has taken it over.
     //   taker  the caller's own cache
-    //   dead   who had taken it over and is dead
+    //   dead   the dead taker from which it is taken over
     [[nodiscard]] ThreadCache* take_over(CacheNumber number,
                                          CacheNumber taker,
                                          CacheTaker dead = {}) const noexcept {
         CachePlace& place = places_[number];
         if (place.is_in_use.load(std::memory_order_relaxed) != 0) return nullptr;
         std::uint64_t expected = packed(dead);
-        // seq_cst: then we look whether a call uses it; partner: mark_in_use(), then the look at the taker
+        // seq_cst: ordered before the load of is_in_use; partner: mark_in_use(), followed by the
+        // load of the taker
         if (!place.taker.compare_exchange_strong(expected, packed({taker + 1U, dead.number}),
                                                  std::memory_order_seq_cst)) {
             return nullptr;
@@ -99,10 +108,10 @@ public:
         return &place.cache;
     }
 
-    // Ends what take_over() began.
-    //   dead  as there, where its work is not finished yet
+    // Returns a cache that take_over() took.
+    //   dead  see take_over(), if its work is not finished yet
     void let_go(CacheNumber number, CacheTaker dead = {}) const noexcept {
-        // release: what was done to the cache; partner: borrow()
+        // release: the taker's writes to the cache; partner: borrow()
         places_[number].taker.store(packed(dead), std::memory_order_release);
     }
 
@@ -122,7 +131,7 @@ private:
         ThreadCache cache;
     };
 
-    // Before the look whether somebody has taken the place over.
+    // Ordered before the caller's test whether another thread has taken the place over.
     void mark_in_use(CachePlace& place) const noexcept {
         if (order_all_ != nullptr) [[likely]] {
             mark_by_store(place);
@@ -133,16 +142,18 @@ private:
 
     static void mark_by_store(CachePlace& place) noexcept {
         place.is_in_use.store(1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // take_over() completes the pair
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // take_over() executes the other half of the pair
     }
 
-    // Not gnu::cold, though it is rare: gcc 12 takes the code before a call of what is cold, through several inline functions, for cold too,
-    // and so made nearly all calls on containers small instead of fast.
+    // Not gnu::cold, although it is rare: gcc 12 also treats the code before a call of a cold
+    // function as cold, through several inline functions, and so optimized nearly all calls on
+    // containers for size.
     [[nodiscard, gnu::noinline]] ThreadCache* borrow_any(CacheNumber first) const noexcept {
         for (CacheNumber i = first + threads_with_cache; i < first + caches_per_process; ++i) {
             CachePlace& place = places_[i];
             std::uint32_t none = 0;
-            // seq_cst: then we look whether somebody has taken it over; partners: give_back(), take_over()
+            // seq_cst: ordered before the load of the taker; partners: give_back(), take_over()
             if (!place.is_in_use.compare_exchange_strong(none, 1, std::memory_order_seq_cst,
                                                          std::memory_order_relaxed)) {
                 continue;
@@ -160,13 +171,15 @@ private:
     OrderAll order_all_;
 };
 
-// The place of one thread, which the thread keeps from call to call: begin() and end() stand for borrow() and give_back() in a call that
-// uses the number of the cache and not what the cache remembers. Only that thread uses it.
+// The place of one thread, which the thread keeps from call to call: begin() and end() replace
+// borrow() and give_back() in a call that uses the number of the cache but not its content. Only
+// that thread uses it.
 class CachePlaces::OwnPlace {
 public:
     OwnPlace() noexcept = default;
 
-    // false: the thread is in a call that uses the place already (this is a signal handler), or somebody has taken the place over.
+    // false: the thread is in a call that uses the place already (this is a signal handler), or
+    // another thread has taken the place over.
     [[nodiscard, gnu::always_inline]] bool begin() const noexcept {
         // relaxed: only this thread and its signal handlers use the place
         if (place_->is_in_use.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -179,7 +192,7 @@ public:
     }
 
     void end() const noexcept {
-        // release: what this call did, for the taker that reads this one; partner: take_over()
+        // release: writes of this call, for a taker that loads this store; partner: take_over()
         place_->is_in_use.store(0, std::memory_order_release);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words by which a heap is managed. They lie apart from the blocks, where no program writes, and zero pages are those of an
-// empty heap: setting up costs nothing, and a word takes memory only once it is used. The processes of a node map them at different
-// addresses. Any thread of any process.
+// The words by which a heap is managed. They are separate from the blocks, where no program writes.
+// Zero pages are an empty heap: setup costs nothing, and a word takes memory only once it is used.
+// The processes of a node map them at different addresses. Any thread of any process.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace acp::heap {
 
-// Units are looked for by areas, a word of 64 bits each; memory is given back by whole areas.
+// Units are searched by areas, a word of 64 bits each; memory is given back by whole areas.
 inline constexpr std::uint32_t area_units = 64;
 inline constexpr std::uint64_t area_bytes = area_units * unit_bytes;
 
@@ -34,7 +34,7 @@ struct HeapShape {
     [[nodiscard]] constexpr std::uint32_t units() const noexcept { return areas * area_units; }
 };
 
-// What a cache tells of itself, so that others can finish its work if its process is killed.
+// The words that a cache publishes, so that survivors can finish its work if its process is killed.
 template <template <class> class Atomic>
 struct alignas(64) CacheRecord {
     Atomic<std::uint64_t>
@@ -42,7 +42,7 @@ struct alignas(64) CacheRecord {
     Atomic<std::uint64_t>
         freed_to;  // head + 1 of the span to which the cache gave a block last; 0: none
     Atomic<std::uint64_t> is_at_work;  // 1: a call uses the cache (heap/at_work.hpp)
-    Atomic<std::uint64_t> recoverer;   // cache number + 1 of who recovers this cache; 0: nobody
+    Atomic<std::uint64_t> recoverer;   // cache number + 1 of the recovering cache; 0: none
 };
 
 template <template <class> class Atomic = std::atomic>
@@ -82,28 +82,32 @@ public:
     // A UnitWord.
     [[nodiscard]] Word& unit(std::uint32_t unit) const noexcept { return units_[unit]; }
 
-    // Whether units are in use, a bit each: 1 where they may be. Finds free ones fast; the unit's word decides.
+    // Whether units are in use, a bit each: 1 where they may be. Finds free ones fast; the unit's
+    // word decides.
     [[nodiscard]] Word& used(std::uint32_t area) const noexcept { return used_[area]; }
 
     // Whether areas have memory, a bit each.
     [[nodiscard]] Word& backed(std::uint32_t word) const noexcept { return backed_[word]; }
 
-    // Whether a cache may hold a span in areas, a bit each: a hint for who steals spans.
+    // Whether a cache may hold a span in areas, a bit each: a hint for thieves.
     [[nodiscard]] Word& held(std::uint32_t word) const noexcept { return held_[word]; }
 
-    // No unit of the area is in use, and none is being claimed or given up, not even by somebody who was killed.
+    // Whether no unit of the area is in use, being claimed or being given up, also not by a killed
+    // process.
     [[nodiscard]] bool is_untouched(std::uint32_t area) const noexcept {
-        // The bit of `backed` is set after that of `used` and before a unit is claimed; it is cleared while all bits of `used` are
-        // set.
+        // The bit of `backed` is set after that of `used` and before a unit is claimed; it is
+        // cleared while all bits of `used` are set.
         const std::uint64_t backed_bits = backed(area / 64).load(std::memory_order_acquire);
         return (backed_bits >> (area % 64) & 1) == 0 &&
                used(area).load(std::memory_order_acquire) == 0;
     }
 
-    // How many areas have memory and no used unit: about, for a process may be killed while it counts.
+    // The number of areas that have memory and no used unit; approximate, because a process may be
+    // killed while it counts.
     [[nodiscard]] Word& idle_areas() const noexcept { return *idle_areas_; }
 
-    // The blocks of the span that begins with this unit, a bit each: 1 where they are free. The first of its words.
+    // The blocks of the span that begins with this unit, a bit each: 1 where they are free. The
+    // first of its words.
     [[nodiscard]] Word* blocks(std::uint32_t head) const noexcept {
         return blocks_ + std::size_t{head} * words_per_unit;
     }
@@ -125,12 +129,13 @@ public:
         return caches_[number];
     }
 
-    // The last block of a cache is no longer pending. release: what the caller wrote into the block; partner: is_pending()
+    // Ends the pending state of a cache's last block. release: the caller's writes to the block;
+    // partner: is_pending()
     void keep(CacheNumber number) const noexcept {
         cache(number).pending.store(0, std::memory_order_release);
     }
 
-    // Whether a block is the last one of a cache and not kept yet.
+    // Whether a block is pending: the last one that a cache allocated, and not kept yet.
     [[nodiscard]] bool is_pending(std::uint64_t block) const noexcept {
         for (CacheNumber number = 0; number < shape_.caches; ++number) {
             if (cache(number).pending.load(std::memory_order_acquire) == block + 1) return true;
@@ -139,10 +144,10 @@ public:
     }
 
 private:
-    // Where each part begins, in bytes.
+    // The offset of each part, in bytes.
     struct Parts {
-        std::uint32_t room_words;     // of a class
-        std::uint32_t summary_words;  // of a class
+        std::uint32_t room_words;     // per class
+        std::uint32_t summary_words;  // per class
         std::uint64_t used;
         std::uint64_t backed;
         std::uint64_t held;
@@ -166,7 +171,7 @@ private:
               caches(behind(summary, std::uint64_t{room_lists} * summary_words)),
               end(caches + std::uint64_t{shape.caches} * sizeof(CacheRecord<Atomic>)) {}
 
-        // The end of so many words, at the next cache line.
+        // The end of `words` words, rounded up to a cache line.
         static constexpr std::uint64_t behind(std::uint64_t start, std::uint64_t words) noexcept {
             return (start + words * sizeof(Word) + 63) / 64 * 64;
         }

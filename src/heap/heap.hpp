@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap in shared memory: blocks of any size up to the whole heap, allocated and freed by any thread of any process of a node. It
-// deals in offsets and never touches the blocks. One bit per small block says whether it is free: to allocate is one atomic
-// `and`, to free one atomic `or`, by whoever wants to.
+// A heap in shared memory: blocks of any size up to the whole heap, allocated and freed by any
+// thread of any process of a node. It deals in offsets and never touches the blocks. One bit per
+// small block says whether it is free: to allocate is one atomic `and`, to free one atomic `or`, by
+// any thread.
 //
 // Contract:
-// - Nobody waits for anybody: there is no lock, and a process that is stopped at any instruction keeps others from nothing; where it
-//   is stopped in a call of the heap, from the free blocks of the spans that the call's cache holds.
-// - A process that is killed at any instruction leaves nothing that is lost: recover() finishes or undoes what its caches were
-//   doing, and frees the block that a cache had allocated last, unless the caller had kept it (see keep()) or finds it stored.
-//   Blocks that the dead process knew, or was about to free, are the business of whoever allocates.
-// - A double free, an address that is no block's start, and one outside the heap are told from each other and change nothing. A block
-//   that was freed and is allocated again cannot be told from a new one.
-// - Blocks are aligned to 16 bytes, or as asked for. The start of the blocks' memory must be aligned as the largest alignment asked
-//   for. What a new block holds is unspecified.
-// - Memory is taken when a page is first touched, and given back by areas of 1 MiB (heap/units.hpp).
+// - No thread waits for another one: there is no lock, and a process that is stopped at any
+//   instruction delays no other; if it is stopped in a call of the heap, only the free blocks of
+//   the spans that the call's cache holds are unavailable.
+// - A process that is killed at any instruction leaks nothing here: recover() completes or undoes
+//   the operations of its caches, and frees the block that a cache had allocated last, unless the
+//   caller had kept it (see keep()) or is_stored() finds it. Blocks that the dead process owned, or
+//   was about to free, must be freed by the layer above.
+// - A double free, an address that is no block's start, and one outside the heap get different
+//   errors and change nothing. A block that was freed and allocated again is indistinguishable from
+//   a new one.
+// - Blocks are aligned to 16 bytes, or as requested. The start of the blocks' memory must have the
+//   largest alignment requested. The content of a new block is unspecified.
+// - Memory is taken when a page is first touched, and given back by areas of 1 MiB
+//   (heap/units.hpp).
 //
-// Atomic: std::atomic, or one of a test that is run by a scheduler or kills the process between two accesses.
-// Tests: tests/unit/heap/heap_test.cpp (model, bad frees), kill_test.cpp (kill and stop at every access), concurrency_test.cpp.
+// Atomic: std::atomic, or one of a test that a scheduler runs or that kills the process between two
+// accesses.
+// Tests: tests/unit/heap/heap_test.cpp (model, bad frees), kill_test.cpp (kill and stop at every
+// access), concurrency_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +49,7 @@ class Heap {
 public:
     //   control    zero at first, of Control::bytes(shape); must outlive this
     //   give_back  called with whole areas that hold no block
-    //   order      nullptr: calls execute a fence each; the same for all that use the heap
+    //   order      nullptr: calls execute a fence each; the same for all users of the heap
     Heap(char* control, HeapShape shape, GiveBack give_back, OrderAll order = nullptr) noexcept
         : control_(control, shape),
           units_(control_, give_back),
@@ -63,8 +70,9 @@ public:
         return std::uint64_t{control_.shape().areas} * area_bytes;
     }
 
-    // Takes a block, which is pending until keep() or the cache's next allocate(). no_block: there is no room for it.
-    //   bytes      0 is taken for 1
+    // Allocates a block, which is pending until keep() or the cache's next allocate(). no_block:
+    // there is no room.
+    //   bytes      0 counts as 1
     //   alignment  power of two, <= alignment_max
     [[nodiscard, gnu::always_inline]] Offset allocate(
         ThreadCache& cache, std::uint64_t bytes, std::uint64_t alignment = granule_bytes) const {
@@ -75,10 +83,11 @@ public:
         return allocate_rare(cache, bytes, alignment);
     }
 
-    // The caller has stored where the cache's last block is: if the process is killed from now on, the block is not freed.
+    // Called after the offset of the cache's last block was stored: recovery no longer frees the
+    // block.
     void keep(const ThreadCache& cache) const noexcept { control_.keep(cache.number()); }
 
-    // Frees a block, whoever allocated it.
+    // Frees a block that any thread has allocated.
     Freed free(ThreadCache& cache, Offset block) const {
         if (block >= limit_bytes()) [[unlikely]]
             return Freed::outside;
@@ -93,7 +102,7 @@ public:
         return word.state == UnitState::large_part ? Freed::not_a_block : Freed::not_allocated;
     }
 
-    // What a block has room for, in bytes; 0: there is no block allocated that begins there.
+    // The usable bytes of a block; 0: no allocated block begins there.
     [[nodiscard]] std::uint64_t usable_bytes(Offset block) const noexcept {
         if (block >= limit_bytes()) return 0;
         const auto unit = static_cast<std::uint32_t>(block >> unit_shift);
@@ -110,16 +119,19 @@ public:
         return usable_bytes(block) != 0 && !control_.is_pending(block);
     }
 
-    // Gives up all spans that the cache holds, so that others may take blocks from them: before a thread ends or is idle for long.
+    // Gives up all spans that the cache holds, so that other caches may take blocks from them:
+    // called before a thread ends or is idle for long.
     void let_go(ThreadCache& cache) const {
         const AtWork<Atomic> at_work(control_, cache, order_all_);
         (void)spans_.let_go(cache);
     }
 
-    // Finishes what the caches of a dead process were doing. Any survivor calls it, again if the survivor was killed meanwhile.
+    // Completes the operations of a dead process's caches. Any survivor may call it, again if that
+    // survivor was killed in it.
     //   is_dead(number)   whether the process of a cache is dead
-    //   is_stored(block)  whether a block that was pending can be found by others: the process was killed before keep()
-    // false: a process that lives is at it.
+    //   is_stored(block)  whether a pending block's offset is stored where others find it: the
+    //                     process was killed before keep()
+    // false: another live process is recovering them.
     template <typename IsDead, typename IsStored>
     bool recover(ThreadCache& cache,
                  CacheNumbers dead,
@@ -163,7 +175,7 @@ public:
     }
 
 private:
-    // allocate() of what is rare: a long block, or one of a large alignment. The cache is at work.
+    // The rare cases of allocate(): a long block, or a large alignment. The cache is at work.
     [[nodiscard, gnu::noinline]] Offset allocate_rare(ThreadCache& cache,
                                                       std::uint64_t bytes,
                                                       std::uint64_t alignment) const {
@@ -173,7 +185,7 @@ private:
         }
         Offset block = large_.allocate(cache, bytes, alignment);
         if (block != no_block) return block;
-        // Those that lie empty become units.
+        // Gives up the cache's spans; empty ones become units.
         if (spans_.let_go(cache)) block = large_.allocate(cache, bytes, alignment);
         for (std::uint32_t i = 0; i < Spans<Atomic>::thefts_max && block == no_block; ++i) {
             if (!spans_.steal_idle(cache)) break;
@@ -190,8 +202,8 @@ private:
         return word.size_class < size_class_count && word.back <= unit;
     }
 
-    // Spans begin at units, so a class whose blocks are a multiple of the alignment keeps it. The largest class is one of every
-    // such alignment.
+    // Spans begin at units, so a class whose blocks are a multiple of the alignment keeps it. The
+    // largest class satisfies every such alignment.
     [[nodiscard]] static std::uint32_t class_with(std::uint64_t bytes,
                                                   std::uint64_t alignment) noexcept {
         std::uint32_t which = class_of(std::max(bytes, alignment));

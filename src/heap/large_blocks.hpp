@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large blocks: a run of units each. As Heap (heap/heap.hpp) otherwise.
+// Large blocks: a run of units each. The contract is Heap's (heap/heap.hpp).
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,7 @@ public:
         return offset_of(head);
     }
 
-    //   head, word  of the unit in which the block would begin
+    //   head, word  the unit in which the block would begin, and its word
     Freed free(ThreadCache& cache, std::uint32_t head, UnitWord word, Offset block) const {
         if (block != offset_of(head)) return Freed::not_a_block;
         std::uint64_t expected = word.packed();
@@ -57,7 +57,7 @@ public:
         return Freed::done;
     }
 
-    // A large block that nobody knows of is as one that is being freed.
+    // Frees a dead cache's pending large block: marks it as being freed.
     void free_pending(CacheNumber dead) const noexcept {
         CacheRecord<Atomic>& record = control_.cache(dead);
         const std::uint64_t pending = record.pending.load(std::memory_order_relaxed);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks of a heap that are lent to a process: it was given the block for bytes on their way, and nobody else knows of it. A loan names
-// the block and the process; it ends when the block becomes a container's or is free again. Whoever finds the process gone ends
-// its loans and frees the blocks. A call on behalf of the process holds the loan while it uses the block, and nobody ends it meanwhile;
-// after the loan was ended for a process that was taken for dead, what that one still asks for is refused. A loan is taken off when its
-// block is about to be freed, so that who is killed at that leaves either the loan or a block of which it has told
-// (table/freeing.hpp).
-// A block that takes the place of another one of the program is lent until it has the content; then the loan goes over to the other one,
-// in one step: were the process killed, one of the two would stay.
-// A container that nobody has used yet is lent to the process that made it: its first use ends that loan, whoever uses it.
-// Written by the gateway of the heap's node on behalf of processes of other nodes, and by whoever finds one of these gone. Zero
-// bytes are no loans. Atomic: as heap/heap.hpp. Any thread; nobody waits.
+// Blocks of a heap on loan to a process, which uses the block for bytes in transit; no other
+// process knows the block. A loan names the block and the process; it ends when the block is given
+// to a container or freed. Recovery of the process ends its loans and frees the blocks. A call on
+// behalf of the process holds the loan while it uses the block, so that recovery does not end it;
+// after the loan of a process that was wrongly marked dead has ended, its later requests are
+// refused. A loan is removed just before its block is freed, so that a process killed in between
+// leaves either the loan or a block named in its word `freeing` (table/freeing.hpp). A block that
+// replaces another one of the program is on loan until it has the content; then the loan is
+// transferred to the old block in one step: if the process is killed, one of the two stays. An
+// unused container is on loan to the process that made it: the first use by any process ends that
+// loan.
+// Writers: processes of the node, the gateway of the heap's node on behalf of processes of other
+// nodes, and recovering processes. Zero bytes are no loans. Atomic: see heap/heap.hpp. Any thread;
+// no call waits.
 // Tests: tests/unit/heap/loans_test.cpp.
 #pragma once
 
@@ -21,7 +24,7 @@
 
 namespace acp::heap {
 
-// What is lent: a block of bytes, or a container that nobody has used yet, by the block it begins with.
+// The kind of a loan: a block of bytes, or an unused container, by the block it begins with.
 enum class Lent : std::uint64_t { bytes, container };
 
 template <template <class> class Atomic = std::atomic>
@@ -43,7 +46,7 @@ public:
     [[nodiscard]] bool lend(Offset block, std::uint32_t process, Lent what = Lent::bytes) noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t none = 0;
-            // release: partner is end_all(), which has the block freed
+            // release: partner is end_all(), which frees the block
             if (words_[i].load(std::memory_order_relaxed) == 0 &&
                 words_[i].compare_exchange_strong(none, packed(block, process, what),
                                                   std::memory_order_release,
@@ -54,17 +57,19 @@ public:
         return false;
     }
 
-    // Ends a loan: the block is the caller's. false: the block is not lent to the process, or not any more, or held.
+    // Ends a loan: the block belongs to the caller. false: the block is not on loan to the process,
+    // or its loan is held.
     [[nodiscard]] bool end(Offset block, std::uint32_t process) noexcept {
         return change(packed(block, process), 0);
     }
 
-    // Hands a loan over to another block: from then on that one is lent, and the first one is the caller's. false: as end().
+    // Transfers a loan to another block: that one is then on loan, and the first one belongs to the
+    // caller. false: see end().
     [[nodiscard]] bool hand_over(Offset block, Offset to, std::uint32_t process) noexcept {
         return change(packed(block, process), packed(to, process));
     }
 
-    // Keeps others from ending a loan until let_go() or end_held(). false: as end().
+    // Prevents recovery from ending a loan until let_go() or end_held(). false: see end().
     [[nodiscard]] bool hold(Offset block, std::uint32_t process) noexcept {
         return change(packed(block, process), packed(block, process) | held);
     }
@@ -77,7 +82,7 @@ public:
         (void)change(packed(block, process) | held, 0);
     }
 
-    // Frees a block that is lent to the calling process. false: as end().
+    // Frees a block on loan to the calling process. false: see end().
     //   free(block, unlink)  frees it, and calls unlink() just before
     template <typename Free>
     [[nodiscard]] bool end_own(Offset block, std::uint32_t process, const Free& free) {
@@ -91,11 +96,11 @@ public:
         return false;
     }
 
-    // Ends the loans of processes that are gone. false: another one that lives is at it.
-    //   own                  number of the caller among those that do so
-    //   is_dead(number)      whether such a one is dead
-    //   is_gone(process)
-    //   free(block, unlink, what, process)  as end_own(); may put it off, and does not call unlink() then
+    // Ends the loans of processes that are gone. false: another live participant is doing so.
+    //   own                  number of the calling participant
+    //   is_dead(number)      whether a participant is dead is_gone(process)
+    //   free(block, unlink, what, process)  see end_own(); may postpone the end, by not calling
+    //                                       unlink()
     template <typename IsDead, typename IsGone, typename Free>
     bool end_all(std::uint32_t own,
                  const IsDead& is_dead,
@@ -103,7 +108,7 @@ public:
                  const Free& free) {
         std::uint64_t ender = ender_->load(std::memory_order_acquire);
         if (ender != 0 && !is_dead(static_cast<std::uint32_t>(ender - 1))) return false;
-        // acq_rel: what the one before has done
+        // acq_rel: writes of the participant before
         if (!ender_->compare_exchange_strong(ender, std::uint64_t{own} + 1,
                                              std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
@@ -118,13 +123,15 @@ public:
         return true;
     }
 
-    // Ends the loan of a container, which is used from now on. false: it is being ended, for its process is gone.
+    // Ends the loan of a container at its first use. false: recovery is ending it, because its
+    // process is gone.
     [[nodiscard]] bool end_by_use(Offset block, std::uint32_t process) noexcept {
         const std::uint64_t lent = packed(block, process, Lent::container);
         for (std::uint32_t i = 0; i < count_; ++i) {
             std::uint64_t loan = words_[i].load(std::memory_order_acquire);
             if ((loan & ~ending) != lent) continue;
-            // acq_rel: either this call ends it, or another one that uses it, or whoever finds the process gone
+            // acq_rel: exactly one ends it: this call, another first use, or the recovery of the
+            // process
             return loan == lent &&
                    (words_[i].compare_exchange_strong(loan, 0, std::memory_order_acq_rel,
                                                       std::memory_order_acquire) ||
@@ -133,7 +140,7 @@ public:
         return true;
     }
 
-    // Whether the block is lent to any process.
+    // Whether the block is on loan to any process.
     [[nodiscard]] bool has(Offset block) const noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             const std::uint64_t loan = words_[i].load(std::memory_order_acquire);
@@ -145,10 +152,10 @@ public:
     static constexpr std::uint32_t processes_max = (1U << 25) - 1;  // ranks of a job
 
 private:
-    static constexpr std::uint32_t number_bits = 36;  // of a block, in granules
+    static constexpr std::uint32_t number_bits = 36;  // bits of a block's offset in granules
     static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
     static constexpr std::uint64_t held = std::uint64_t{1} << 63;
-    // Its block is about to be freed: by the process, or should that be dead, by whoever ends all.
+    // The block is about to be freed: by the process, or after its death by end_all().
     static constexpr std::uint64_t ending = std::uint64_t{1} << 62;
     static constexpr std::uint32_t what_shift = 61;  // a Lent
 
@@ -172,7 +179,7 @@ private:
     }
 
     [[nodiscard]] bool begin_to_end(std::uint32_t index, std::uint64_t loan) noexcept {
-        // acq_rel: of several who end a loan one frees the block
+        // acq_rel: of several threads that end a loan one frees the block
         return words_[index].compare_exchange_strong(loan, loan | ending, std::memory_order_acq_rel,
                                                      std::memory_order_relaxed);
     }
@@ -188,14 +195,14 @@ private:
     bool change(std::uint64_t loan, std::uint64_t instead) noexcept {
         for (std::uint32_t i = 0; i < count_; ++i) {
             if (words_[i].load(std::memory_order_relaxed) != loan) continue;
-            // acq_rel: of several who end a loan one has the block
+            // acq_rel: of several threads that end a loan one gets the block
             return words_[i].compare_exchange_strong(loan, instead, std::memory_order_acq_rel,
                                                      std::memory_order_relaxed);
         }
         return false;
     }
 
-    Atomic<std::uint64_t>* ender_;  // who ends the loans of processes that are gone: its number + 1
+    Atomic<std::uint64_t>* ender_;  // the participant in end_all(): its number + 1; 0: none
     Atomic<std::uint64_t>* words_;
     std::uint32_t count_;
 };

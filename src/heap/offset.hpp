@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a heap names a block, and what it answers to whoever frees one. Values; any thread.
+// The name of a block in a heap, and the results of freeing one. Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace acp::heap {
 
-// Of a block, in bytes from the start of the heap's blocks.
+// The offset of a block in bytes from the start of the heap's blocks.
 using Offset = std::uint64_t;
 inline constexpr Offset no_block = ~Offset{0};
 
@@ -21,8 +21,8 @@ enum class Freed : std::uint8_t {
     not_allocated,  // freed before, or never allocated
     not_a_block,    // inside a block, or where no block can begin
     outside,        // behind the end of the heap
-    of_container,  // a part of a container, which the caller is not: told by who knows of containers
-    smashed,       // the heap's words about it contradict each other: see heap/walk.hpp
+    of_container,  // a part of a container, which only the container frees: returned by the layer above
+    smashed,       // the heap's words for it contradict each other: see heap/walk.hpp
 };
 
 }  // namespace acp::heap

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which blocks of a heap are parts of containers, so that a program that frees one by its address is refused: a bit for each place where
-// a block can begin. A bit for each unit says whether one of its blocks was a container's at some time; only then the others are
-// read, so that a heap without containers has no memory for them. Freeing a block leaves its bit; whoever allocates it next sets the bit
-// as it needs it, so containers that free and allocate change no bits. Memory of zeros means that no block is a container's. Any thread
-// of any process; a block's bit is changed by whoever has allocated it, before others can find it.
-// A separate block belongs to a container or a team too, but its address travels in requests of other processes, which free it by that.
-// It has at least two granules, and the bit of the second one, where no block begins, tells it from the parts that a container
-// alone frees.
+// Records which blocks of a heap are parts of containers, so that a program that frees one by its
+// address is refused: a bit for each place where a block can begin. A bit for each unit says
+// whether one of its blocks ever belonged to a container; only then the others are read, so that a
+// heap without containers takes no memory for them. Freeing a block leaves its bit; the next
+// allocation sets the bit as needed, so containers that free and allocate change no bits. Zeros
+// mean that no block belongs to a container. Any thread of any process; the thread that has
+// allocated a block changes its bit, before other threads can find the block. A separate block
+// belongs to a container or a team too, but its address travels in requests of other processes,
+// which free the block by it. It has at least two granules, and the bit of the second one, where no
+// block begins, distinguishes it from parts, which the container alone frees.
 // Tests: tests/unit/heap/owned_blocks_test.cpp.
 #pragma once
 
@@ -32,15 +34,15 @@ public:
     // The least bytes of a separate block.
     static constexpr std::uint64_t separate_least = 2 * granule_bytes;
 
-    // The block is a part of a container from now on. Called before others can find it.
-    //   bytes  that it was allocated for
+    // Makes the block a part of a container. Called before other threads can find it.
+    //   bytes  the requested size of the block
     void add(Offset block, std::uint64_t bytes) const noexcept {
         note_unit(block);
         set(block);
         if (bytes > granule_bytes) reset(block + granule_bytes);
     }
 
-    // The block is a separate one from now on. Called before others can find it.
+    // Makes the block a separate one. Called before other threads can find it.
     //   block  of separate_least bytes or more
     void add_separate(Offset block) const noexcept {
         note_unit(block);
@@ -48,7 +50,7 @@ public:
         set(block + granule_bytes);
     }
 
-    // The block is the program's, if it was a container's before.
+    // Makes the block the program's, if it was a container's before.
     void remove(Offset block) const noexcept {
         if (is_unit_noted(block)) reset(block);
     }
@@ -62,7 +64,7 @@ public:
         return contains(block) && is_set(block + granule_bytes);
     }
 
-    // Whether a block of the unit was a container's at some time, or note_unit() was called.
+    // Whether a block of the unit ever belonged to a container, or note_unit() was called.
     [[nodiscard]] bool is_unit_noted(Offset block) const noexcept {
         return (units_[block / area_bytes].load(std::memory_order_relaxed) & unit_bit(block)) != 0;
     }
@@ -77,7 +79,8 @@ private:
         return std::uint64_t{1} << (block / unit_bytes % area_units);
     }
 
-    // relaxed, all: who frees the block learnt of it from whoever put it into the container
+    // relaxed, all: a thread that frees the block got its offset from the thread that put it into
+    // the container
 
     [[nodiscard]] bool is_set(Offset block) const noexcept {
         return (place(block).load(std::memory_order_relaxed) & bit_of(block)) != 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which spans of a class have room and are held by nobody: two levels of bits over the units. A bit is a hint: whoever takes it
-// must look whether the span is there, and get hold of it. Any thread of any process.
+// Indexes the spans of a class that have room and no holder: two levels of bits over the units. A
+// bit is a hint: a thread that takes it must test whether the span is there, and acquire it. Any
+// thread of any process.
 // Tests: tests/unit/heap/heap_test.cpp.
 #pragma once
 
@@ -34,8 +35,9 @@ public:
         clear(control_.room(first_ + size_class, place / 64), place % 64);
     }
 
-    // Takes a bit out: a span of this class may begin in the units_per_room_bit() units from the one returned.
-    //   note(unit)  called before the bit is taken
+    // Removes a bit: a span of this class may begin in the units_per_room_bit() units from the one
+    // returned.
+    //   note(unit)  called before the bit is removed
     template <typename Note>
     [[nodiscard]] std::optional<std::uint32_t> take(std::uint32_t size_class,
                                                     const Note& note) const noexcept {
@@ -56,7 +58,8 @@ public:
                     note(unit);
                     if (clear(room, bit)) return unit;
                 }
-                // seq_cst, both: a bit that is set between the two is seen by the second one, or its summary bit is set after
+                // seq_cst, both: a bit that is set between the two is seen by the second one, or
+                // its summary bit is set after
                 clear(summary, which);
                 if (room.load(std::memory_order_seq_cst) != 0) set(summary, which);
             }
@@ -69,7 +72,7 @@ private:
 
     static void set(Word& word, std::uint32_t bit) noexcept {
         const std::uint64_t mask = std::uint64_t{1} << bit;
-        // seq_cst: partner is take(), which clears a summary bit, then looks
+        // seq_cst: partner is take(), which clears a summary bit, then loads the word
         if ((word.load(std::memory_order_seq_cst) & mask) == 0) {
             word.fetch_or(mask, std::memory_order_seq_cst);
         }

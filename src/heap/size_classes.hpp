@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sizes of small blocks. A request is rounded up to the next class; the classes are 16 bytes apart up to 128 and then eight to
-// each doubling, so that at most an eighth of a block is unused. Blocks of one class lie side by side in a span of whole
-// units. Larger blocks are runs of units of their own. Constants; any thread.
+// The sizes of small blocks. A request is rounded up to the next class; the classes are 16 bytes
+// apart up to 128 and then eight to each doubling, so that at most an eighth of a block is unused.
+// Blocks of one class lie side by side in a span of whole units. Larger blocks are runs of units of
+// their own. Constants; any thread.
 // Tests: tests/unit/heap/size_classes_test.cpp.
 #pragma once
 
@@ -18,27 +19,29 @@ inline constexpr std::uint64_t unit_bytes = std::uint64_t{1} << unit_shift;
 inline constexpr std::uint64_t granule_bytes = 16;  // every block begins at a multiple of it
 inline constexpr std::uint64_t small_max = 32768;   // larger blocks are runs of units
 
-// How long spans are. A class of which one block is allocated takes a whole span, so a small heap has short ones; a span that its blocks do
-// not fill is made longer, where there is room for spans of many lengths.
+// The lengths of spans. One allocated block of a class takes a whole span, so a small heap has
+// short spans; a span that its blocks do not fill is made longer, if the heap has room for spans of
+// many lengths.
 struct SpanLengths {
     std::uint32_t units_min;
     std::uint32_t units_max;
     std::uint32_t blocks_wanted;
-    std::uint64_t bytes_gained;  // by each further unit, at least, of what no block uses
+    std::uint64_t bytes_gained;  // least reduction of unused bytes per further unit
 };
 
 inline constexpr SpanLengths long_spans{4, 16, 8, 1024};
 inline constexpr SpanLengths middle_spans{1, 8, 2, 1024};
 inline constexpr SpanLengths short_spans{1, 4, 2, unit_bytes};
-inline constexpr std::uint32_t areas_of_small_heap = 16;  // the most, of 1 MiB
+inline constexpr std::uint32_t areas_of_small_heap =
+    16;  // limit of a small heap, in areas of 1 MiB
 inline constexpr std::uint32_t areas_of_middle_heap = 256;
 inline constexpr std::uint32_t span_units_max = long_spans.units_max;
 
 struct SizeClass {
     std::uint32_t block_bytes = 0;
     std::uint32_t span_units = 0;
-    std::uint32_t blocks = 0;      // of a span
-    std::uint32_t words = 0;       // of 64 bits, one bit for each block
+    std::uint32_t blocks = 0;      // per span
+    std::uint32_t words = 0;       // 64-bit words per span, one bit for each block
     std::uint32_t room = 0;        // free blocks in one word from which on a span is worth taking
     std::uint64_t reciprocal = 0;  // 2^40 / block_bytes, rounded up
 
@@ -59,7 +62,7 @@ inline constexpr std::uint32_t size_class_count = 72;
 
 namespace detail {
 
-// The units of a span: the fewest that serve, or more where less of each is unused.
+// The units of a span: the fewest that suffice, or more if that leaves a smaller unused share.
 constexpr std::uint32_t span_units_for(std::uint64_t bytes, const SpanLengths& lengths) noexcept {
     const std::uint64_t wanted = (bytes * lengths.blocks_wanted + unit_bytes - 1) >> unit_shift;
     std::uint64_t best = std::clamp<std::uint64_t>(wanted, lengths.units_min, lengths.units_max);
@@ -88,12 +91,12 @@ constexpr std::array<SizeClass, size_class_count> make_size_classes(SpanLengths 
 
 }  // namespace detail
 
-// They differ in their spans, and not in their blocks.
+// These differ in their spans, but not in their blocks.
 inline constexpr auto size_classes = detail::make_size_classes(long_spans);
 inline constexpr auto size_classes_of_middle_heap = detail::make_size_classes(middle_spans);
 inline constexpr auto size_classes_of_small_heap = detail::make_size_classes(short_spans);
 
-// Those of a heap, and the fewest units of a span there.
+// The classes of a heap, and the fewest units of a span there.
 struct HeapClasses {
     const SizeClass* classes;
     std::uint32_t units_min;

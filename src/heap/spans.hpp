@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small blocks: they lie in spans of one size class. A span is held by the cache of one thread, which alone takes blocks from it, or
-// by nobody; everybody frees blocks of any span. Where there is no room, the spans of caches that no call uses are taken from them. A span that nobody holds is noted in the index when it has room, and becomes
-// units again when it is empty: whoever frees its last block, or gives it up, gets hold of it for that.
-// As Heap (heap/heap.hpp) otherwise.
+// Small blocks, in spans of one size class. A span is held by the cache of one thread, which alone
+// takes blocks from it, or is unheld; any thread frees blocks of any span. If there is no room, a
+// thread steals spans from caches that no call uses. An unheld span is in the room index while it
+// has room, and becomes units again when it is empty: the thread that frees its last block, or
+// gives it up, acquires it for that. The contract is Heap's (heap/heap.hpp).
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ public:
           rest_(control, RoomIndex<Atomic>::List::few_blocks),
           order_all_(order_all) {}
 
-    // A block of the class; where there is no room for a span, of a larger one.
+    // Allocates a block of the class; if there is no room for a span, of a larger class.
     [[gnu::always_inline]] Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         if (is_held(cache, hold, size_class)) [[likely]] {
@@ -42,7 +43,7 @@ public:
         return allocate_anew(cache, size_class);
     }
 
-    // The same where the span that the cache holds is full.
+    // Does so if the span that the cache holds is full.
     [[gnu::noinline]] Offset allocate_anew(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         while (refill(cache, size_class)) {
@@ -52,7 +53,7 @@ public:
         return take_larger(cache, size_class);
     }
 
-    // A block of this class and no other.
+    // Allocates a block of this class and no other.
     Offset allocate_exactly(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         do {
@@ -74,10 +75,11 @@ public:
             return Freed::not_a_block;
         const std::uint64_t mask = std::uint64_t{1} << (which % 64);
         auto& word = control_.blocks(head)[which / 64];
-        // relaxed: the next line is a release and keeps this store before it, and the stores of a process that is killed stay up to
-        // some instruction
+        // relaxed: the next operation is a release and comes after this store, and the stores of a
+        // killed process persist up to some instruction
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
-        // seq_cst: then we look whether the span is held; partner: release, which gives it up, then looks for room
+        // seq_cst: ordered before the load of the span's holder; partner: release(), which gives
+        // the span up, then tests for room
         const std::uint64_t before = word.fetch_or(mask, std::memory_order_seq_cst);
         if ((before & mask) != 0) [[unlikely]]
             return Freed::not_allocated;
@@ -90,8 +92,8 @@ public:
         return Freed::done;
     }
 
-    // What the block has room for; 0: it is not allocated.
-    //   word  of the block's unit
+    // The usable bytes of the block; 0: it is not allocated.
+    //   word  the word of the block's unit
     [[nodiscard]] std::uint64_t usable_bytes(std::uint32_t unit,
                                              const UnitWord& word,
                                              Offset block) const noexcept {
@@ -104,7 +106,8 @@ public:
         return (bits >> (which % 64) & 1) == 0 ? size.block_bytes : 0;
     }
 
-    // Gives up all spans that the cache holds. Returns whether one of them was empty and has become units.
+    // Gives up all spans that the cache holds. Returns whether one of them was empty and has become
+    // units.
     bool let_go(ThreadCache& cache) const {
         bool has_closed = false;
         for (std::uint32_t c = 0; c < size_class_count; ++c) {
@@ -114,14 +117,14 @@ public:
         return has_closed;
     }
 
-    // How often a call that wants room takes spans from others. More than once, since others may do so at the same time, and have what
-    // they took in hand when this call looks.
+    // How often a call that needs room steals spans. More than once, since other calls may steal at
+    // the same time, and hold the stolen spans when this call searches.
     static constexpr std::uint32_t thefts_max = 8;
 
-    // Gives up the spans of all other caches that no call uses, for want of room:
-    // they note that at their next call. Returns whether there is more room, or
-    // may be soon: where other calls hold spans, which may be about to give them
-    // up. Looks at the areas in which caches hold spans.
+    // Gives up the spans of all other caches that no call uses, to gain room: their owners detect
+    // that at their next call. Returns whether there is more room, or may be soon, because other
+    // calls hold spans and may be about to give them up. Visits the areas in which caches hold
+    // spans.
     bool steal_idle(ThreadCache& cache) const {
         const Marked marked = mark_idle(cache);
         if (marked.count == 0) return marked.is_forgotten || marked.is_other_at_work;
@@ -142,18 +145,19 @@ public:
         // Another thief has marked some, or the bit of their area was clear for a
         // moment (Units::forget_held).
         if (found != marked.count) units_.visit_in_use(take_marked);
-        // Where it took none another thief did, or the holders are at work: there may be room now.
+        // If it took none, another thief did, or the holders are at work: there may be room now.
         return true;
     }
 
-    // The end of a theft whose thief or holder was killed: the span is its holder's again, unless the word has changed since.
+    // Undoes a theft whose thief or holder was killed: the holder keeps the span, unless the word
+    // has changed since.
     void undo_theft(std::uint32_t head, UnitWord word) const noexcept {
         const UnitWord before = word;
         word.thief = 0;
         change(head, before, word);
     }
 
-    // Gives up a span that a dead cache held, and the block that it had pending there.
+    // Gives up a span that a dead cache held, and frees its pending block there.
     void recover(ThreadCache& cache,
                  CacheNumber dead,
                  std::uint32_t head,
@@ -162,7 +166,7 @@ public:
         release(cache, head, size_class);
     }
 
-    // Finishes what a dead cache had begun to give up.
+    // Completes the closing of a span that a dead cache had begun.
     void finish_closing(ThreadCache& cache,
                         std::uint32_t head,
                         std::uint32_t size_class,
@@ -173,7 +177,8 @@ public:
         units_.give_up(cache, head, holder);
     }
 
-    // The dead cache may have freed a block, or taken a span out of the index, and not noted that the span has room.
+    // Repeats note_room(): the dead cache may have freed a block, or taken a span out of the index,
+    // without noting that the span has room.
     void look_again(ThreadCache& cache, std::uint32_t head) const {
         const std::uint32_t of_a_bit = control_.units_per_room_bit();
         const std::uint32_t first = head / of_a_bit * of_a_bit;
@@ -186,11 +191,11 @@ public:
     }
 
 private:
-    // What steal_idle() found in its first look at all units.
+    // The result of steal_idle()'s first pass over the units.
     struct Marked {
-        std::uint32_t count = 0;        // spans that are to be taken
-        bool is_forgotten = false;      // spans of its own, which it gave up
-        bool is_other_at_work = false;  // others may be about to give up what they hold
+        std::uint32_t count = 0;        // spans to be stolen
+        bool is_forgotten = false;      // spans of its own that it gave up
+        bool is_other_at_work = false;  // others may be about to give up spans
     };
 
     Marked mark_idle(ThreadCache& cache) const {
@@ -199,7 +204,7 @@ private:
             const UnitWord word = units_.word(unit);
             if (word.holder == 0) return;
             if (word.is_held_by(cache.number())) {
-                // A theft that was undone after this cache had noticed it and forgotten the span?
+                // Was a theft undone after this cache had detected it and forgotten the span?
                 if (word.state != UnitState::span || word.thief != 0 ||
                     cache.hold(word.size_class).head() == unit) {
                     return;
@@ -208,8 +213,7 @@ private:
                 marked.is_forgotten = true;
             } else if (word.state == UnitState::span && is_idle(control_, word.holder - 1)) {
                 UnitWord mine = word;
-                mine.thief =
-                    cache.number() + 1;  // also where another thief is at it, who may be stopped
+                mine.thief = cache.number() + 1;  // replaces another thief, which may be stopped
                 const bool is_mine = change(unit, word, mine);
                 marked.count += is_mine ? 1 : 0;
                 marked.is_other_at_work = marked.is_other_at_work || !is_mine;
@@ -220,7 +224,8 @@ private:
         return marked;
     }
 
-    // Only the holder of a span takes blocks from it: a bit that it sees set stays set until it clears it.
+    // Only the holder of a span takes blocks from it: a bit that it sees set stays set until the
+    // holder clears it.
     [[gnu::always_inline]] Offset take(ThreadCache& cache,
                                        ThreadCache::Hold& hold,
                                        std::uint32_t size_class) const noexcept {
@@ -233,19 +238,21 @@ private:
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
             const Offset block =
                 offset_of(hold.head()) + std::uint64_t{hold.word * 64 + bit} * size.block_bytes;
-            // relaxed: as in free()
+            // relaxed: see free()
             control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
-            // acq_rel: what the thread that freed the block did to it comes before; partner: free()
+            // acq_rel: the freeing thread's writes to the block come before; partner: free()
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
             return block;
         }
         return no_block;
     }
 
-    // Finds the cache a span of this class with free blocks. false: there is none, and no room for a new one.
+    // Gets a span of this class with free blocks for the cache. false: there is none, and no room
+    // for a new one.
     bool refill(ThreadCache& cache, std::uint32_t size_class) const {
-        // If the cache gives up the span of its last block, another may take it, and recovery could no longer tell whose pending block
-        // that is: from here on the block counts as kept.
+        // If the cache gives up the span of its last block, another cache may take the span, and
+        // recovery could no longer determine the owner of the pending block: from here on the block
+        // counts as kept.
         control_.keep(cache.number());
         ThreadCache::Hold& hold = cache.hold(size_class);
         if (!hold.is_empty()) {
@@ -257,7 +264,7 @@ private:
         hold.set_head(take_room(cache, size_class));
         if (hold.is_empty()) hold.set_head(open(cache, size_class));
         if (hold.is_empty()) {
-            // Spans of other classes that lie empty become units.
+            // Gives up spans of other classes; empty ones become units.
             if (let_go(cache)) hold.set_head(open(cache, size_class));
         }
         for (std::uint32_t i = 0; i < thefts_max && hold.is_empty() && steal_idle(cache); ++i) {
@@ -272,14 +279,14 @@ private:
     [[nodiscard]] std::uint32_t word_with_room(std::uint32_t head,
                                                const SizeClass& size) const noexcept {
         for (std::uint32_t i = 0; i < size.words; ++i) {
-            // seq_cst: partner is free(), which sets a bit, then looks whether the span is held
+            // seq_cst: partner is free(), which sets a bit, then loads the span's holder
             const std::uint64_t bits = control_.blocks(head)[i].load(std::memory_order_seq_cst);
             if (static_cast<std::uint32_t>(std::popcount(bits)) >= size.room) return i;
         }
         return no_unit;
     }
 
-    // A span that was noted to have room.
+    // Takes a span from the index of spans with several free blocks.
     std::uint32_t take_room(ThreadCache& cache, std::uint32_t size_class) const {
         return take_from(room_, cache, size_class);
     }
@@ -300,7 +307,7 @@ private:
         return no_unit;
     }
 
-    // A span of the class with few free blocks.
+    // Takes a span from the index of spans with few free blocks.
     std::uint32_t take_rest(ThreadCache& cache, std::uint32_t size_class) const {
         while (true) {
             const std::uint32_t unit = take_from(rest_, cache, size_class);
@@ -309,7 +316,7 @@ private:
         }
     }
 
-    // Where the heap is full: a block of a larger class, from spans that exist.
+    // Allocates a block of a larger class from existing spans, because the heap is full.
     Offset take_larger(ThreadCache& cache, std::uint32_t size_class) const {
         for (std::uint32_t c = size_class + 1; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
@@ -324,7 +331,7 @@ private:
         return no_block;
     }
 
-    // A new span, held by the cache.
+    // Makes a new span, held by the cache.
     std::uint32_t open(ThreadCache& cache, std::uint32_t size_class) const {
         const SizeClass& size = control_.size(size_class);
         const std::uint32_t head = units_.claim(cache, size.span_units, 1, size_class);
@@ -351,12 +358,13 @@ private:
         return word;
     }
 
-    // Whether the cache has a span of the class: others may have taken it since the cache's last call.
+    // Whether the cache holds a span of the class: a thief may have taken it since the cache's last
+    // call.
     [[gnu::always_inline]] bool is_held(const ThreadCache& cache,
                                         ThreadCache::Hold& hold,
                                         std::uint32_t size_class) const noexcept {
         if (hold.is_empty()) return false;
-        // seq_cst: after the call has told that it is at work; partner: steal_idle()
+        // seq_cst: after the call has stored that it is at work; partner: steal_idle()
         if (control_.unit(hold.head()).load(std::memory_order_seq_cst) ==
             held(cache, size_class).packed()) [[likely]] {
             return true;
@@ -371,7 +379,7 @@ private:
             expected, to.packed(), std::memory_order_seq_cst, std::memory_order_relaxed);
     }
 
-    // Makes a span that nobody holds the cache's.
+    // Acquires an unheld span for the cache.
     bool acquire(const ThreadCache& cache,
                  std::uint32_t head,
                  std::uint32_t size_class) const noexcept {
@@ -380,19 +388,21 @@ private:
         return true;
     }
 
-    // Gives a held span up, and notes that it has room; an empty one becomes units. Returns whether it has.
+    // Gives a held span up, and notes that it has room; an empty one becomes units. Returns whether
+    // it became units.
     bool release(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
-        // seq_cst: then we look for room; partner: free(), which sets a bit, then looks whether the span is held
+        // seq_cst: ordered before the test for room; partner: free(), which sets a bit, then loads
+        // the span's holder
         control_.unit(head).store(unheld(size_class).packed(), std::memory_order_seq_cst);
         return note_room(cache, head, size_class);
     }
 
-    // After a block of a span that nobody holds was freed, or after it was given up.
+    // Updates the index after a block of an unheld span was freed, or after a span was given up.
     bool note_room(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         const SizeClass& size = control_.size(size_class);
         if (is_empty(head, size)) {
-            if (!acquire(cache, head, size_class)) return false;  // who holds it notes its room
+            if (!acquire(cache, head, size_class)) return false;  // its holder will note its room
             if (is_empty(head, size)) return close(cache, head, size_class);
             return release(cache, head, size_class);
         }
@@ -406,7 +416,7 @@ private:
 
     [[nodiscard]] bool has_block(std::uint32_t head, const SizeClass& size) const noexcept {
         for (std::uint32_t i = 0; i < size.words; ++i) {
-            // seq_cst: as word_with_room()
+            // seq_cst: see word_with_room()
             if (control_.blocks(head)[i].load(std::memory_order_seq_cst) != 0) return true;
         }
         return false;
@@ -420,7 +430,8 @@ private:
         return true;
     }
 
-    // The units of an empty span that the cache holds become free. No block of it can be taken or freed meanwhile.
+    // Frees the units of an empty span that the cache holds. No block of it can be taken or freed
+    // during this.
     bool close(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
         const SizeClass& size = control_.size(size_class);
         units_.store(head,
@@ -429,7 +440,7 @@ private:
         return true;
     }
 
-    // A cheaper look than note_room's: one word of the span changed.
+    // A cheaper note_room() after a change of one word of the span.
     void note_freed(ThreadCache& cache,
                     std::uint32_t head,
                     std::uint32_t size_class,
@@ -445,7 +456,8 @@ private:
         }
     }
 
-    // Only a span's holder takes blocks from it: a block of it that is pending and not free is the dead cache's.
+    // Only a span's holder takes blocks from it, so a block of it that is pending and not free
+    // belongs to the dead cache.
     void free_pending(CacheNumber dead,
                       std::uint32_t head,
                       std::uint32_t size_class) const noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one thread remembers of a heap: the span of each size class that it takes blocks from, which is its own until it gives it
-// up, and where it looks for free units. It may lie in shared memory or not: nobody else reads it, and nothing in it is needed to
-// recover a cache whose process was killed. Zero bytes are a cache that remembers nothing. One thread at a time.
+// One thread's cache of a heap: for each size class the span that it takes blocks from and holds
+// until it gives it up, and the areas where its searches for free units begin. In shared memory or
+// not: no other thread reads it, and recovery of a killed process does not need it. Zero bytes are
+// an empty cache. One thread at a time.
 #pragma once
 
 #include <array>
@@ -16,16 +17,16 @@ inline constexpr std::uint32_t no_unit = ~0U;
 
 class ThreadCache {
 public:
-    //   number  < HeapShape::caches, of no other cache of this heap. A number is free again when the cache that had it has let go
-    //           of its spans (Heap::let_go), or was recovered (Heap::recover).
+    //   number  < HeapShape::caches, unique in this heap. A number is free again after its cache
+    //           has given up its spans (Heap::let_go), or was recovered (Heap::recover).
     explicit ThreadCache(CacheNumber number) noexcept : number_(number) {}
 
     [[nodiscard]] CacheNumber number() const noexcept { return number_; }
 
-    // Of a cache that was made by clearing memory: before its first use.
+    // Called before the first use of a cache that was made by clearing memory.
     void set_number(CacheNumber number) noexcept { number_ = number; }
 
-    // The span of one size class.
+    // The held span of one size class.
     class Hold {
     public:
         // The span's first unit; no_unit: the cache holds none.
@@ -42,7 +43,8 @@ public:
             return dropped;
         }
 
-        // A word of the span's bits: those before it had no free block when they were looked at.
+        // The index of a word of the span's bits: the words before it had no free block when they
+        // were read.
         std::uint32_t word = 0;
 
     private:
@@ -51,7 +53,7 @@ public:
 
     [[nodiscard]] Hold& hold(std::uint32_t size_class) noexcept { return holds_[size_class]; }
 
-    // The area from which a search for so many units begins.
+    // The area from which a search for `units` units begins.
     [[nodiscard]] std::uint32_t& search_from(std::uint32_t units) noexcept {
         return search_from_[units < search_from_.size() ? units : 0];
     }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the heap knows of a unit of 16 KiB, in one word: what it is used for and, while somebody works on it, by which thread. It is
-// the truth about the unit: a unit belongs to whoever changed its word from free to claimed. Zero, as of a fresh page, is a free
-// unit. Values; any thread.
+// The heap's word for a unit of 16 KiB: its use and, during an operation on it, the cache of the
+// operating thread. The word is authoritative: a unit belongs to the thread that changed its word
+// from free to claimed. Zero, as on a fresh page, is a free unit. Values; any thread.
 #pragma once
 
 #include <cstdint>
 
 namespace acp::heap {
 
-// A span or a large block is its head, the first unit, and parts. While it is made its units are claimed; opening and freeing are
-// states of the head, while its parts are being written or given up.
+// A span or a large block is its head, the first unit, and parts. While it is made its units are
+// claimed; opening and freeing are states of the head, while its parts are being written or given
+// up.
 enum class UnitState : std::uint8_t {
     free,
-    claimed,     // by its holder, for a span or a large block
+    claimed,     // reserved by its holder for a span or a large block
     opening,     // head: all units are claimed, and become parts
     span,        // head of small blocks
     span_part,   // `back` units behind its head
     large,       // head of one large block
-    large_part,  // of the nearest head before it
-    freeing      // head: its holder gives the parts up, the last one first
+    large_part,  // belongs to the nearest head before it
+    freeing      // head: its holder gives the parts up, last to first
 };
 
 // A thread that uses the heap, as a number among all threads of the node (heap/thread_cache.hpp).
@@ -40,11 +41,12 @@ inline constexpr std::uint32_t no_size_class = 127;
 struct UnitWord {
     UnitState state = UnitState::free;
     std::uint32_t size_class =
-        0;  // of a span and its parts; no_size_class: of a large block that is made or freed
-    std::uint32_t back = 0;    // of a part of a span: how far behind the head it lies
-    std::uint32_t holder = 0;  // cache number + 1; 0: nobody
-    std::uint32_t units = 0;   // of a head
-    // Of the head of a held span: cache number + 1 of who is about to take the span from its holder; 0: nobody
+        0;  // class of a span and its parts; no_size_class: a large block that is being made or freed
+    std::uint32_t back = 0;    // a span part's distance from the head
+    std::uint32_t holder = 0;  // cache number + 1; 0: none
+    std::uint32_t units = 0;   // a head's length
+    // In the head of a held span: cache number + 1 of the thief that is about to take the span from
+    // its holder; 0: none
     std::uint32_t thief = 0;
 
     [[nodiscard]] constexpr bool is_held_by(CacheNumber cache) const noexcept {
@@ -59,7 +61,7 @@ struct UnitWord {
         return thief != 0 && caches.contain(thief - 1);
     }
 
-    // A span is short: the upper half of its number of units tells the thief.
+    // A span is short, so the upper half of the field for its units holds the thief.
     [[nodiscard]] constexpr std::uint64_t packed() const noexcept {
         return static_cast<std::uint64_t>(state) | std::uint64_t{size_class} << 3 |
                std::uint64_t{back} << 10 | std::uint64_t{holder} << 16 |

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs of units: found by bits, claimed unit by unit, given up from the last unit to the first. What was given up by a whole area
-// of 1 MiB returns to the system, except for a few areas that are kept for the next claim. Any thread of any process; a
-// cache that is killed or stopped at any point keeps nobody from claiming other units, and recover() finishes its work.
+// Runs of units: found by bits, claimed unit by unit, given up from the last unit to the first. A
+// whole free area of 1 MiB is given back to the system, except a few areas that are kept for the
+// next claim. Any thread of any process; a thread that is killed or stopped at any point does not
+// prevent others from claiming other units, and recover() finishes its work.
 // Tests: tests/unit/heap/heap_test.cpp, tests/unit/heap/kill_test.cpp.
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace acp::heap {
 
-// Gives memory back to the system: the bytes read as zero afterwards. A range of whole areas of the heap.
+// Gives whole areas of the heap back to the system: the bytes read as zero afterwards.
 struct GiveBack {
     void (*function)(void* context, std::uint64_t offset, std::uint64_t bytes) noexcept = nullptr;
     void* context = nullptr;
@@ -30,8 +31,8 @@ public:
 
     // Claims a run, and marks its head as opening: the caller then writes the parts and the head.
     //   units       >= 1
-    //   alignment   of the head's number: a power of two
-    //   size_class  of a span; or no_size_class
+    //   alignment   a power of two that divides the head's number
+    //   size_class  the span's, or no_size_class
     // no_unit: there is no such run.
     [[nodiscard]] std::uint32_t claim(ThreadCache& cache,
                                       std::uint32_t units,
@@ -56,11 +57,13 @@ public:
         std::uint32_t end = head + 1;
         while (end < head + what.units && is_part_of(end, head, what, holder)) ++end;
         for (std::uint32_t unit = end; unit-- > head;) {
-            // release: what was done to the unit and its blocks comes before whoever claims it; partner: try_claim()
+            // release: writes to the unit and its blocks come before the next claim; partner:
+            // try_claim()
             control_.unit(unit).store(0, std::memory_order_release);
         }
         clear_used(head, end - head);
-        // The lowest place first: what lives long gathers there, and whole areas become free behind it.
+        // The lowest place first: so long-lived blocks gather there, and whole areas become free
+        // behind them.
         std::uint32_t& from = cache.search_from(what.units);
         from = std::min(from, head / area_units);
         for (std::uint32_t area = head / area_units; area <= (end - 1) / area_units; ++area) {
@@ -68,8 +71,8 @@ public:
         }
     }
 
-    // Clears the bits of units that are free: a killed process may have set bits of units that it did not come to claim, or have given
-    // units up and not cleared theirs.
+    // Clears the bits of units that are free: a killed process may have set bits of units without
+    // claiming them, or have given units up without clearing their bits.
     void repair_used() const noexcept {
         visit_in_use([this](std::uint32_t unit) {
             const std::uint64_t mask = std::uint64_t{1} << (unit % area_units);
@@ -112,13 +115,13 @@ public:
         }
     }
 
-    // A cache has begun to hold the span: after its word says so.
+    // Notes that a cache holds the span. Called after the span's word was stored.
     void note_held(std::uint32_t head) const noexcept {
         const std::uint32_t area = head / area_units;
         const std::uint64_t mask = std::uint64_t{1} << (area % 64);
         auto& bits = control_.held(area / 64);
-        // seq_cst: after the span's word; partner: forget_held(), which clears the
-        // bit, then looks at the words
+        // seq_cst: after the span's word; partner: forget_held(), which clears the bit, then loads
+        // the words
         if ((bits.load(std::memory_order_seq_cst) & mask) == 0)
             bits.fetch_or(mask, std::memory_order_seq_cst);
     }
@@ -128,7 +131,7 @@ public:
     }
 
     void store(std::uint32_t unit, UnitWord word) const noexcept {
-        // release: what was written before the unit changed its state; partner: word()
+        // release: writes before the change of the unit's state; partner: word()
         control_.unit(unit).store(word.packed(), std::memory_order_release);
     }
 
@@ -142,7 +145,7 @@ private:
         return false;
     }
 
-    // Clears the bit of an area where no cache holds a span.
+    // Clears the bit of an area if no cache holds a span there.
     void forget_held(std::uint32_t area) const noexcept {
         if (has_held(area)) return;
         control_.held(area / 64).fetch_and(~(std::uint64_t{1} << (area % 64)),
@@ -150,10 +153,10 @@ private:
         if (has_held(area)) note_held(area * area_units);
     }
 
-    // Areas that keep their memory while nothing lies in them.
+    // Empty areas that keep their memory.
     static constexpr std::uint64_t idle_areas_kept = 8;
 
-    //   units  1 .. area_units, as below
+    //   units  1 .. area_units, also below
     static constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t units) noexcept {
         return (~std::uint64_t{0} >> (area_units - units)) << first;
     }
@@ -169,7 +172,7 @@ private:
     static constexpr std::uint64_t aligned_places(std::uint32_t alignment) noexcept {
         constexpr std::uint64_t all = ~std::uint64_t{0};
         if (alignment == 1) return all;
-        // As often as a number of so many bits fits into the word, its lowest bit.
+        // All ones divided by the ones of `alignment` bits: the lowest bit of each group.
         return alignment < area_units ? all / ((std::uint64_t{1} << alignment) - 1) : 1;
     }
 
@@ -199,10 +202,10 @@ private:
         }
     }
 
-    // A run that is looked for.
+    // The run that is searched.
     struct Run {
         std::uint32_t units;
-        std::uint32_t alignment;  // of its head
+        std::uint32_t alignment;  // divides the head's number
     };
 
     // Claims a run that begins in one of these areas. The bits of each area are read once.
@@ -219,16 +222,18 @@ private:
         return no_unit;
     }
 
-    // The same of a run longer than an area, which begins with one. Areas are read from the last one of a run to the first: one that is
-    // in use ends all runs that begin up to there. So few areas are read where the run is long, and none more than twice, also where
-    // other threads claim and give up units meanwhile.
+    // Claims a run longer than an area, which begins with one. Areas are read from the last one of
+    // a run to the first: an area in use rules out all runs that begin up to it. So few areas are
+    // read if the run is long, and none more than twice, also if other threads claim and give up
+    // units concurrently.
     std::uint32_t claim_areas(const ThreadCache& cache,
                               const Run& run,
                               std::uint32_t first,
                               std::uint32_t end) const {
         const std::uint32_t needed = (run.units + area_units - 1) / area_units;
-        const std::uint32_t apart =
-            run.alignment > area_units ? run.alignment / area_units : 1;  // of two beginnings
+        const std::uint32_t apart = run.alignment > area_units
+                                        ? run.alignment / area_units
+                                        : 1;  // areas between two possible starts
         const std::uint32_t areas = control_.shape().areas;
         std::uint32_t begin = first;
         std::uint32_t free_until =
@@ -241,7 +246,7 @@ private:
             while (area > free_until && is_free(area - 1, mask_in(begin, run.units, area - 1)))
                 --area;
             const bool is_free_now = area == free_until;
-            // Of the last area only those units were looked at that the run needs.
+            // In the last area only the units that the run needs were tested.
             free_until = std::max(area, begin + needed - 1);
             const std::uint32_t head =
                 is_free_now ? claim_at(cache, begin, run.units, area) : no_unit;
@@ -251,7 +256,7 @@ private:
     }
 
     // Claims a run from the start of an area, whose bits were clear a moment ago.
-    //   next  no_unit is returned: the first area where a run may begin
+    //   next  after no_unit: the first area where a run may begin
     std::uint32_t claim_at(const ThreadCache& cache,
                            std::uint32_t begin,
                            std::uint32_t units,
@@ -267,7 +272,7 @@ private:
         return head;
     }
 
-    // The units of an area that belong to a run of so many from the start of area `begin`.
+    // The units of `area` in a run of `units` units from the start of area `begin`.
     [[nodiscard]] static constexpr std::uint64_t mask_in(std::uint32_t begin,
                                                          std::uint32_t units,
                                                          std::uint32_t area) noexcept {
@@ -278,9 +283,8 @@ private:
         return (control_.used(area).load(std::memory_order_relaxed) & mask) == 0;
     }
 
-    // Sets the bits of a run that were clear a moment ago. Returns the first area
-    // of the run where one is set already, and sets none then; the area behind
-    // the run: all are set.
+    // Sets the bits of a run that were clear a moment ago. Returns the area behind the run; or,
+    // without setting any, the first area of the run in which one is set already.
     [[nodiscard]] std::uint32_t mark_used(std::uint32_t begin, std::uint32_t units) const noexcept {
         const std::uint32_t end = begin + (units + area_units - 1) / area_units;
         for (std::uint32_t area = begin; area < end; ++area) {
@@ -301,7 +305,8 @@ private:
         return end;
     }
 
-    // Makes the units of a run whose bits were free the cache's own. false: some were not, and none is claimed.
+    // Claims for the cache the units of a run whose bits were clear. false: some were in use, and
+    // none is claimed.
     bool try_claim(const ThreadCache& cache,
                    std::uint32_t head,
                    std::uint32_t units) const noexcept {
@@ -309,12 +314,13 @@ private:
             UnitWord{UnitState::claimed, 0, 0, cache.number() + 1, 0}.packed();
         for (std::uint32_t i = 0; i < units; ++i) {
             std::uint64_t expected = 0;
-            // seq_cst: partner is whoever gave the unit up, and repair_used()
+            // seq_cst: partners are the give_up() of the unit, and repair_used()
             if (control_.unit(head + i).compare_exchange_strong(
                     expected, mine, std::memory_order_seq_cst, std::memory_order_relaxed)) {
                 continue;
             }
-            // The unit is in use though its bit was clear, for a moment (repair_used()): the bit, which is set now, stays.
+            // The unit is in use though its bit was clear, for a moment (repair_used()): the bit,
+            // which is set now, stays.
             for (std::uint32_t j = 0; j < units; ++j) {
                 if (j < i) control_.unit(head + j).store(0, std::memory_order_release);
                 if (j != i) clear_used(head + j, 1);
@@ -335,14 +341,14 @@ private:
             case UnitState::span_part:
                 return part.back == unit - head && part.size_class == what.size_class;
             case UnitState::large_part:
-                return true;  // the last ones are given up first: no other block's part lies before one of ours
+                return true;  // the last parts are given up first, so no other block's part precedes one of ours
             default:
                 return false;
         }
     }
 
-    // Of units that are free, or were a moment ago: a bit may have been cleared by somebody else before (repair_used()), and the unit
-    // be claimed anew since.
+    // Clears the bits of units that are free, or were a moment ago: another thread may have cleared
+    // a bit before (repair_used()), and the unit may be claimed again since.
     void clear_used(std::uint32_t head, std::uint32_t units) const noexcept {
         for (std::uint32_t done = 0; done < units;) {
             const std::uint32_t area = (head + done) / area_units;
@@ -355,12 +361,13 @@ private:
 
     void clear_used_of(std::uint32_t area, std::uint64_t mask) const noexcept {
         while (mask != 0) {
-            // seq_cst, as the look behind it; partner: note_claimed(), which looks after the unit was claimed
+            // seq_cst, like the loads after it; partner: note_claimed(), which loads the bits after
+            // the unit was claimed
             control_.used(area).fetch_and(~mask, std::memory_order_seq_cst);
             const std::uint64_t claimed = claimed_of(area, mask);
             if (claimed == 0) return;
             note_claimed(area, claimed);
-            mask = claimed & ~claimed_of(area, claimed);  // given up meanwhile
+            mask = claimed & ~claimed_of(area, claimed);  // given up since
         }
     }
 
@@ -376,7 +383,7 @@ private:
         return claimed;
     }
 
-    // Before a unit is claimed: Control::is_untouched() relies on it.
+    // Called before a unit is claimed: Control::is_untouched() relies on it.
     //   was_idle  no unit of the area was in use before
     void note_in_use(std::uint32_t area, bool was_idle) const noexcept {
         const std::uint64_t mask = std::uint64_t{1} << (area % 64);
@@ -388,7 +395,8 @@ private:
         }
     }
 
-    // Units of a run are claimed, whose bits were set before. Somebody who took the run for free may have cleared them since.
+    // Called after units of a run were claimed, whose bits were set before: sets them again if a
+    // thread that considered the run free has cleared them since.
     void note_claimed(std::uint32_t area, std::uint64_t mask) const noexcept {
         auto& used = control_.used(area);
         if ((used.load(std::memory_order_seq_cst) & mask) == mask) [[likely]]
@@ -397,12 +405,13 @@ private:
         note_in_use(area, false);
     }
 
-    // After units of an area were given up: gives the area's memory back when it holds no block and enough others are idle.
+    // Called after units of an area were given up: gives the area's memory back if it holds no
+    // block and enough other areas are idle.
     void give_back_if_idle(const ThreadCache& cache, std::uint32_t area) const {
         if (control_.used(area).load(std::memory_order_relaxed) != 0) return;
         const std::uint64_t idle =
             control_.idle_areas().fetch_add(1, std::memory_order_relaxed) + 1;
-        // Signed: the count may have fallen below zero, where an area was counted out twice.
+        // Signed: the count may have fallen below zero, if an area was subtracted twice.
         if (static_cast<std::int64_t>(idle) <= static_cast<std::int64_t>(idle_areas_kept)) return;
         std::uint64_t none = 0;
         const std::uint32_t head = area * area_units;

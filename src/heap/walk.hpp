@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks over all units of a heap: how much is in use, and whether what the heap's words say of each other is true. A walk beside
-// threads that allocate and free sees each unit at some moment; its figures then are about right, and findings may be moments of
-// their work. Reads only; any thread of any process. Time: 1 ms for each 100,000 units in use, about.
+// Walks over all units of a heap: measures the use, and checks the consistency of the heap's words.
+// A walk concurrent with threads that allocate and free sees each unit at some moment; its figures
+// are then approximate, and findings may be intermediate states. Reads only; any thread of any
+// process. Time: about 1 ms for each 100,000 units in use.
 // Tests: tests/unit/heap/heap_test.cpp.
 #pragma once
 
@@ -18,10 +19,10 @@ namespace acp::heap {
 
 struct Usage {
     std::uint64_t blocks = 0;       // allocated
-    std::uint64_t block_bytes = 0;  // of those, rounded up as the heap does
-    std::uint64_t unit_bytes = 0;   // of the units that are not free
+    std::uint64_t block_bytes = 0;  // their bytes, rounded up as the heap does
+    std::uint64_t unit_bytes = 0;   // bytes of the units that are not free
     std::uint64_t limit_bytes = 0;
-    std::uint64_t backed_bytes = 0;  // of the areas that have memory, or may have
+    std::uint64_t backed_bytes = 0;  // bytes of the areas that have memory, or may have
 };
 
 namespace detail {
@@ -49,7 +50,7 @@ public:
     }
 
 private:
-    // Returns how many units it has looked at.
+    // Returns how many units it has visited.
     std::uint32_t visit(std::uint32_t unit) {
         const std::uint64_t raw = control_.unit(unit).load(std::memory_order_acquire);
         if (raw == 0) return 1;
@@ -149,7 +150,8 @@ template <template <class> class Atomic>
     return detail::Walk<Atomic, decltype(ignore)>(control, ignore).run();
 }
 
-// The bytes of the units that are in use, about: by one look at each area, where usage_of() looks at each unit.
+// The approximate bytes of the units in use: reads one word per area, while usage_of() reads each
+// unit.
 template <template <class> class Atomic>
 [[nodiscard]] std::uint64_t bytes_in_use(const Control<Atomic>& control) noexcept {
     std::uint64_t units = 0;
@@ -162,7 +164,7 @@ template <template <class> class Atomic>
 
 inline constexpr std::size_t findings_max = 20;
 
-// What is wrong with the heap, a sentence each, findings_max at most; empty: nothing.
+// The contradictions in the heap, a sentence each, findings_max at most; empty: none.
 template <template <class> class Atomic>
 [[nodiscard]] std::vector<std::string> findings_of(const Control<Atomic>& control) {
     std::vector<std::string> findings;

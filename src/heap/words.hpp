@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All words of one heap that the processes of a node use together, and where they lie: those of its management
-// (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), a bit for each process, for whoever
-// recovers the caches of processes that are gone, what is lent to processes (heap/loans.hpp), and which blocks are containers'
-// (heap/owned_blocks.hpp). Constants of a heap; any thread.
+// The layout of all words of one heap that the processes of a node share: its management
+// (heap/control.hpp), the thread caches of all processes (heap/cache_places.hpp), a bit for each
+// process whose caches were recovered, the loans to processes (heap/loans.hpp), and the bits of the
+// containers' blocks (heap/owned_blocks.hpp). Constants of a heap; any thread.
 // Tests: tests/unit/heap/cache_places_test.cpp.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace acp::heap {
 class WordsLayout {
 public:
     //   areas      the heap's limit: 1 or more
-    //   processes  that use it: 1 .. caches_max / caches_per_process
-    //   loans      at the same time
+    //   processes  its users: 1 .. caches_max / caches_per_process
+    //   loans      the most at the same time
     constexpr WordsLayout(std::uint32_t areas,
                           std::uint32_t processes,
                           std::uint32_t loans) noexcept
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] constexpr HeapShape shape() const noexcept { return shape_; }
 
-    // In bytes from the start of the words; Control lies there.
+    // Offsets in bytes from the start of the words, where Control is.
     [[nodiscard]] constexpr std::uint64_t caches_at() const noexcept { return caches_at_; }
 
     [[nodiscard]] constexpr std::uint64_t gone_at() const noexcept { return gone_at_; }
@@ -44,7 +44,7 @@ public:
 
     [[nodiscard]] constexpr std::uint64_t owned_at() const noexcept { return owned_at_; }
 
-    // Of all words.
+    // The bytes of all words.
     [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; }
 
 private:
