@@ -111,7 +111,7 @@ struct BatchHead {
 
 struct BatchEntry {
     std::uint64_t hash = 0;
-    std::uint64_t operand = 0;  // what is added
+    std::uint64_t operand = 0;  // the addend
     std::uint32_t key_bytes = 0;
     std::uint32_t value_bytes = 0;  // insert, assign: length of the value
 };

@@ -277,7 +277,7 @@ void NodeHeap::recover_if_any(heap::ThreadCache& cache) {
 // over one of its caches must finish first.
 bool NodeHeap::recover_process(heap::ThreadCache& cache, std::uint32_t slot) {
     const heap::CacheNumbers dead = heap::caches_of(slot);
-    // partner: reclaim_of_idle(), which takes a cache over, then looks whether its process is gone
+    // partner: reclaim_of_idle(), which takes a cache over, then tests whether its process is gone
     base::fence(std::memory_order_seq_cst);
     for (std::uint32_t number = dead.first; number < dead.first + dead.count; ++number) {
         const std::uint32_t taker = caches_.taker_of(number).number;
@@ -414,8 +414,8 @@ void NodeHeap::reclaim_of_idle(heap::ThreadCache& cache) {
         if (!has_any || number == cache.number()) continue;
         heap::ThreadCache* const taken = caches_.take_over(number, cache.number());
         if (taken == nullptr) continue;
-        // partner: recover_process(), which finds that a process is gone, then looks who has taken
-        // over its caches
+        // partner: recover_process(), which finds that a process is gone, then loads the takers of
+        // its caches
         base::fence(std::memory_order_seq_cst);
         if (!is_of_gone(number)) reclaim(*taken);
         caches_.let_go(number);

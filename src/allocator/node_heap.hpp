@@ -30,7 +30,7 @@ namespace acp::allocator {
 inline constexpr std::uint64_t alignment_least = heap::granule_bytes;
 inline constexpr std::uint64_t alignment_most = 4096;  // the blocks of a heap begin on a page
 
-// Who owns a block: the program; a container, as a part that it alone allocates and frees; or a
+// The owner of a block: the program; a container, as a part that it alone allocates and frees; or a
 // container or a team, as a separate block, which their calls allocate and free by its address. A
 // program that frees one of the last two by its address is refused, and so is a request to free a
 // part.

@@ -114,8 +114,8 @@ public:
         return tables_.destroy_directory(directory);
     }
 
-    // Runs a call, and where it found no room once more, after NodeHeap::find_room().   call()
-    // returns what has an Effect
+    // Runs a call; if it found no room, once more after NodeHeap::find_room().   call() returns an
+    // Effect, or a result with one
     template <typename Call>
     auto with_room(const Call& call) {
         auto result = call();

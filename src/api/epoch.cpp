@@ -225,8 +225,8 @@ void clear_memory(const node::Member& member) {
     team::Teams::clear(member.segment(), member.slot_index());
 }
 
-// The meetings of acp_init: first, all have opened the epoch; then, all have what that needs of the
-// others; last, all know the result of all.
+// The meetings of acp_init: first, all have opened the epoch; then, all have the resources that
+// they need from others; last, all know the result of all.
 base::Status open_together(Library& instance) {
     node::Member& member = *instance.member;
     auto own = contained([&] { return open_epoch(instance); });

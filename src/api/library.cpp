@@ -32,8 +32,8 @@ Library& make_library() noexcept {
 
 namespace {
 
-// The child has the parent's memory but is not a rank: it may only exec or _exit. Where it ends by
-// exit() all the same, nothing that runs then may touch what its parent uses, nor take a lock that
+// The child has the parent's memory but is not a rank: it may only exec or _exit. If it ends by
+// exit() all the same, exit handlers must not touch resources of its parent, nor take a lock that
 // another thread held at the fork.
 void close_in_forked_child() {
     Library& instance = library();

@@ -156,8 +156,9 @@ private:
     gma::Gma& gma_;
     const local::Space& space_;
     const local::Hazards& hazards_;
-    std::uint64_t blocks_offset_;        // of the heap's blocks among what is claimed for a process
-    std::uint32_t heap_count_;           // number of heaps of this node; 0: the job has no heaps
+    std::uint64_t
+        blocks_offset_;         // offset of the heap's blocks in the memory claimed for a process
+    std::uint32_t heap_count_;  // number of heaps of this node; 0: the job has no heaps
     std::unique_ptr<HeapHere[]> heaps_;  // indexed by slot
 };
 

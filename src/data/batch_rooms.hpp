@@ -24,7 +24,7 @@ struct BatchItem {
     Bytes key;
     Bytes value;                // insert, assign: what to store
     Room room;                  // find: receives the value
-    std::uint64_t operand = 0;  // what is added
+    std::uint64_t operand = 0;  // the addend
     EntryResult result;         // written
     bool is_done = false;       // written: whether `result` was
 };

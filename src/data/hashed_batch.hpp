@@ -29,7 +29,7 @@ class HashedBatch {
 public:
     static constexpr std::size_t items_max = 2048;
 
-    // What it names outlives this.
+    // All arguments outlive this.
     //   room  used by this alone until the call ends
     HashedBatch(Hashed& hashed, const ContainerName& name, BatchKind kind, BatchRoom& room) noexcept
         : hashed_(hashed), name_(name), kind_(kind), room_(room) {}

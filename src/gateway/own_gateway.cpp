@@ -277,7 +277,7 @@ private:
     // Takes the losses that the agent's gateway has published in the node segment. True when there
     // was a new one.
     bool look_for_losses(Time now) {
-        // acquire: partner is node::note_lost_node and its like
+        // acquire: partners are node::note_lost_node and note_lost_process
         const std::uint32_t losses = segment_.control().losses.load(std::memory_order_acquire);
         if (losses == losses_seen_) [[likely]] {
             return false;

@@ -65,10 +65,10 @@ public:
     // memory to let it wait for its order nothing is done; then some command it waits for is outstanding.
     Admission admit(const memory::Command& command, Handle order) noexcept;
 
-    // Gives two commands, which one call has issued, numbers in a row; the second runs after the first, and after nothing
-    // else. The handle of the call is the second's: a failure of the first is noted there and nowhere else, and the second
-    // does not run then. Of the result `number` is the second's; is_ready is the first's, whose number is less by 2. Where
-    // the order has failed there is one failed number for both.
+    // Gives two commands, which one call has issued, numbers in a row; the second runs after the first, and after nothing else.
+    // The handle of the call is the second's: a failure of the first is noted there and nowhere else, and the second does not run
+    // then. In the result `number` is the second's; is_ready is the first's, whose number is less by 2. If the order has failed
+    // there is one failed number for both.
     Admission admit_pair(const memory::Command& first,
                          const memory::Command& second,
                          Handle order) noexcept;
@@ -141,7 +141,7 @@ public:
     // The commands for which a command waits that was just admitted with this order; some may have ended.
     [[nodiscard]] AwaitedRun awaited_by(std::uint64_t number, Handle order) const noexcept;
 
-    // A carrier has taken a command that waits: when what it waits for has ended, it is ready, and in no list.
+    // A carrier has taken a waiting command: when the commands that it waits for have ended, it is ready, and in no list.
     void note_ahead(std::uint64_t number) noexcept { record(number).is_ahead = true; }
 
     // Puts a ready command at the end of a list.   mark  the caller's, kept with it

@@ -202,8 +202,8 @@ base::Status Gma::begin() {
         const std::scoped_lock lock(commands_.mutex);
         progress_.update_service_wish();
     }
-    // Where memory of others is not mapped by decree, the owner's thread serves also starter
-    // memory; and where the gateway is in this process, it serves all nodes.
+    // If the configuration forbids mapping memory of others, the owner's thread serves also starter
+    // memory; and if the gateway is in this process, it serves all nodes.
     const Progress::Manner& manner = progress_.manner();
     const bool can_do_without = opened_.space->reach().is_shared_direct && manner.may_program_run &&
                                 !manner.is_link_polled_here;

@@ -45,7 +45,7 @@ class Gma {
 public:
     // Parts that only some processes have.
     struct Surroundings {
-        // Of the member's slot; nullptr when several ranks are threads of one process (tests).
+        // The row of the member's slot; nullptr when several ranks are threads of one process (tests).
         const local::OwnRow* own_row = nullptr;
         remote::Link* link = nullptr;  // to the gateway of the node, in a job of several
         // The operations that invoke can run: equal in all processes and gateways of the job.
@@ -79,8 +79,8 @@ public:
         return issue_copy(target, source, bytes, order);
     }
 
-    // An atomic whose old value the caller wants now, in a register. As copy(); where it is issued, the caller waits for it
-    // alone. Errors: as Fetcher::fetch.
+    // An atomic whose old value the caller wants now, in a register. Like copy(); if it is issued, the caller waits for it alone. Errors: as
+    // Fetcher::fetch.
     template <typename Word, memory::Operation operation>
     [[gnu::always_inline]] base::Result<Word> fetch(GlobalAddress word, Operands<Word> operands) {
         if (memory::HazardLine* line = inline_line(); line != nullptr) [[likely]] {
@@ -250,7 +250,7 @@ private:
         });
     }
 
-    // What can fail to open.
+    // The parts whose opening can fail.
     struct Opened {
         std::unique_ptr<local::Space> space;
         std::unique_ptr<Trace> trace;  // nullptr: none is wanted

@@ -29,8 +29,7 @@ struct FastPath {
 
 namespace detail {
 
-// Inlined always, as done(): the compiler's measure of what is worth it looks at the number of
-// callers, not at the path.
+// Always inlined, like done(): the compiler decides by the number of callers, not by the path.
 [[gnu::always_inline]] inline void count_bytes(memory::HazardLine& line,
                                                std::uint64_t bytes) noexcept {
     // one writer: the line's thread
@@ -94,7 +93,7 @@ namespace detail {
 
 }  // namespace detail
 
-// Where a copy goes and where it comes from.
+// The target and the source of a copy.
 struct CopyEnds {
     GlobalAddress target;
     GlobalAddress source;
@@ -112,7 +111,7 @@ template <memory::HazardFence fence, typename Decline>
                                                             Handle order,
                                                             const Decline& decline) {
     memory::enter<fence>(line, ends.target, ends.source);
-    // acquire: a command ordered after another sees what that one wrote
+    // acquire: a command sees the writes of the commands that it is ordered after
     if (order > fast.marks.order_floor.load(std::memory_order_acquire)) [[unlikely]] {
         return decline();
     }

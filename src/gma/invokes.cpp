@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeping calls, running what was kept, and failures in words.
+// Keeps calls, runs kept ones, and describes failures.
 #include "gma/invokes.hpp"
 
 #include <algorithm>

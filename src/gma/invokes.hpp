@@ -109,7 +109,7 @@ public:
     // Takes the memory that keep() needs, once. False: there is none.
     [[nodiscard]] bool prepare() noexcept;
 
-    // Keeps what is asked for until its command has ended; command.expected says where.
+    // Keeps a call until its command has ended; sets command.expected to the record's index.
     [[nodiscard]] Kept keep(const Invocation& call, Command& command) noexcept;
 
     // Under which number the command that was kept last was admitted, before the lock is let go.
@@ -117,10 +117,10 @@ public:
         calls_[command.expected].number = number;
     }
 
-    // Runs what was kept, on memory of this node. Without the lock: the command is outstanding.
+    // Runs a kept call, on memory of this node. Without the lock: the command is outstanding.
     [[nodiscard]] base::Status run_kept(const Command& command, memory::HazardLine& line) const;
 
-    // What was kept, for a link.
+    // A kept call, in the form for a link.
     [[nodiscard]] remote::LinkInvocation invocation_of(const Command& command) const noexcept;
 
     // Writes a result to the caller's buffer.   command  outstanding

@@ -28,7 +28,7 @@ Issuer::Issuer(const Parts& parts,
 
 // A copy that is sure to be run by attach and whose order is satisfied.
 Handle Issuer::issue_attach(const Command& command, Handle order) {
-    // acquire: a command ordered after another sees what that one wrote
+    // acquire: a command sees the writes of the commands that it is ordered after
     if (!command.is_copy() || order > marks_.order_floor.load(std::memory_order_acquire) ||
         !may_attach_ || !parts_.service.is_there() || parts_.mailbox.has_work()) {
         return handle_null;
@@ -68,7 +68,7 @@ Handle Issuer::issue_remote(GlobalAddress target,
                             GlobalAddress source,
                             std::uint64_t bytes,
                             Handle order) {
-    // acquire: a command ordered after another sees what that one wrote
+    // acquire: a command sees the writes of the commands that it is ordered after
     if (order > marks_.order_floor.load(std::memory_order_acquire) ||
         !(parts_.routes.is_far(target, bytes) || parts_.routes.is_far(source, bytes)) ||
         !parts_.progress.is_job_whole()) {
@@ -98,7 +98,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     if (operation == nullptr || !(is_here || parts_.invokes.has_process(call))) [[unlikely]] {
         return fail(parts_.invokes.refusal(call));
     }
-    // acquire: a command ordered after another sees what that one wrote
+    // acquire: a command sees the writes of the commands that it is ordered after
     const bool is_due = order <= marks_.order_floor.load(std::memory_order_acquire);
     if (is_due && is_here && may_program_run_) [[likely]] {
         if (memory::HazardLine* line = hazards_.free_line(); line != nullptr) [[likely]] {

@@ -58,8 +58,8 @@ public:
            const base::Config& config,
            std::uint32_t rank) noexcept;
 
-    // Issues a command. A bad command gives a failed handle. Where the link is polled here the rank
-    // is alone on its node: there is no other process to attach to.
+    // Issues a command. A bad command gives a failed handle. If the link is polled here the rank is
+    // alone on its node: there is no other process to attach to.
     [[gnu::always_inline]] Handle issue(const Command& command, Handle order) {
         if (is_link_polled_here_ && command.is_copy()) {
             return issue_copy(command.target, command.source, command.bytes, order);
@@ -113,7 +113,7 @@ public:
         const Command* second = nullptr;   // nullptr: there is none (CommandQueue::admit_pair)
     };
 
-    // Queues what was checked and cannot run at once; of two commands the handle is the second's.
+    // Queues commands that were checked and cannot run at once; the handle of two is the second's.
     // Takes over the command's loan (gma/local_ends.hpp), also where the handle is a failed one.
     //   route  of the first command, if it is ready now. One that waits for its order gets its
     //          route when it becomes ready (Progress).
@@ -128,7 +128,7 @@ public:
     Handle issue_to_link(Command command, const Invocation* call);
 
 private:
-    // handle_null: another way must be taken, and nothing was done. Both look whether the order is
+    // handle_null: another way must be taken, and nothing was done. Both test whether the order is
     // satisfied.
     Handle issue_attach(const Command& command, Handle order);
     Handle issue_remote(GlobalAddress target,

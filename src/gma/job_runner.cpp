@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One job, or several in one call of the kernel. After a system call the processor has forgotten
-// the way back, so each step of the lone copy costs several times what it costs elsewhere, and has
-// as few as order and revocation allow.
+// One job, or several in one call of the kernel. After a system call the processor's branch
+// predictions are lost, so each step of a single copy costs several times more than elsewhere; the
+// copy has as few steps as order and revocation allow.
 #include "gma/job_runner.hpp"
 
 #include <array>

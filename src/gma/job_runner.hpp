@@ -77,8 +77,8 @@ public:
         }
     }
 
-    // Whether the program leaves what it queues to the service thread, as when it looks at its own
-    // memory until something has come: a guess. Any thread.
+    // Whether the program leaves queued commands to the service thread, for example because it
+    // polls its own memory: a guess. Any thread.
     [[nodiscard]] bool is_program_away() const noexcept {
         return is_program_away_.load(std::memory_order_relaxed);
     }
@@ -107,8 +107,8 @@ private:
     static constexpr std::uint64_t batched_bytes_max = 64ULL * 1024;   // longer ones: own call
     static constexpr std::uint64_t batched_bytes_all = 256ULL * 1024;  // about, of one call
     static constexpr std::uint64_t look_bytes_max = 64ULL * 1024;
-    // Longer copies are cut. By the kernel: some 50 us each. By the processor: as long as it must
-    // be to be moved past the caches, which is up to twice as fast.
+    // Longer copies are cut. Pieces for the kernel: some 50 us each. Pieces for the processor: long
+    // enough to be moved past the caches, which is up to twice as fast.
     static constexpr std::uint64_t attached_piece_bytes = 256ULL * 1024;
     static constexpr std::uint64_t direct_piece_bytes = 64ULL * 1024 * 1024;
     static constexpr std::uint32_t lone_jobs_to_trust = 2;

@@ -49,7 +49,7 @@ public:
     // Whether what waits here has found room, so that a poll would do something.
     [[nodiscard]] bool can_go_on() const noexcept { return forwarder_.has_work(); }
 
-    // Hands over what was appended; returns how many. With the lock of Commands.
+    // Hands over the appended commands; returns how many. With the lock of Commands.
     std::uint32_t hand_over();
 
     // One round of the mail. Returns the number of things done. Without the lock.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles, and the three words by which a command queue publishes, to threads that do not take its
-// lock, which of them are complete. The inline path reads nothing else of the queue. What a handle
-// stands for: gma/command_queue.hpp.
+// lock, which of them are complete. The inline path reads nothing else of the queue.
+// gma/command_queue.hpp defines the meaning of a handle.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct Marks {
     // Handles up to here may be used as order without asking the queue: besides, none of them
     // failed.
     std::atomic<std::uint64_t> order_floor{0};
-    // What a command that ran at once returns: newest number | 1.
+    // The handle of a command that ran at once: newest number | 1.
     std::atomic<std::uint64_t> inline_handle{0};
 };
 

@@ -90,7 +90,7 @@ Handle PointerIssuer::issue_signalled(const PointerCopy& put, const Signal& sign
 // Whether the calling thread has moved the bytes. A copy that fails here is issued, fails again and
 // gets its message there.
 bool PointerIssuer::run_at_once(const PointerCopy& copy, Handle order) {
-    // acquire: a command ordered after another sees what that one wrote
+    // acquire: a command sees the writes of the commands that it is ordered after
     return may_run_at_once_ && copy.end.memory != nullptr && copy.end.bytes != 0 &&
            copy.end.bytes <= at_once_bytes_max_ &&
            (order <= marks_.order_floor.load(std::memory_order_acquire) ||
@@ -138,7 +138,7 @@ base::Status PointerIssuer::give_address(const PointerCopy& copy, Handle order, 
         local::move_bytes(lent.block, copy.end.memory, copy.end.bytes);
     }
     if (SourceWatch* watch = ends_.watch(); watch != nullptr && lent.number != 0) [[unlikely]] {
-        // One that is ordered after others puts what they have written to its source.
+        // A put that is ordered after others also puts their writes to its source.
         if (is_watched(copy) && issuer_.is_satisfied(order))
             watch->begin(lent.number, copy.call, copy.end.memory, copy.end.bytes);
     }
@@ -181,7 +181,7 @@ base::Result<LocalEnds::Loan> PointerIssuer::wait_for_registration(const Pointer
     }
 }
 
-// What the commands' addresses say before they are queued.   route  of the first
+// Checks the commands' addresses before they are queued.   route  of the first one
 base::Status PointerIssuer::check(const Command& command, const Command* second, Route& route) {
     try {
         local::Hazards::Lease lease(hazards_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Issuing copies one end of which is a plain pointer of the caller: acp_put, acp_get,
-// acp_put_signal. Where the order is satisfied and the other end is mapped here, or the kernel
-// reaches it, the calling thread moves the bytes at once, for its own memory needs no address. Else
-// the end is given one (local_ends.hpp), and the command is an ordinary copy. Any thread.
+// acp_put_signal. If the order is satisfied and the other end is mapped here, or the kernel reaches
+// it, the calling thread moves the bytes at once, because its own memory needs no address. Else the
+// end is given one (local_ends.hpp), and the command is an ordinary copy. Any thread.
 // Tests: tests/conformance/put_test.cpp, put_signal_test.cpp.
 #pragma once
 

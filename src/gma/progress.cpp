@@ -112,7 +112,7 @@ bool Progress::poll(Caller caller) {
 
 std::uint32_t Progress::poll_mailbox() {
     std::uint32_t done = 0;
-    // relaxed: append() sets it under the lock, and its caller then polls or wakes a thread: that poll finds what is missed here
+    // relaxed: append() sets it under the lock, and its caller then polls or wakes a thread: that poll finds commands missed here
     if (mailbox_.has_work()) {
         const std::scoped_lock lock(commands_.mutex);
         done += mailbox_.hand_over();

@@ -67,9 +67,9 @@ public:
     [[nodiscard]] bool has_jobs() const noexcept { return !jobs_.is_empty(); }
 
     // Does once whatever can be done now: notes deaths, runs jobs, polls. A passer-by runs no long
-    // job, and wakes another thread for what it leaves undone. True when something was done, or
-    // when another thread asked for the driver's role during the call: then this call has woken the
-    // threads that wait, and a caller that waits must call again before it sleeps.
+    // job, and wakes another thread for work that it leaves undone. True when something was done,
+    // or when another thread asked for the driver's role during the call: then this call has woken
+    // the threads that wait, and a caller that waits must call again before it sleeps.
     bool work(Caller caller);
 
     // Runs the oldest jobs that can share a system call, or a piece of a long one. has_jobs() must
@@ -113,7 +113,7 @@ public:
     // be back and do the work before the nap ends. With the lock or without.
     void wake_worker();
 
-    // Wakes the threads that wait, so that each looks whether its command has ended. Called after
+    // Wakes the threads that wait, so that each tests whether its command has ended. Called after
     // the end was stored.
     void tell_waiters(Caller caller);
 

@@ -27,8 +27,7 @@ struct alignas(64) QueuedCommand {
     std::uint8_t mark = 0;   // set by the carrier that put it into a list
     std::uint64_t next = 0;  // in the list it is in
 
-    // As it is when it was just admitted; `command` is written by the caller, mark and next with a
-    // list.
+    // Sets the state after admission; the caller writes `command`, and a list mark and next.
     void open(State in) noexcept {
         state = in;
         is_followed = false;

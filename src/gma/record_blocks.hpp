@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A queue of equal records that stay where they are from push_back() to pop: blocks of many
-// records, used again newest first, so that what is pushed next lies in the cache. Knows nothing of
-// what a record means. One thread at a time. Tests: tests/unit/gma/record_blocks_test.cpp.
+// records, used again newest first, so that the next record pushed is in the processor's cache.
+// Knows nothing of what a record means. One thread at a time. Tests:
+// tests/unit/gma/record_blocks_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,7 @@ std::uint64_t RemoteCarrier::hand_over() {
     has_work_.store(false, std::memory_order_relaxed);
     is_fed_.store(false, std::memory_order_relaxed);
     if (routes_.is_gateway_dead()) {
-        ahead_count_ = 0;  // they fail with what they wait for
+        ahead_count_ = 0;  // they fail with the commands that they wait for
         return fail_collected();
     }
     std::uint64_t handed = collected_.is_empty() ? 0 : hand_collected();

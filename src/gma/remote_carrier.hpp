@@ -28,13 +28,13 @@ public:
         remote::Link* link = nullptr;  // must outlive the carrier; nullptr: a job of one node
         bool is_polled_here = false;   // LinkTraits
         bool is_peer_served = false;   // LinkTraits
-        // Threads that wait take in what has ended; off: the service thread does always.
+        // Waiting threads take in completions; false: always the service thread.
         bool may_program_poll = true;
         Trace* trace = nullptr;  // records each command; nullptr: there is none
     };
 
     //   all   must outlive this
-    //   slot  of this process: counts what was handed over
+    //   slot  of this process: counts commands handed over
     // Throws std::bad_alloc.
     RemoteCarrier(Commands& commands,
                   Invokes& invokes,
@@ -66,12 +66,12 @@ public:
 
     // A copy was admitted with this order, which is not satisfied yet. Where it is a short put
     // behind a few others to the same process, the next poll hands it over before these have ended,
-    // and the node of that process sees to the order (ORD-66). True: the caller must hand over now.
+    // and the node of that process ensures the order (ORD-66). True: the caller must hand over now.
     // With the lock; any thread.
     [[nodiscard]] bool collect_ahead(std::uint64_t number, Handle order) noexcept;
 
-    // The caller did not get the driver's role: the next poll hands over what was collected. Any
-    // thread.
+    // The caller did not get the driver's role: the next poll hands over the collected commands.
+    // Any thread.
     void leave_to_others() noexcept {
         has_work_.store(true, std::memory_order_seq_cst);  // partner: Progress::may_service_sleep()
     }
@@ -85,7 +85,7 @@ public:
     // Whether a poll may find something. Any thread.
     [[nodiscard]] bool has_news() const noexcept;
 
-    // Whether the service thread must not sleep. Else what has ended waits for the next call. Any
+    // Whether the service thread must not sleep. Otherwise completions wait for the next call. Any
     // thread.
     [[nodiscard]] bool has_task() const noexcept;
 

@@ -106,7 +106,7 @@ Route Routes::route_of(const Command& command) {
         space_.find(command.target_or_word(), command.bytes, target) == base::Code::ok &&
         space_.find(command.source, command.bytes, source) == base::Code::ok;
     if (!is_known) {
-        return Route::direct;  // which says what has become of the address
+        return Route::direct;  // it reports the state of the address
     }
     const Route route = choose(command, target, source);
     return route != Route::none ? route : Route::forward;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds both ends of a command, and so which process may move its bytes: this one (direct, attach),
 // the owner of the memory (forward), or the node's gateway (remote). Describes precisely why an end
-// is invalid. Keeps no state of commands. Any thread; what is found stays valid while a hazard line
+// is invalid. Keeps no state of commands. Any thread; a result stays valid while a hazard line
 // names both ends.
 // Tests: tests/unit/gma/gma_test.cpp, gma_remote_test.cpp.
 #pragma once

@@ -81,7 +81,7 @@ public:
               bool is_polled_now);
 
     // Where the gateway is in this process: whether other threads have polled it since the last
-    // sleep began, or one is inside a poll now, which is long where much is sent.
+    // sleep began, or one is inside a poll now, which takes long when it sends much.
     [[nodiscard]] bool is_stood_in_for(bool is_polled_now) const noexcept {
         return is_polled_now || polls_seen_ != polls_.load(std::memory_order_relaxed);
     }

@@ -48,8 +48,8 @@ public:
 
     // A thread that attends is about to sleep. The service thread then checks now and then whether
     // it wakes up when work comes. Soon after work it does so by itself: to wake it for each wait
-    // would cost more than the wait. Where the gateway is in this process threads prove by their
-    // turns that they work.
+    // would cost more than the wait. If the gateway is in this process, threads prove by their
+    // polls that they make progress.
     void watch() noexcept {
         if (progress_.manner().is_link_polled_here || sleep_.is_short() || !is_there() ||
             is_watching_.load(std::memory_order_relaxed)) {

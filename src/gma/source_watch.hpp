@@ -47,7 +47,8 @@ private:
     void tell(const Watched& put, const char* what);
 
     std::uint32_t rank_;
-    std::array<Watched, memory::Command::loans_max + 1> watched_;  // by loan; of who has the loan
+    std::array<Watched, memory::Command::loans_max + 1>
+        watched_;  // by loan; used by the thread that has the loan
     std::vector<std::uintptr_t> places_told_;
 };
 

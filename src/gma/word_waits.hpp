@@ -22,8 +22,7 @@ struct AwaitedWord {
     node::WordComparison comparison = node::WordComparison::equal;
     std::uint64_t value = 0;  // has `bytes` bytes; compared as an unsigned number
 
-    // acquire: what was written before the word, in the writer's order, is visible; partner: the
-    // writer's release
+    // acquire: the writer's earlier writes are visible; partner: the writer's release
     [[nodiscard]] std::uint64_t load() const noexcept;
 
     [[nodiscard]] bool is_met() const noexcept;

@@ -253,7 +253,7 @@ bool SharedLists<Atomic>::destroy_unused(BlockNumber list,
     auto& taken = ground_.shown().taken;
     taken.store(list, std::memory_order_release);
     std::uint64_t word = mark::of_list(list) ^ table::unused::of(maker);
-    // acq_rel: what its maker wrote; partner: recover(), should this participant be killed
+    // acq_rel: its maker's writes; partner: recover(), if this participant is killed
     if (!ground_.head(list).ring.mark.compare_exchange_strong(
             word, mark::of(mark::claimed, 0, mark::stamp_of(ground_.own())),
             std::memory_order_acq_rel, std::memory_order_relaxed)) {

@@ -214,7 +214,7 @@ struct Shape {
     std::uint32_t peer_timeout_ms = 10'000;
 };
 
-// What a meeting of all nodes gathers from the processes, besides their arrival.
+// The data that a meeting of all nodes gathers from the processes, besides their arrival.
 enum class Gathers : std::uint32_t {
     nothing,
     numbers,    // the wanted_rank of each process

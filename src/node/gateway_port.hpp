@@ -94,7 +94,7 @@ private:
     std::uint32_t taken_ = 0;  // number of the barrier that was taken last
     // meetings taken; the processes carry those of other barriers (own_meetings.hpp)
     std::uint32_t meetings_ = 0;
-    Gathers gathers_ = Gathers::nothing;  // what that meeting gathers
+    Gathers gathers_ = Gathers::nothing;  // the data that it gathers
 };
 
 }  // namespace acp::node

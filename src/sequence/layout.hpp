@@ -135,7 +135,7 @@ struct SequenceUsers {
     }
 };
 
-// What a participant asks about the other participants.
+// A participant's questions about the other participants.
 class Others {
 public:
     virtual ~Others() = default;

@@ -48,7 +48,7 @@ template <template <class> class Atomic>
                                                        Atomic<std::uint64_t>& word,
                                                        BlockNumber block,
                                                        std::uint64_t mark) {
-    // acquire: what its maker wrote; partner: the store of its first mark
+    // acquire: its maker's writes; partner: the store of its first mark
     const std::uint64_t now = word.load(std::memory_order_acquire);
     if (now == mark) [[likely]]
         return true;

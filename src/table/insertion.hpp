@@ -54,7 +54,7 @@ struct PutRequest {
     BlockNumber prepared = 0;
 };
 
-// What a put did, and the record of the entry of its key; 0: there is none.
+// The result of a put, and the record of the key's entry; 0: there is none.
 struct PutEffect {
     Effect effect = Effect::done;
     BlockNumber record = 0;

@@ -79,8 +79,8 @@ public:
         return ground_.shown().retired_bytes.load(std::memory_order_relaxed) > bytes_most;
     }
 
-    // Takes over the list of a dead participant. Called again if the process that did so was killed
-    // at it.
+    // Takes over the list of a dead participant. Called again if the adopting process was killed in
+    // it.
     void adopt(std::uint32_t dead) {
         auto& own = ground_.shown();
         auto& from = ground_.participants()[dead];
@@ -141,7 +141,7 @@ public:
     }
 
 private:
-    // Where a scan is in the list of retired blocks.
+    // The position of a scan in the list of retired blocks.
     struct Keeper {
         const Ground<Atomic>& ground;
         Participant<Atomic>& own;

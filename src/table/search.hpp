@@ -155,7 +155,8 @@ private:
                 const char* const record = ground_.address(slot::record_in(word));
                 __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to
                 ground_.name(Shown::record, slot::record_in(word));
-                // seq_cst, as what is_current() reads: after the name; partner: Reclaimer::scan
+                // seq_cst, like the loads of is_current(): after the store of the hazard word;
+                // partner: Reclaimer::scan
                 const std::uint64_t again = slot.load(std::memory_order_seq_cst);
                 if (((again ^ word) & ~slot::frozen) != 0 ||
                     !Growth<Atomic>::is_current(head, spot)) [[unlikely]]

@@ -11,9 +11,9 @@
 //   instruction hinders no other. Finds store nothing that others read, except the hazard word in
 //   which a thread names the block that it reads.
 // - A process may be killed at any instruction: there is never half an entry, and recover()
-//   finishes what it had begun. It frees the blocks that the process held, also one that it was
-//   about to free (table/freeing.hpp), and completes the destruction of a table. A table that was
-//   never used is destroyed when the process that made it dies (table/first_use.hpp).
+//   completes its operation. It frees the blocks that the process held, also one that it was about
+//   to free (table/freeing.hpp), and completes the destruction of a table. A table that was never
+//   used is destroyed when the process that made it dies (table/first_use.hpp).
 // - A table that may grow does so while it is used: each insertion moves a few buckets, and no
 //   insertion waits for another one.
 // - Where there is no memory an insertion returns no_room, and the table stays as it was. A table

@@ -291,7 +291,8 @@ private:
                    std::uint64_t word,
                    std::uint64_t& hash) const noexcept {
         ground_.name(Participant<Atomic>::record, slot::record_in(word));
-        // seq_cst, as what is_current() reads: after the name; partner: Reclaimer::scan
+        // seq_cst, like the loads of is_current(): after the store of the hazard word; partner:
+        // Reclaimer::scan
         const std::uint64_t again = slot.load(std::memory_order_seq_cst);
         if (((again ^ word) & ~slot::frozen) != 0 || !Growth<Atomic>::is_current(head, spot)) {
             return false;
