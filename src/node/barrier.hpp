@@ -3,16 +3,18 @@
 // barrier's number on a release word that the others await, so no process sleeps more than once per
 // barrier. The counter only grows (modulo 2^32) and is never reset. With few processes it shares a
 // cache line with the release word, which the last arriver then has in its cache when it publishes;
-// with many, waiting processes must not disturb arriving ones. A death makes this and every later
-// barrier fail on all processes, except a barrier at which all had arrived; a stopped process only
-// delays it. A process that gives a barrier up after a death takes its arrival back in one step
-// with the check that not all have arrived, so no process becomes the last one afterwards: on a
-// node a barrier fails on all processes or on none. If all have arrived, each process that notices
-// the death publishes the number, because the last arriver may be the dead one. Between nodes a
-// node has arrived when its last process has notified the gateway. In a job of several nodes the
-// last arriver of a node asks a gateway to start a meeting with the other nodes, and that gateway
-// publishes the number: the agent's (node/gateway_port.hpp) or, where possible, this process's own
-// (node/own_meetings.hpp). One thread of a process at a time, which api/life.hpp ensures.
+// with many, waiting processes must not disturb arriving ones.
+// A death makes this and every later barrier fail on all processes, except a barrier at which all
+// had arrived; a stopped process only delays it. A process that gives a barrier up after a death
+// takes its arrival back in one step with the check that not all have arrived, so no process
+// becomes the last one afterwards: on a node a barrier fails on all processes or on none. If all
+// have arrived, each process that notices the death publishes the number, because the last arriver
+// may be the dead one. Between nodes a node has arrived when its last process has notified the
+// gateway.
+// In a job of several nodes the last arriver of a node asks a gateway to start a meeting with the
+// other nodes, and that gateway publishes the number: the agent's (node/gateway_port.hpp) or, where
+// possible, this process's own (node/own_meetings.hpp).
+// One thread of a process at a time, which api/life.hpp ensures.
 // Tests: tests/unit/node/member_test.cpp. Source: experiments recorded in ADR 0004.
 #pragma once
 

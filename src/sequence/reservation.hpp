@@ -7,12 +7,12 @@
 //
 // How another participant takes a sequence over:
 // - held by a dead participant: it makes the operation word idle again, because nothing was
-// committed;
+//   committed;
 // - held by a stopped one: that one may still write into the body, so the body is given up to it,
-// and a copy of the content is installed; if the stopped one resumes before that, it installs its
-// own body again, with its change;
+//   and a copy of the content is installed; if the stopped one resumes before that, it installs its
+//   own body again, with its change;
 // - being changed: it installs the old body again under its next number, so the late installation
-// of a new body fails.
+//   of a new body fails.
 // Tests: tests/unit/sequence/kill_test.cpp, concurrency_test.cpp.
 #pragma once
 

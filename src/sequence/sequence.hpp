@@ -5,18 +5,18 @@
 //
 // Contract:
 // - Each operation takes effect at one moment between its call and its return (it is linearizable).
-// A read returns the content of one moment.
+//   A read returns the content of one moment.
 // - Adding and removing at an end changes the body in place; any other change makes a new body, at
-// the cost of a copy. Removing at an end can return the removed bytes; no two calls get the same
-// ones.
+//   the cost of a copy. Removing at an end can return the removed bytes; no two calls get the same
+//   ones.
 // - An operation waits for a participant that is stopped while it holds or changes the sequence as
-// long as Others::may_wait says, and not at all for a dead one. Then it undoes the other's
-// operation, which a stopped participant retries when it resumes. Reads wait for no participant.
+//   long as Others::may_wait says, and not at all for a dead one. Then it undoes the other's
+//   operation, which a stopped participant retries when it resumes. Reads wait for no participant.
 // - A process that is killed at any instruction leaves no half change; recover() frees the blocks
-// that it held, also those that it was about to free (table/freeing.hpp), and completes its
-// destruction of a sequence.
+//   that it held, also those that it was about to free (table/freeing.hpp), and completes its
+//   destruction of a sequence.
 // - Where there is no memory an operation returns no_room, and the sequence is as before. Removing
-// at an end needs no memory, unless a living participant was stopped while it held the sequence.
+//   at an end needs no memory, unless a living participant was stopped while it held the sequence.
 // - The content of a vector is contiguous; that of a deque has at most two pieces.
 //
 // sequence/reservation.hpp gives the right to change a sequence. Atomic: std::atomic, or one of a
