@@ -360,7 +360,8 @@ void Rounds::settle() noexcept {
         try {
             end_oldest();
         } catch (const std::bad_alloc&) {
-            // No memory for the text of a failure: settle() returns none.
+            // No memory for the text of a failure, which breaks the plan all the same.
+            give_up(Code::memory, {});
         }
     }
 }
