@@ -72,7 +72,7 @@ NumberedOperation::Ran take_lease(OperationContext& context,
     const auto* const word = find<std::atomic<std::uint64_t>>(context, wanted.desk_word, code);
     if (word == nullptr) return {code, 0};
     TakenLease taken;
-    // acquire: the pool was made; partner: whoever published it
+    // acquire: the pool's memory is initialized; partner: the owner's publication
     const std::uint64_t address = word->load(std::memory_order_acquire);
     if (address != 0 && address % alignof(Desk) == 0) {
         Desk* const desk = find<Desk>(context, address, code);
@@ -141,7 +141,7 @@ NumberedOperation::Ran leased_put(OperationContext& context,
         local::move_bytes(reinterpret_cast<char*>(places.target),
                           reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
-    // seq_cst: before the looks below; release: whoever acquires the word sees the bytes
+    // seq_cst: ordered before the loads below; release: a thread that acquires the word sees the bytes
     if (put.write == LeasedWrite::set) {
         places.signal->exchange(put.value, std::memory_order_seq_cst);
     } else {

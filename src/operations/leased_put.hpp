@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two numbered operations by which a process takes a lease from an owner on another node (sync/lease.hpp), and writes under it. The gateway
-// of the owner's node is the writer, so that a lease can be taken back while datagrams of its holder are under way: what comes later is
+// of the owner's node is the writer, so that a lease can be revoked while datagrams of its holder are in flight: those that arrive later are
 // refused. Any thread; one thread at a time for each desk, as a node has one gateway.
 // Tests: tests/unit/operations/leased_put_test.cpp.
 #pragma once
@@ -19,7 +19,8 @@ inline constexpr std::uint32_t leased_put_number = 62;
 struct TakeLease {
     std::uint64_t desk_word =
         0;  // address of a word that holds the address of the desk; 0, or no multiple of 64: there is none
-    std::uint64_t lines_offset = 0;  // of the owner's leases from the desk: a sync::LeasedLine each
+    std::uint64_t lines_offset =
+        0;  // offset of the owner's leases from the desk: a sync::LeasedLine each
     std::uint32_t lines = 0;
     std::uint32_t first = 0;  // the lease that is tried first
     std::uint32_t holder = 0;
@@ -30,7 +31,7 @@ struct TakeLease {
 struct TakenLease {
     std::uint64_t desk = 0;  // what the word held
     std::uint64_t state =
-        0;  // of the lease that is the caller's now; 0: none was free, and the owner was told that one is wanted
+        0;  // state of the lease that the caller holds now; 0: none was free, and the owner was notified of the demand
     std::uint32_t lease = 0;
     std::uint32_t generation = 0;
 };
@@ -45,7 +46,7 @@ struct LeasedPut {
     std::uint64_t desk = 0;    // address of the owner's desk
     std::uint64_t line = 0;    // address of the lease's line
     std::uint64_t state = 0;   // as it was taken
-    std::uint64_t place = 0;   // for the gateway's note
+    std::uint64_t place = 0;   // written into the gateway's note
     std::uint64_t target = 0;  // address of the bytes, of live memory also where there are none
     std::uint64_t signal = 0;  // address of the word, a multiple of 8
     std::uint64_t value = 0;
@@ -59,8 +60,8 @@ static_assert(sizeof(LeasedPut) == 64);
 
 inline constexpr std::uint64_t leased_put_bytes_max = memory::invoke_bytes_max - sizeof(LeasedPut);
 
-// The rows of both. Errors of a put besides those of OperationContext::find, argument and alignment: stale (the lease is another's by now),
-// timeout (the owner is about to decide: the same again later). Then nothing was written.
+// The rows of both. Errors of a put besides those of OperationContext::find, argument and alignment: stale (the lease has a new holder),
+// timeout (the owner is about to decide: retry later). Then nothing was written.
 [[nodiscard]] std::span<const local::NumberedOperation> leased_put_operations() noexcept;
 
 }  // namespace acp::operations

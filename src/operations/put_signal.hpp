@@ -19,7 +19,7 @@ inline constexpr std::uint32_t put_signal_set_number = 60;
 struct PutSignal {
     std::uint64_t target = 0;  // address of the bytes, of live memory also where there are none
     std::uint64_t signal = 0;  // address of the word, a multiple of 8
-    std::uint64_t value = 0;   // added to the word, or what it is set to
+    std::uint64_t value = 0;   // the addend, or the new value of the word
 };
 
 // The most bytes that go this way, so that the arguments fit into any datagram.

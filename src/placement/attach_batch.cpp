@@ -54,7 +54,7 @@ void AttachBatch::move_all() noexcept {
     std::uint64_t pending = count_ == 64 ? ~0ULL : (1ULL << count_) - 1;
     while (pending != 0) move_alike(pending);
     count_ = 0;
-    staged_bytes_ = 0;  // what was refused is given away before anything is staged again
+    staged_bytes_ = 0;  // give_refused() hands refused copies on before new ones are staged
 }
 
 // The first pending copy and all pending ones of the same granule and direction.

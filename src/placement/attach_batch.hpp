@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short copies between the gateway and private memory of processes, collected and moved through the kernel up to
 // attach_batch_max per system call: those of one call read, or write, one granule. Addresses are looked up when
-// the bytes move, under a hazard line; what was unregistered meanwhile ends with Code::stale. Bytes to be written
-// are kept here, so the caller's may go. What the kernel refuses though its process lives is given back, for somebody
-// else to move. Knows no ticket's meaning. One thread: the gateway's.
+// the bytes move, under a hazard line; a copy whose memory was unregistered before completes with Code::stale. Bytes to be written
+// are kept here, so the caller's may go. A copy that the kernel refuses though its process lives is returned to the
+// caller, who asks the owner. Knows no ticket's meaning. One thread: the gateway's.
 // Tests: tests/unit/placement/local_placement_test.cpp.
 #pragma once
 
@@ -36,7 +36,7 @@ public:
         Ticket ticket = 0;
     };
 
-    // Whether put() of so many bytes would find room without moving anything. To be asked where the caller's hazard line
+    // Whether put() of this size would find room without moving the collected copies. To be asked where the caller's hazard line
     // names an access of its own, which moving would take out of it.
     //   bytes  0 .. batched_bytes_max
     [[nodiscard]] bool has_room(std::uint64_t bytes);
@@ -51,7 +51,7 @@ public:
     // Moves everything.
     void run() noexcept { move_all(); }
 
-    // The ends so far. Whoever reads them clears them.
+    // The completions so far. The reader clears them.
     [[nodiscard]] SettledList& ended() noexcept { return ended_; }
 
     [[nodiscard]] bool is_empty() const noexcept { return count_ == 0 && ended_.is_empty(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes in and out, and telling the ends. Commands: local_placement_run.cpp.
+// Reads and writes of bytes, and the delivery of completions. Commands: local_placement_run.cpp.
 #include "placement/local_placement.hpp"
 
 #include <utility>
@@ -46,7 +46,7 @@ Settlement LocalPlacement::failed(Way way) noexcept {
     return {SettlementState::settled, way == Way::dead ? Code::peer : Code::unsupported};
 }
 
-// What an owner was asked for.
+// The state of an access whose owner was asked for it.
 Settlement LocalPlacement::of_owner(OwnerCalls::Begun begun, std::uint64_t bytes) noexcept {
     switch (begun) {
         case OwnerCalls::Begun::no_room:
@@ -199,7 +199,7 @@ std::uint32_t LocalPlacement::result_bytes_max(std::uint32_t operation) const {
 
 void LocalPlacement::flush() {
     if (is_telling_) return;
-    is_telling_ = true;  // what the router does about an end may come back here
+    is_telling_ = true;  // the router may call flush() while it handles a completion
     if (owners_) tell(owners_->ended());
     while (batch_ && !batch_->is_empty()) {
         batch_->run();
@@ -229,7 +229,7 @@ bool LocalPlacement::ask_owner(const AttachBatch::Copy& refused) {
     return outcome.progress != SettlementState::refused;
 }
 
-// The list may grow meanwhile.
+// Delivers completions. A delivery may append to the list.
 void LocalPlacement::tell(SettledList& ended) {
     for (std::size_t i = 0; i < ended.size(); ++i) {
         const SettledAccess one = ended[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of the gateway's node, for the router: what is mapped here is reached by loads and stores under a
-// hazard line, private memory of a process through the kernel in batches, else by asking its owner. Whatever comes
-// over the network is checked here, at the access. Knows no frame and no peer. Nothing is told to the router but
-// from flush() and poll(). Copies within the node are done in one go: the router cuts them. One thread: the gateway's.
+// The memory of the gateway's node, for the router: loads and stores under a hazard line reach mapped memory, the
+// kernel reaches private memory of a process in batches, or else its owner does on request. Checks all that arrives
+// from the network at the access. Knows no frame and no peer. Delivers completions only from flush() and poll(). A
+// copy within the node is done as a whole: the router cuts it into parts. One thread: the gateway's.
 // Tests: tests/unit/placement/local_placement_test.cpp.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace acp::placement {
 
 class LocalPlacement final : public router::Placement {
 public:
-    // What memory is reached with; all must outlive the placement.
+    // The ways to memory; all must outlive the placement.
     struct Parts {
         local::Space* space = nullptr;
         local::Hazards* hazards = nullptr;
@@ -36,7 +36,7 @@ public:
 
     explicit LocalPlacement(const Parts& parts);
 
-    // Whom to tell the ends: Router::on_settled. Before anything else.
+    // Sets the receiver of completions, Router::on_settled. Call it first.
     void bind(Settle settle) { settle_ = std::move(settle); }
 
     router::Settlement put(GlobalAddress target,
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] std::uint32_t result_bytes_max(std::uint32_t operation) const override;
     void flush() override;
 
-    // Hears from owners, moves what was collected, tells ends. true when something moved.
+    // Receives the replies of owners, moves collected copies, delivers completions. true if any moved.
     bool poll();
 
     // Whether poll() would do something now; for after a sleep was announced.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only the owning process can do for the gateway: copies to and from its private memory where the kernel
-// forbids attach, and atomics on it. Each is a message to the owner through a forwarder of the gateway's own slot.
-// Bounded: calls_max to one process, beyond it the caller is refused; what is longer than a message goes in pieces,
-// and the pieces of a put that found no room are kept here. Knows no frame. One thread: the gateway's.
+// Requests to the owning process of private memory: copies to and from it where the kernel forbids attach, and
+// atomics on it. Each is a message to the owner through a forwarder of the gateway's own slot.
+// Bounded: calls_max to one process, more are refused; a copy longer than a message is sent in pieces, and pieces of a put
+// without room in the mailbox are kept here. Knows no frame. One thread: the gateway's.
 // Tests: tests/unit/placement/local_placement_test.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace acp::placement {
 
-inline constexpr std::uint32_t calls_max = 64;  // under way to one process
+inline constexpr std::uint32_t calls_max = 64;  // requests in flight to one process
 
 class OwnerCalls {
 public:
@@ -51,11 +51,11 @@ public:
     // Sends, receives, adds to ended(). true when something moved.
     bool poll();
 
-    // The ends so far. Whoever reads them clears them.
+    // The completions so far. The reader clears them.
     [[nodiscard]] SettledList& ended() noexcept { return ended_; }
 
-    // Whether poll() would do something now, or who was refused since the last one would not be. For after a sleep
-    // was announced: whoever makes room later rings the bell of the gateway's slot.
+    // Whether poll() would make progress now, or a refused request would be accepted now. Call it after announcing a sleep: an
+    // owner that makes room later rings the bell of the gateway's slot.
     [[nodiscard]] bool has_work() const noexcept;
 
     [[nodiscard]] bool is_idle() const noexcept { return under_way_ == 0; }
@@ -65,7 +65,7 @@ public:
 private:
     struct Call {
         Ticket ticket = 0;
-        GlobalAddress address = 0;  // of the next piece
+        GlobalAddress address = 0;  // address of the next piece
         std::uint32_t slot = 0;
         std::uint32_t pieces_out = 0;  // sent and not ended
         base::Code code = base::Code::ok;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the pieces of the local placement have in common: the end of something that was taken, kept until the
-// router may be told, and hazard lines named while an access lasts. One thread: the gateway's.
+// Shared by the parts of the local placement: the completion of an accepted access, kept until it may be delivered to
+// the router, and hazard lines that hold addresses while an access lasts. One thread: the gateway's.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,15 @@ namespace acp::placement {
 using router::GlobalAddress;
 using router::Ticket;
 
-// The end of what a placement took.
+// The completion of an access that a placement accepted.
 struct SettledAccess {
     Ticket ticket = 0;
     base::Code code = base::Code::ok;
     std::uint64_t value = 0;  // the old one of an atomic
 };
 
-// Ends that are to be told. make_room() before what will end has begun; then adding its end takes no memory.
+// Completions to be delivered. A caller reserves room by make_room() before it begins an access, so that adding the completion
+// needs no memory.
 class SettledList {
 public:
     //   count  ends there is always room for. Throws std::bad_alloc.
@@ -86,7 +87,7 @@ private:
     }
 
     memory::HazardLine* own_;
-    std::optional<local::Hazards::Lease> lease_;  // where every line is somebody's
+    std::optional<local::Hazards::Lease> lease_;  // used if all lines are taken
 };
 
 }  // namespace acp::placement

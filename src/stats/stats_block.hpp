@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway's live counters in a memory file of its own, for whoever watches a job (a process of the same user that
-// opens the agent's descriptor). The gateway writes at most ten times a second, and on request; a reader copies the
-// block and takes the copy only if `sequence` was even and the same before and after. Fixed width, no pointers; zero
-// is a block nobody has written yet. Writer: the gateway's thread; a writer that dies within leaves an odd number.
+// A gateway's live counters in a memory file of its own, for processes that watch a job: of the same user,
+// they open the agent's descriptor. The gateway writes at most ten times a second, and on request; a reader copies the
+// block and takes the copy only if `sequence` was even and the same before and after. Fixed width, no pointers; zeros
+// are a block that was never written. Writer: the gateway's thread; a writer that dies within leaves an odd number.
 // Tests: tests/unit/gateway/stats_test.cpp.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace acp::stats {
 
 inline constexpr std::uint64_t stats_magic = 0x41435034'47415445ULL;  // "ACP4GATE"
 inline constexpr std::uint32_t stats_version = 1;
-inline constexpr std::size_t stats_peers_max = 64;     // the most recently heard of
-inline constexpr std::size_t stats_counters_max = 96;  // of one table
+inline constexpr std::size_t stats_peers_max = 64;     // those that sent most recently
+inline constexpr std::size_t stats_counters_max = 96;  // counters of one table
 inline constexpr std::size_t stats_slots_max = 1024;   // node::local_procs_max
 inline constexpr std::uint64_t stats_interval_ns = 100'000'000;
 
@@ -55,13 +55,13 @@ struct StatsValues {
     std::uint32_t is_of_rank = 0;  // the gateway of a node's only rank, not its agent's
     std::uint32_t reserved = 0;
     std::uint64_t receive_drops = 0;  // datagrams the kernel dropped: receive buffer full
-    std::uint64_t receive_bytes = 0;  // of the buffer, as granted
+    std::uint64_t receive_bytes = 0;  // size of the buffer that the kernel granted
     std::uint64_t outstanding = 0;    // commands of this node's processes
     std::uint64_t turns = 0;
     std::uint64_t sleeps = 0;
     StatsTables tables;
     std::array<StatsPeer, stats_peers_max> peers{};
-    std::array<std::uint32_t, stats_slots_max> outstanding_of{};  // by slot
+    std::array<std::uint32_t, stats_slots_max> outstanding_of{};  // commands, by slot
 };
 
 struct alignas(64) StatsBlock {

@@ -34,7 +34,8 @@ std::uint64_t shorter(std::uint64_t a, std::uint64_t b) noexcept {
     return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// What all rails together have of a node; the times of the fastest. Returns false if the node was never met.
+// The sum of the counters of a node over all rails, with the times of the fastest rail. Returns false if no rail has a connection
+// with the node.
 bool sum_of(const engine::Engine& core, NodeId node, datagram::PeerStats& sum) noexcept {
     bool is_any = false;
     for (const auto& rail : core.rails()) {
@@ -163,7 +164,7 @@ bool read_stats(const StatsBlock& block, StatsValues& into) noexcept {
         return false;
     }
     for (int i = 0; i < read_tries; ++i) {
-        // acquire: partner is the writer's release; what was written before the number is seen
+        // acquire: the values written before this number are visible; partner: the writer's release
         const std::uint64_t before = block.sequence.load(std::memory_order_acquire);
         if (before == 0) return false;
         if (before % 2 == 0) {

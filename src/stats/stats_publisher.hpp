@@ -67,8 +67,8 @@ private:
     Time next_ns_ = 0;
 };
 
-// Takes a consistent copy of a block that somebody else maps. false when it is of another build, was never written,
-// or is being written for longer than a few tries.
+// Takes a consistent copy of a block that another process writes. Returns false if the block is of another build or was never
+// written, or if its writer is active at each of a few tries.
 [[nodiscard]] bool read_stats(const StatsBlock& block, StatsValues& into) noexcept;
 
 }  // namespace acp::stats

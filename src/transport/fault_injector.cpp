@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fate of each datagram: drawn in a fixed order, so that one seed always tells the same story.
+// Draws the fate of each datagram in a fixed order, so that a run with the same seed repeats all faults.
 #include "transport/fault_injector.hpp"
 
 #include <algorithm>
@@ -122,10 +122,10 @@ void FaultInjector::hold(const Transmit& one,
                          datagram::MutableBytes bytes,
                          Time due,
                          std::uint64_t after) {
-    if (held_.size() < 2 * held_datagrams_max) {  // from half of it on, flush() sends early
+    if (held_.size() < 2 * held_datagrams_max) {  // when half full, flush() sends before the time
         held_.push_back({one, due, after, {bytes.begin(), bytes.end()}});
     } else {
-        ++counters_.lost;  // nobody flushes: as full as a network gets
+        ++counters_.lost;  // flush() is not called: dropped, as by a full queue of a network
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out a fault plan (base/fault_plan.hpp) between the endpoint and the socket: loses, doubles, delays,
 // reorders and damages datagrams on their way out. What happens to the n-th datagram depends on the seed alone.
-// What is left alone stays together, as bursts; only a datagram something happens to leaves alone. Knows no socket:
-// what is to be sent goes to a function, which may refuse for now. Holds at most held_datagrams_max datagrams; beyond
+// Untouched datagrams stay together in their burst; only a datagram with a fault is sent by itself. Knows no socket:
+// it passes datagrams to a function, which may refuse them for now. Holds at most held_datagrams_max datagrams; beyond
 // it they go at once. One thread.
 // Tests: tests/unit/transport/fault_injector_test.cpp.
 #pragma once
@@ -23,7 +23,7 @@ using datagram::Transmit;
 
 inline constexpr std::size_t held_datagrams_max = 4096;
 
-// What was done on purpose, in datagrams.
+// The injected faults, in datagrams.
 struct FaultCounters {
     std::uint64_t seen = 0;
     std::uint64_t lost = 0;
@@ -41,8 +41,8 @@ public:
 
     explicit FaultInjector(const base::FaultPlan& plan);
 
-    // Takes a burst. What is to go now goes to `send`; what it refuses is held and goes with flush().
-    //   bytes  of the burst; may be changed
+    // Takes a burst. Passes datagrams that are due to `send`; those that it refuses are held for flush().
+    //   bytes  the datagrams; faults may change them
     void transmit(Time now, const Transmit& burst, datagram::MutableBytes bytes, const Send& send);
 
     // Sends what is due. false when `send` refused.
@@ -54,7 +54,7 @@ public:
     [[nodiscard]] const FaultCounters& counters() const noexcept { return counters_; }
 
 private:
-    // A datagram on hold: until a time, or until so many others have left.
+    // A datagram on hold, until a time or until a number of later datagrams were seen.
     struct Held {
         Transmit transmit;
         Time due = 0;
@@ -68,7 +68,7 @@ private:
         bool is_doubled = false;
         bool is_damaged = false;
         bool is_overtaken = false;
-        std::uint64_t by = 0;  // so many, when overtaken
+        std::uint64_t by = 0;  // how many datagrams overtake it
     };
 
     [[nodiscard]] bool draw(double chance) noexcept;
@@ -87,9 +87,9 @@ private:
     base::FaultPlan plan_;
     base::Random random_;
     FaultCounters counters_;
-    Time start_ = datagram::never;  // of the first datagram
+    Time start_ = datagram::never;  // when the first datagram was seen
     std::uint32_t burst_left_ = 0;  // datagrams still to be lost in a row
-    std::vector<Held> held_;        // in order of arrival
+    std::vector<Held> held_;        // sorted by arrival
 };
 
 }  // namespace acp::transport

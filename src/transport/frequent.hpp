@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which destinations much is sent to, told from the stream of sends with a few counters: Misra and Gries, Finding
-// repeated elements (1982). One to which more than every (counters + 1)th send goes is found for sure; where
-// everybody is sent to alike, nobody is. Pure; one thread. Tests: tests/unit/transport/frequent_test.cpp.
+// Finds the most frequent destinations in a stream of sends with a few counters: Misra and Gries, Finding
+// repeated elements (1982). A destination of more than one in (counters + 1) sends is found for sure; if all
+// destinations are equally frequent, none is. Pure; one thread. Tests: tests/unit/transport/frequent_test.cpp.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bursts that the kernel had no room for, per socket: what is for a socket that has room goes on meanwhile. A
-// socket keeps so many and in their order; what comes beyond is dropped, as a full queue in the network drops it, and
-// the endpoint sends it again. Memory is taken with the first burst of a socket. Knows no socket but its number. One
+// Bursts that the kernel had no room for, per socket, so that other sockets still send. A socket keeps
+// per_socket_max bursts in order; later ones are dropped, as by a full queue of a network, and the endpoint
+// retransmits them. Memory is taken with the first burst of a socket. Knows no socket but its number. One
 // thread. Tests: tests/unit/transport/kept_bursts_test.cpp.
 #pragma once
 
@@ -30,7 +30,7 @@ public:
                            [](const auto& bursts) { return bursts.empty(); });
     }
 
-    // Whether one of the first so many sockets keeps as much as it may.
+    // Whether one of the first `of_first` sockets keeps as much as it may.
     [[nodiscard]] bool is_any_full(std::size_t of_first) const noexcept {
         return std::any_of(
             sockets_.begin(),
@@ -38,7 +38,7 @@ public:
             [](const auto& bursts) { return bursts.size() >= per_socket_max; });
     }
 
-    // Takes a copy of the bytes. false: the socket keeps enough already, and the burst is dropped.
+    // Copies the bytes. Returns false, and drops the burst, if the socket keeps per_socket_max already.
     bool keep(std::size_t socket,
               const datagram::Transmit& transmit,
               std::span<const std::byte> bytes) {
@@ -49,7 +49,7 @@ public:
         return true;
     }
 
-    // Tries what is kept again, the oldest of each socket first, until it is not taken as a whole.
+    // Retries the kept bursts, the oldest of each socket first, until one is not taken as a whole.
     //   send(socket, const Transmit&, std::span<std::byte>) -> bytes taken from the front
     template <typename Send>
     void flush(Send&& send) {

@@ -67,7 +67,7 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
         made->add(std::move(socket).value(), range);
     }
     made->listeners_ = made->sockets_.size();
-    // Opened now, so that who sleeps on wait_fds() hears those that are used later.
+    // Lines are opened now, since a thread that sleeps on wait_fds() would not notice later ones.
     wish.bind_to = as_socket_address(options.bind.front());
     for (std::uint32_t line = 0; line < options.lines; ++line) {
         auto socket = os::DatagramSocket::open_spare(wish);
@@ -120,7 +120,7 @@ std::size_t Transport::socket_for(const os::SocketAddress& to) noexcept {
     return found;
 }
 
-// A line that nobody has, or that has been idle.
+// Connects an unused or idle line with a destination.
 void Transport::give_line(const os::SocketAddress& to,
                           const os::DatagramSocket& listener) noexcept {
     for (Socket& line : lines()) {
@@ -169,8 +169,8 @@ std::uint32_t Transport::transmit(std::size_t socket_number,
     return transmit.bytes;
 }
 
-// A socket that has something kept takes nothing more until that has gone; the others do. What a line does not keep
-// is dropped; before a listener does not, nothing is asked of the endpoint (may_send), for nearly all goes there.
+// A socket with kept bursts takes no others until those are sent; other sockets do. A line that is full drops a burst; a
+// listener, which carries nearly all traffic, is never full here, since may_send() asks the endpoint for nothing then.
 void Transport::send_or_keep(const Transmit& burst, datagram::MutableBytes bytes) {
     if (sockets_.empty()) return;  // closed: as if lost
     const std::size_t socket = socket_for(as_socket_address(burst.to));

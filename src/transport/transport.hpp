@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gateway's sockets: one per address it listens on, and a few lines: sockets on the same port, connected with the
-// destinations most is sent to, which takes an eighth off a bare round trip. Hands over what arrives in
-// bursts, sends what the endpoint gives out, keeps bursts the kernel had no room for while other sockets go on, and injects faults where the
-// user asked for them. Knows no frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
+// destinations most is sent to, which takes an eighth off a bare round trip. Delivers arriving
+// datagrams in bursts, sends the bursts of the endpoint, keeps those that the kernel had no room for while other sockets send, and
+// injects faults on request of the user. Knows no frame and no peer. Never blocks but in wait(). One thread, but wake() from any.
 // Tests: tests/unit/transport/transport_test.cpp.
 #pragma once
 
@@ -48,7 +48,7 @@ class Transport {
 public:
     struct Options {
         std::vector<Address> bind;        // 1 or more
-        std::uint32_t receive_bytes = 0;  // wished for each socket
+        std::uint32_t receive_bytes = 0;  // requested size of each receive buffer
         base::FaultPlan faults;
         std::uint32_t lines = 0;  // 0 .. lines_max
     };
@@ -108,8 +108,8 @@ public:
 
     void wake() noexcept { event_.signal(); }
 
-    // For those who sleep elsewhere: one of them is readable when something has arrived or wake() was called. No set
-    // of the kernel's is to hold them for long: it is told of every datagram, also while nobody sleeps (os/armed_wait.hpp).
+    // For threads that sleep elsewhere: one of them is readable if a datagram has arrived or wake() was called. Keep them in no
+    // epoll set: the kernel would update it for every datagram, also while no thread sleeps (os/armed_wait.hpp).
     [[nodiscard]] std::span<const int> wait_fds() const noexcept { return wait_fds_; }
 
     // The event's, for processes that inherit it.
@@ -124,12 +124,12 @@ public:
     // Whether a send failed because the process closed a socket's descriptor itself, as programs do that close all they find.
     [[nodiscard]] bool is_closed_by_others() const noexcept { return is_closed_by_others_; }
 
-    // Closes the sockets; nothing is received or sent any more.
+    // Closes the sockets: receive() finds nothing and send() sends nothing from then on.
     void close() noexcept;
 
 private:
     static constexpr std::uint32_t receives_per_poll = 4;
-    // Of one socket, which others may go on filling meanwhile.
+    // A bound for one socket, which other nodes may fill as fast as it is read.
     static constexpr std::uint32_t rounds_for_all = 4096;
     static constexpr std::uint32_t bursts_per_poll = 8;
     static constexpr std::uint32_t messages_per_receive = 16;
@@ -144,7 +144,7 @@ private:
         os::DatagramSocket udp;
         os::AddressRange range;           // the network it is on; of a line none
         Time used = 0;                    // a line: when something was sent
-        std::uint32_t empty_looks = 0;    // in a row
+        std::uint32_t empty_looks = 0;    // consecutive polls that found nothing
         std::uint32_t lone_messages = 0;  // received one by one without a pause
 
         // Where messages come one by one each is taken alone: looking for a second costs as much as a third of the
@@ -207,13 +207,13 @@ private:
     std::vector<Address> addresses_;
     os::DatagramBatch batch_;
     os::Event event_;
-    std::vector<int> wait_fds_;  // of the event, then of the sockets
+    std::vector<int> wait_fds_;  // the event's, then the sockets'
     std::unique_ptr<std::byte[]> buffer_;
     std::optional<FaultInjector> injector_;
     FaultInjector::Send send_one_;
     KeptBursts kept_;
     Time retry_at_ = datagram::never;
-    Time now_ = 0;  // of the last send
+    Time now_ = 0;  // time of the last send
     TransportCounters counters_;
 };
 
