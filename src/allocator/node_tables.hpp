@@ -17,7 +17,7 @@ namespace acp::allocator {
 class HeapBlocks final : public table::Blocks<std::atomic> {
 public:
     HeapBlocks(NodeHeap& heap, heap::ThreadCache& cache) noexcept
-        : table::Blocks<std::atomic>(heap.blocks_, heap.heap_.order_all()),
+        : table::Blocks<std::atomic>(heap.blocks_, heap.limit_bytes(), heap.heap_.order_all()),
           heap_(heap),
           cache_(cache) {}
 

@@ -205,11 +205,12 @@ Ran run_read(OperationContext& context, Arguments arguments, Result result) noex
     if (!opened.find(request.name)) return opened.refusal();
     const std::span<char> room = opened.room(request.stage, result);
     if (room.empty()) return opened.refusal();
-    const sequence::Portion portion =
+    sequence::Portion portion;
+    const SequenceEffect effect =
         opened.sequences()->read(opened.number(), request.index, room.data(),
-                                 std::min<std::uint64_t>(request.bytes, room.size()));
-    return told(result, SequenceEffect::done, portion,
-                request.stage.address == 0 ? portion.bytes : 0);
+                                 std::min<std::uint64_t>(request.bytes, room.size()), portion);
+    if (effect != SequenceEffect::done) portion = {};
+    return told(result, effect, portion, request.stage.address == 0 ? portion.bytes : 0);
 }
 
 Ran run_splice(OperationContext& context, Arguments arguments, Result result) noexcept {
@@ -245,8 +246,11 @@ Ran run_tell(OperationContext& context, Arguments arguments, Result result) noex
     if (!has_heap(context)) return {Code::unsupported, 0};
     Opened opened(context);
     if (!opened.find(request.name)) return opened.refusal();
-    const sequence::SequenceLayout layout =
-        opened.sequences()->layout(opened.number(), request.index, request.bytes);
+    sequence::SequenceLayout layout;
+    if (opened.sequences()->layout(opened.number(), request.index, request.bytes, layout) !=
+        SequenceEffect::done) {
+        return {Code::system, 0};
+    }
     const GlobalAddress start =
         context.space().claimed_address(context.process(), node::Claim::heap_blocks);
     SequenceTold told;

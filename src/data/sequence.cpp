@@ -31,6 +31,12 @@ const char* kind_name(SequenceKind kind) noexcept {
     return kind == SequenceKind::vector ? "vector" : "deque";
 }
 
+Status damage() {
+    return {Code::system,
+            "its words contradict each other: the program has overwritten them (acp_heap_check "
+            "tells more)"};
+}
+
 }  // namespace
 
 // A block of another node's heap, for bytes in transit.
@@ -116,6 +122,8 @@ Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint6
             return {};
         case SequenceEffect::outside:
             return {Code::argument, "the range is not inside the content"};
+        case SequenceEffect::damaged:
+            return damage();
         case SequenceEffect::no_room:
             break;
     }
@@ -125,7 +133,8 @@ Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint6
 // Runs an operation on a sequence of another node. Errors: stale (it is not there).
 Status Sequences::ask(const SequenceName& name, const gma::Invocation& call) {
     auto status = allocator_.ask(call);
-    return status.code() == Code::stale ? none_there(name) : std::move(status);
+    if (status.code() == Code::stale) return none_there(name);
+    return status.code() == Code::system ? damage() : std::move(status);
 }
 
 // Sends a request with bytes, by a stage if they are many. Returns the number in its result.
@@ -323,8 +332,8 @@ Result<Portion> Sequences::read(const SequenceName& name,
     }
     Portion copied;
     auto status = here(name, owner, [&](const Here& found) {
-        copied = found.sequences->read(found.number, index, target, bytes);
-        return Status();
+        return outcome(owner, found.sequences->read(found.number, index, target, bytes, copied),
+                       bytes);
     });
     if (!status.is_ok()) return status;
     return copied;
@@ -377,7 +386,9 @@ Result<SequenceTold> Sequences::tell(const SequenceName& name,
     if (!where.value()) return tell_there(owner, {name, index, bytes});
     SequenceTold told;
     auto status = here(name, owner, [&](const Here& found) {
-        const sequence::SequenceLayout layout = found.sequences->layout(found.number, index, bytes);
+        sequence::SequenceLayout layout;
+        const SequenceEffect effect = found.sequences->layout(found.number, index, bytes, layout);
+        if (effect != SequenceEffect::done) return outcome(owner, effect, 0);
         told.bytes = layout.bytes;
         told.capacity = layout.capacity;
         for (std::size_t i = 0; i < layout.pieces.size(); ++i) {

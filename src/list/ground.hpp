@@ -19,9 +19,6 @@ namespace acp::list {
 template <template <class> class Atomic>
 class ListMemory : public table::Blocks<Atomic> {
 public:
-    // The end of the heap: blocks begin below it.
-    [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
-
     // Frees the separate payload block of an element. false: this process cannot free it, and the
     // caller must have it freed.
     virtual bool free_apart(std::uint64_t address) = 0;
@@ -34,10 +31,7 @@ public:
 
 protected:
     ListMemory(char* base, std::uint64_t limit_bytes) noexcept
-        : table::Blocks<Atomic>(base, nullptr), limit_bytes_(limit_bytes) {}
-
-private:
-    std::uint64_t limit_bytes_;
+        : table::Blocks<Atomic>(base, limit_bytes) {}
 };
 
 template <template <class> class Atomic>
@@ -54,8 +48,7 @@ public:
           participants_(participants),
           own_(own),
           shown_(participants[own]),
-          base_(blocks.base()),
-          limit_bytes_(blocks.limit_bytes()) {}
+          base_(blocks.base()) {}
 
     ListGround(const ListGround&) = delete;
     ListGround& operator=(const ListGround&) = delete;
@@ -75,8 +68,7 @@ public:
     // read from shared memory or passed by a caller is checked by this before its block is
     // accessed.
     [[nodiscard]] bool has_block(BlockNumber block, std::uint64_t bytes) const noexcept {
-        return block - 1 < limit_bytes_ / heap::granule_bytes &&
-               bytes <= limit_bytes_ - offset_of(block);
+        return blocks_.has_block(block, bytes);
     }
 
     [[nodiscard]] bool has_node(BlockNumber block) const noexcept {
@@ -157,7 +149,6 @@ private:
     std::uint32_t own_;
     ListParticipant<Atomic>& shown_;
     char* base_;
-    std::uint64_t limit_bytes_;
 };
 
 }  // namespace acp::list

@@ -82,10 +82,21 @@ public:
     void free_with_body(BlockNumber number, const Unlink& unlink) const {
         auto& word = head(number).body;
         const Named named = Named::unpacked(word.load(std::memory_order_acquire));
-        if (named.block != 0) {
+        if (has_body(named.block)) {
             unlink_and_free(named.block, [&] { word.store(0, std::memory_order_release); });
         }
         unlink_and_free(number, unlink);
+    }
+
+    [[nodiscard]] bool has_body(BlockNumber block) const noexcept {
+        return blocks_.has_block(block, Body<Atomic>::head_bytes);
+    }
+
+    // Whether a view of one moment can be that of a sequence that only this library has written to.
+    [[nodiscard]] bool is_possible(const ContentView& view) const noexcept {
+        return view.operation.participant < participants_.count && view.bytes <= view.capacity &&
+               view.first <= view.capacity && view.capacity <= blocks_.limit_bytes() &&
+               blocks_.has_block(view.body.block, Body<Atomic>::block_bytes(view.capacity));
     }
 
     // The content of a view.
@@ -95,7 +106,7 @@ public:
 
     // Reads the committed state. A replaced body may have been freed and hold anything, which
     // is_current() detects later.
-    //   false: the body in use is not the operation word's
+    //   false: the body in use is not the operation word's, or lies outside of the heap
     [[nodiscard]] bool read(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
         // acquire: partner is every compare-and-swap of the word; its committed writes are seen
         view.operation_word = head.operation.load(std::memory_order_acquire);
@@ -103,7 +114,8 @@ public:
         // acquire: the writes of the body's maker before it was installed
         view.body_word = head.body.load(std::memory_order_acquire);
         view.body = Named::unpacked(view.body_word);
-        if (view.body.generation() != view.operation.generation) return false;
+        if (view.body.generation() != view.operation.generation || !has_body(view.body.block))
+            return false;
         auto& in_use = body(view.body.block);
         auto& extent = in_use.extents[view.operation.which];
         view.capacity = in_use.capacity.load(std::memory_order_relaxed);

@@ -101,8 +101,8 @@ private:
 
     // Takes the sequence over from the dead participant if it holds or changes it.
     void end_turn(SequenceHead<Atomic>& head) const {
-        for (;;) {
-            const ContentView view = reservation_.look(head);
+        for (ContentView view;;) {
+            if (!reservation_.look(head, view)) return;
             if (view.operation.state == TurnState::idle || view.operation.participant != dead_)
                 return;
             (void)reservation_.take_over(head, view, true);

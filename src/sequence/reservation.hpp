@@ -29,27 +29,35 @@ public:
     explicit Reservation(const SequenceGround<Atomic>& ground) noexcept : ground_(ground) {}
 
     // Reads the committed state, whether or not a participant holds the sequence; completes a body
-    // replacement first.
-    [[nodiscard]] ContentView look(SequenceHead<Atomic>& head) const noexcept {
-        ContentView view;
-        while (!ground_.read(head, view)) finish(head, view.operation, view.body_word);
-        return view;
+    // replacement first. false: the words contradict each other, and a second read finds the same
+    // ones though finish() ran in between: the program has overwritten them.
+    [[nodiscard]] bool look(SequenceHead<Atomic>& head, ContentView& view) const noexcept {
+        for (bool is_first = true;; is_first = false) {
+            const ContentView before = view;
+            if (ground_.read(head, view) && ground_.is_possible(view)) return true;
+            // Every operation changes one of the two words: both were in place at one moment.
+            if (!is_first && view.operation_word == before.operation_word &&
+                view.body_word == before.body_word) {
+                return false;
+            }
+            finish(head, view.operation, view.body_word);
+        }
     }
 
     // Waits until no participant holds the sequence; takes it over when the holder is dead or
-    // Others::may_wait() returns false. false: there was no memory for the copy, and nothing has
-    // changed.
-    [[nodiscard]] bool wait_until_idle(SequenceHead<Atomic>& head, ContentView& view) const {
+    // Others::may_wait() returns false. done; no_room (for the copy), damaged: nothing has changed.
+    [[nodiscard]] SequenceEffect wait_until_idle(SequenceHead<Atomic>& head,
+                                                 ContentView& view) const {
         std::uint64_t turns = 0;
         for (std::uint64_t last = 0;; last = view.operation_word) {
-            view = look(head);
-            if (view.operation.state == TurnState::idle) return true;
+            if (!look(head, view)) return SequenceEffect::damaged;
+            if (view.operation.state == TurnState::idle) return SequenceEffect::done;
             turns = view.operation_word == last ? turns + 1 : 0;
             const bool is_dead = ground_.others().is_dead(view.operation.participant);
             const bool is_evicting = view.operation.state == TurnState::evicting;
             if (!is_dead && !is_evicting && ground_.others().may_wait(turns, view.capacity))
                 continue;
-            if (!take_over(head, view, is_dead)) return false;
+            if (!take_over(head, view, is_dead)) return SequenceEffect::no_room;
         }
     }
 
@@ -192,8 +200,11 @@ private:
                 std::uint64_t body_word) const noexcept {
         const Named body = Named::unpacked(body_word);
         const auto mask = (1U << OperationWord::generation_bits) - 1;
-        if (!operation.is_replacing() || body.generation() != ((operation.generation + 1) & mask))
+        if (!operation.is_replacing() || body.generation() != ((operation.generation + 1) & mask) ||
+            !ground_.has_body(body.block) ||
+            operation.participant >= ground_.participants().count) {
             return;
+        }
         // A late caller may read a maker from a body that was freed and reused: then no
         // participant's word matches.
         const std::uint64_t maker = ground_.body(body.block).maker.load(std::memory_order_relaxed);

@@ -36,8 +36,6 @@
 
 namespace acp::sequence {
 
-enum class SequenceEffect : std::uint8_t { done, no_room, outside };
-
 enum class ContentEnd : std::uint8_t { back, front };
 
 // A change anywhere: replaces `removed` bytes from index `at` by `added` new ones. In place if it
@@ -181,7 +179,8 @@ public:
                         std::uint64_t& index) {
         auto& head = begin(number);
         for (ContentView view;;) {
-            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            const SequenceEffect turn = reservation_.wait_until_idle(head, view);
+            if (turn != SequenceEffect::done) return turn;
             if (bytes > bytes_most || view.bytes > bytes_most - bytes) {
                 if (ground_.is_current(head, view)) return SequenceEffect::no_room;
                 continue;
@@ -202,7 +201,8 @@ public:
     SequenceEffect pop(BlockNumber number, const Removal& removal, Portion& portion) {
         auto& head = begin(number);
         for (ContentView view;;) {
-            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            const SequenceEffect turn = reservation_.wait_until_idle(head, view);
+            if (turn != SequenceEffect::done) return turn;
             const std::uint64_t removed = std::min(removal.bytes, view.bytes);
             portion = {removed <= removal.room_bytes ? removed : 0, view.bytes};
             if (portion.bytes == 0) {
@@ -216,24 +216,30 @@ public:
 
     // Copies up to `bytes` bytes from an index; all are of one moment. Waits for no participant;
     // after reads_most failed attempts it holds the sequence if that is idle.
-    Portion read(BlockNumber number, std::uint64_t index, char* target, std::uint64_t bytes) {
+    // done, damaged
+    SequenceEffect read(BlockNumber number,
+                        std::uint64_t index,
+                        char* target,
+                        std::uint64_t bytes,
+                        Portion& portion) {
         auto& head = begin(number);
         ContentView view;
         for (std::uint32_t i = 0;; ++i) {
-            view = reservation_.look(head);
+            if (!reservation_.look(head, view)) return SequenceEffect::damaged;
             if (!ground_.is_current(head, view)) continue;
             const std::uint64_t copied =
                 index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
             const bool is_held = i >= reads_most && view.operation.state == TurnState::idle &&
                                  reservation_.hold(head, view);
             ground_.ring(view).read(index, target, copied);
+            portion = {copied, view.bytes};
             if (is_held) {
                 // The bytes are those of the moment when the hold began, even if the sequence was
                 // taken over since.
                 (void)reservation_.release(head, view, view.operation.which);
-                return {copied, view.bytes};
+                return SequenceEffect::done;
             }
-            if (ground_.is_current(head, view)) return {copied, view.bytes};
+            if (ground_.is_current(head, view)) return SequenceEffect::done;
         }
     }
 
@@ -241,7 +247,8 @@ public:
     SequenceEffect splice(BlockNumber number, const Splice& splice, std::uint64_t& bytes) {
         auto& head = begin(number);
         for (ContentView view;;) {
-            if (!reservation_.wait_until_idle(head, view)) return SequenceEffect::no_room;
+            const SequenceEffect turn = reservation_.wait_until_idle(head, view);
+            if (turn != SequenceEffect::done) return turn;
             const bool is_outside = splice.must_fit && (splice.at > view.bytes ||
                                                         splice.removed > view.bytes - splice.at);
             const bool is_too_much = splice.added > bytes_most - std::min(view.bytes, bytes_most) ||
@@ -262,23 +269,25 @@ public:
     }
 
     // The length of the content at one moment, and where up to `bytes` bytes from an index lie
-    // then.
-    [[nodiscard]] SequenceLayout layout(BlockNumber number,
+    // then. done, damaged
+    [[nodiscard]] SequenceEffect layout(BlockNumber number,
                                         std::uint64_t index,
-                                        std::uint64_t bytes) const noexcept {
+                                        std::uint64_t bytes,
+                                        SequenceLayout& layout) const noexcept {
         auto& head = ground_.head(number);
         ContentView view;
-        do view = reservation_.look(head);
-        while (!ground_.is_current(head, view));
-        SequenceLayout layout{view.bytes, view.capacity, {}};
+        do {
+            if (!reservation_.look(head, view)) return SequenceEffect::damaged;
+        } while (!ground_.is_current(head, view));
+        layout = {view.bytes, view.capacity, {}};
         const std::uint64_t all = index < view.bytes ? std::min(bytes, view.bytes - index) : 0;
-        if (all == 0) return layout;
+        if (all == 0) return SequenceEffect::done;
         const BodyRing ring = ground_.ring(view);
         const std::uint64_t start = table::offset_of(view.body.block) + Body<Atomic>::head_bytes;
         const std::uint64_t piece = ring.in_one_piece(index, all);
         layout.pieces[0] = {start + ring.place(index), piece};
         if (piece < all) layout.pieces[1] = {start, all - piece};
-        return layout;
+        return SequenceEffect::done;
     }
 
     // Completes or undoes the operation of a dead participant, and frees the blocks that it held.

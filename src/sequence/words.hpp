@@ -13,6 +13,16 @@ namespace acp::sequence {
 
 using table::BlockNumber;
 
+// What a call did.
+enum class SequenceEffect : std::uint8_t {
+    done,
+    no_room,  // there is no memory
+    outside,  // the range is not in the content
+    // the sequence's words contradict each other, though no operation has changed them: the
+    // program has overwritten them
+    damaged,
+};
+
 // Which participant may change a sequence now.
 enum class TurnState : std::uint8_t {
     idle,      // the next participant that takes it

@@ -58,6 +58,15 @@ public:
     // The address of the heap's offset 0 in this process.
     [[nodiscard]] char* base() const noexcept { return base_; }
 
+    // The bytes of the heap: every block lies below this offset.
+    [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }
+
+    // Whether a block of this number and length lies within the heap.
+    [[nodiscard]] bool has_block(BlockNumber block, std::uint64_t bytes) const noexcept {
+        return block - 1 < limit_bytes_ / heap::granule_bytes && offset_of(block) <= limit_bytes_ &&
+               bytes <= limit_bytes_ - offset_of(block);
+    }
+
     using OrderAll = bool (*)() noexcept;
 
     // Executes a barrier in all threads of all processes that use the heap. nullptr: each thread
@@ -65,10 +74,12 @@ public:
     [[nodiscard]] OrderAll order_all() const noexcept { return order_all_; }
 
 protected:
-    Blocks(char* base, OrderAll barrier) noexcept : base_(base), order_all_(barrier) {}
+    Blocks(char* base, std::uint64_t limit_bytes, OrderAll barrier = nullptr) noexcept
+        : base_(base), limit_bytes_(limit_bytes), order_all_(barrier) {}
 
 private:
     char* base_;
+    std::uint64_t limit_bytes_;
     OrderAll order_all_;
 };
 

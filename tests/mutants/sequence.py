@@ -40,8 +40,8 @@ MUTANTS = {
         "        if (!install(head, view, view.operation, body)) drop_made(copy);\n",
         "        (void)install(head, view, view.operation, body);\n"),
     "the operation word is not moved on by others": ("reservation.hpp",
-        "        while (!ground_.read(head, view)) finish(head, view.operation, view.body_word);\n",
-        "        while (!ground_.read(head, view)) ground_.others().may_wait(0, 0);\n"),
+        "            finish(head, view.operation, view.body_word);\n        }\n    }\n",
+        "            ground_.others().may_wait(0, 0);\n        }\n    }\n"),
     "the body's number stays": ("words.hpp", "return {next_bit, next_block, (number + 1) & number_mask};",
         "return {next_bit, next_block, number & number_mask};"),
     "the sequence number stays": ("words.hpp", "        operation.sequence = (sequence + 1) & mask(sequence_bits);\n", ""),
@@ -52,8 +52,8 @@ MUTANTS = {
     "the committed extent is written": ("sequence.hpp", "        const std::uint32_t which = 1 - view.operation.which;\n",
         "        const std::uint32_t which = view.operation.which;\n"),
     "reads are not looked at again": ("sequence.hpp",
-        "            if (ground_.is_current(head, view)) return {copied, view.bytes};\n        }\n",
-        "            return {copied, view.bytes};\n        }\n"),
+        "            if (ground_.is_current(head, view)) return SequenceEffect::done;\n        }\n",
+        "            return SequenceEffect::done;\n        }\n"),
     "a replaced body is freed before it is": ("sequence.hpp",
         "        const bool is_done = reservation_.install(head, view, view.operation, named);\n"
         "        const auto forget = [&] { replaced.store(0, std::memory_order_release); };\n        if (is_done) {\n"

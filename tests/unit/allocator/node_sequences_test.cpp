@@ -37,7 +37,10 @@ protected:
     static std::string read(NodeHeap& heap, table::BlockNumber in) {
         NodeSequences sequences(heap, 0);
         std::string found(100'000, '\0');
-        found.resize(sequences->read(in, 0, found.data(), found.size()).bytes);
+        sequence::Portion portion;
+        EXPECT_EQ(sequences->read(in, 0, found.data(), found.size(), portion),
+                  SequenceEffect::done);
+        found.resize(portion.bytes);
         return found;
     }
 
@@ -50,7 +53,8 @@ protected:
             blocks, others, of_other_.sequence_participants(), lease.cache().number());
         const sequence::Reservation<std::atomic> reservation(ground);
         ground.shown().head.store(in, std::memory_order_relaxed);
-        sequence::ContentView view = reservation.look(ground.head(in));
+        sequence::ContentView view;
+        ASSERT_TRUE(reservation.look(ground.head(in), view));
         ASSERT_TRUE(reservation.hold(ground.head(in), view));
     }
 

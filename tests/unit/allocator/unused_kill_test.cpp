@@ -36,12 +36,11 @@ constexpr std::uint64_t id = 77;
 template <typename Base>
 class LendingBlocks : public Base {
 public:
-    template <typename Second>
-    LendingBlocks(const SharedHeap& shared,
-                  std::uint32_t number,
-                  SteppedLoans& loans,
-                  Second second)
-        : Base(shared.blocks.data(), second), shared_(shared), cache_(number), loans_(loans) {}
+    LendingBlocks(const SharedHeap& shared, std::uint32_t number, SteppedLoans& loans)
+        : Base(shared.blocks.data(), shared.heap.limit_bytes()),
+          shared_(shared),
+          cache_(number),
+          loans_(loans) {}
 
     BlockNumber allocate(SteppedAtomic<std::uint64_t>& place,
                          std::uint64_t bytes,
@@ -94,8 +93,7 @@ struct TableKind {
               char* participants,
               std::uint32_t number,
               SteppedLoans& loans)
-        : blocks(shared, number, loans, nullptr),
-          way(blocks, {participants, participants_max}, number, 1) {}
+        : blocks(shared, number, loans), way(blocks, {participants, participants_max}, number, 1) {}
 
     BlockNumber make() { return way.make({2, true, false, id, process_of_victim}); }
 
@@ -145,15 +143,15 @@ struct ListKind {
              char* participants,
              std::uint32_t number,
              SteppedLoans& loans)
-        : blocks(shared, number, loans, shared.heap.limit_bytes()),
-          way(blocks, {participants, participants_max}, number, 1) {}
+        : blocks(shared, number, loans), way(blocks, {participants, participants_max}, number, 1) {}
 
     BlockNumber make() { return way.make(process_of_victim); }
 
     bool use(BlockNumber container) { return way.is_list(container); }
 
     bool destroy(BlockNumber container) {
-        return way.destroy(container, [](std::uint64_t) {}) == list::ListEffect::done;
+        return way.destroy(container, [](std::uint64_t) {}) ==
+               list::ListEffect::done;
     }
 
     bool recover(std::uint32_t dead) {
@@ -185,7 +183,7 @@ struct SequenceKind {
                  char* participants,
                  std::uint32_t number,
                  SteppedLoans& loans)
-        : blocks(shared, number, loans, nullptr),
+        : blocks(shared, number, loans),
           way(blocks, others, {participants, participants_max}, number) {}
 
     BlockNumber make() { return way.make(kind, 10, 30, process_of_victim); }

@@ -40,7 +40,9 @@ template <template <class> class Atomic>
 class HeapBlocks final : public table::Blocks<Atomic> {
 public:
     HeapBlocks(const SharedHeap& shared, std::uint32_t number)
-        : table::Blocks<Atomic>(shared.blocks.data(), nullptr), shared_(shared), cache_(number) {}
+        : table::Blocks<Atomic>(shared.blocks.data(), shared.heap.limit_bytes()),
+          shared_(shared),
+          cache_(number) {}
 
     BlockNumber allocate(Atomic<std::uint64_t>& place,
                          std::uint64_t bytes,
@@ -159,8 +161,16 @@ struct User {
 
     std::string read(BlockNumber in, std::uint64_t at, std::uint64_t bytes) {
         std::string found(bytes, '\0');
-        found.resize(sequence.read(in, at, found.data(), bytes).bytes);
+        Portion portion;
+        EXPECT_EQ(sequence.read(in, at, found.data(), bytes, portion), SequenceEffect::done);
+        found.resize(portion.bytes);
         return found;
+    }
+
+    SequenceLayout layout(BlockNumber in, std::uint64_t at, std::uint64_t bytes) {
+        SequenceLayout layout;
+        EXPECT_EQ(sequence.layout(in, at, bytes, layout), SequenceEffect::done);
+        return layout;
     }
 
     HeapBlocks<Atomic> blocks;

@@ -23,7 +23,7 @@ protected:
     // Also through the addresses of the pieces.
     void expect_content(BlockNumber in, const std::string& content, const std::string& when) {
         EXPECT_TRUE(user_.read(in) == content) << when;
-        const SequenceLayout layout = user_.sequence.layout(in, 0, ~std::uint64_t{0});
+        const SequenceLayout layout = user_.layout(in, 0, ~std::uint64_t{0});
         EXPECT_EQ(layout.bytes, content.size()) << when;
         EXPECT_GE(layout.capacity, content.size()) << when;
         std::string by_address;
@@ -148,17 +148,17 @@ TEST_P(SequenceTest, begins_with_zeros_and_room) {
     destroy(in);
     const BlockNumber empty = make(0, 1'000);
     expect_content(empty, "", "made");
-    EXPECT_GE(user_.sequence.layout(empty, 0, 0).capacity, 1'000U);
+    EXPECT_GE(user_.layout(empty, 0, 0).capacity, 1'000U);
     destroy(empty);
 }
 
 TEST_P(SequenceTest, grows_by_so_much_that_pushes_seldom_copy) {
     const BlockNumber in = make(0, 0);
-    std::uint64_t capacity = user_.sequence.layout(in, 0, 0).capacity;
+    std::uint64_t capacity = user_.layout(in, 0, 0).capacity;
     int growths = 0;
     for (int i = 0; i < 100'000; ++i) {
         ASSERT_EQ(user_.push(in, ContentEnd::back, "1234567890"), SequenceEffect::done);
-        const std::uint64_t now = user_.sequence.layout(in, 0, 0).capacity;
+        const std::uint64_t now = user_.layout(in, 0, 0).capacity;
         growths += now != capacity ? 1 : 0;
         capacity = now;
     }
@@ -172,13 +172,13 @@ TEST_P(SequenceTest, keeps_room_but_where_it_may_shrink) {
     Splice reserve;
     reserve.capacity_least = 10'000;
     EXPECT_EQ(user_.sequence.splice(in, reserve, bytes), SequenceEffect::done);
-    EXPECT_GE(user_.sequence.layout(in, 0, 0).capacity, 10'000U);
-    const std::uint64_t capacity = user_.sequence.layout(in, 0, 0).capacity;
+    EXPECT_GE(user_.layout(in, 0, 0).capacity, 10'000U);
+    const std::uint64_t capacity = user_.layout(in, 0, 0).capacity;
     reserve.capacity_least = 50;
     EXPECT_EQ(user_.sequence.splice(in, reserve, bytes), SequenceEffect::done);
     EXPECT_EQ(user_.insert(in, 0, "text"), SequenceEffect::done);
     EXPECT_EQ(user_.erase(in, 1, 2), SequenceEffect::done);
-    EXPECT_EQ(user_.sequence.layout(in, 0, 0).capacity, capacity);
+    EXPECT_EQ(user_.layout(in, 0, 0).capacity, capacity);
     Splice assign;
     assign.removed = ~std::uint64_t{0};
     assign.source = "new";
@@ -186,7 +186,7 @@ TEST_P(SequenceTest, keeps_room_but_where_it_may_shrink) {
     assign.may_shrink = true;
     EXPECT_EQ(user_.sequence.splice(in, assign, bytes), SequenceEffect::done);
     EXPECT_EQ(bytes, 2U);
-    EXPECT_LT(user_.sequence.layout(in, 0, 0).capacity, 100U);
+    EXPECT_LT(user_.layout(in, 0, 0).capacity, 100U);
     expect_content(in, "new", "assigned");
     destroy(in);
 }
@@ -218,7 +218,7 @@ TEST_P(SequenceTest, a_full_heap_is_told_and_changes_nothing) {
     }
     user_.blocks.set_allocations_left(-1);
     const BlockNumber in = make(0, 0);
-    const std::string full(user_.sequence.layout(in, 0, 0).capacity, 'x');
+    const std::string full(user_.layout(in, 0, 0).capacity, 'x');
     EXPECT_EQ(user_.push(in, ContentEnd::back, full), SequenceEffect::done);
     user_.blocks.set_allocations_left(0);
     EXPECT_EQ(user_.push(in, ContentEnd::back, "y"), SequenceEffect::no_room);
@@ -239,7 +239,7 @@ TEST_P(SequenceTest, a_full_heap_is_told_and_changes_nothing) {
     EXPECT_EQ(user_.sequence.push(in, ContentEnd::back, nullptr, ~std::uint64_t{0}, index),
               SequenceEffect::no_room);
     EXPECT_EQ(user_.sequence.make(GetParam(), ~std::uint64_t{0}, 0), 0U);
-    EXPECT_EQ(user_.sequence.layout(in, 0, 0).bytes, full.size() + huge.size());
+    EXPECT_EQ(user_.layout(in, 0, 0).bytes, full.size() + huge.size());
     destroy(in);
 }
 

@@ -42,7 +42,9 @@ template <template <class> class Atomic>
 class HeapBlocks final : public Blocks<Atomic> {
 public:
     HeapBlocks(const SharedHeap& shared, std::uint32_t number)
-        : Blocks<Atomic>(shared.blocks.data(), nullptr), shared_(shared), cache_(number) {}
+        : Blocks<Atomic>(shared.blocks.data(), shared.heap.limit_bytes()),
+          shared_(shared),
+          cache_(number) {}
 
     BlockNumber allocate(Atomic<std::uint64_t>& place,
                          std::uint64_t bytes,
