@@ -87,18 +87,6 @@ Ran run_make(OperationContext& context, Arguments arguments, Result result) noex
     return told(result, made == 0 ? GlobalAddress{0} : start + list::offset_of(made));
 }
 
-// The caller has cleared the list before, so there is little to do.
-Ran run_destroy(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(address);
-    if (list == 0) return {Code::stale, 0};
-    const ListEffect effect = opened.lists()->destroy(list, [](std::uint64_t) {});
-    return {effect == ListEffect::done ? Code::ok : Code::stale, 0};
-}
-
 Ran run_insert(OperationContext& context, Arguments arguments, Result result) noexcept {
     ListInsert request;
     if (!take(arguments, request) || request.is_front > 1 || request.is_apart > 1 ||
@@ -296,7 +284,10 @@ struct Eraser {
     void note(NodeLists& lists, const list::SharedLists<>::Taken& taken) noexcept {
         const std::uint64_t left = lists->settle(taken);
         ++told_of.erased;
-        if (left == 0) return;
+        if (left != 0) note_left(left);
+    }
+
+    void note_left(std::uint64_t left) noexcept {
         std::memcpy(result.data() + sizeof told_of + told_of.left * sizeof left, &left,
                     sizeof left);
         ++told_of.left;
@@ -343,6 +334,21 @@ Ran run_clear(OperationContext& context, Arguments arguments, Result result) noe
         eraser.note(opened.lists(), taken);
     }
     return eraser.end();
+}
+
+Ran run_destroy(OperationContext& context, Arguments arguments, Result result) noexcept {
+    GlobalAddress address = 0;
+    if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    Opened opened(context);
+    const BlockNumber list = opened.list(address);
+    if (list == 0) return {Code::stale, 0};
+    Eraser eraser{result, {}};
+    const ListEffect effect = opened.lists()->destroy(
+        list, list_members_max, [&](std::uint64_t left) { eraser.note_left(left); });
+    if (effect == ListEffect::more) eraser.told_of.erased = list_members_max;
+    if (effect == ListEffect::done || effect == ListEffect::more) return eraser.end();
+    return {effect == ListEffect::damaged ? Code::system : Code::stale, 0};
 }
 
 std::string places_of_list(Arguments arguments) {
@@ -429,7 +435,7 @@ const std::array<local::NumberedOperation, list_operation_count>& list_operation
     static constexpr std::array<local::NumberedOperation, list_operation_count> rows{{
         {list_make_number, "making a list", sizeof(std::uint64_t), sizeof(memory::GlobalAddress),
          list_calls::run_make},
-        {list_destroy_number, "destroying a list", sizeof(memory::GlobalAddress), 0,
+        {list_destroy_number, "destroying a list", sizeof(memory::GlobalAddress), most,
          list_calls::run_destroy, list_calls::places_of_list},
         {list_insert_number, "an insertion into a list", most, sizeof(ListPlaced),
          list_calls::run_insert, list_calls::places_of_list},

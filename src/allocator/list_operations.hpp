@@ -140,8 +140,9 @@ struct ListMember {
 inline constexpr std::uint32_t list_members_max = 40;
 
 // erase: the address of a list, and a list::Position for each, 1 to list_members_max. clear: a
-// ListClear; takes the first ones. The result of both is a ListErased, and then the addresses of
-// blocks that the caller must free.
+// ListClear; takes the first ones. destroy: the address of a list; takes the first list_members_max
+// elements, or fewer and then the list itself. The result of all three is a ListErased, and then the
+// addresses of blocks that the caller must free.
 struct ListClear {
     std::uint64_t list = 0;
     std::uint64_t count_max = 0;  // limit: list_members_max

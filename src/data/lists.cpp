@@ -52,13 +52,19 @@ Status Lists::destroy(GlobalAddress list) {
     auto home = names_.home_of(list);
     if (!home.is_ok()) return std::move(home).failure();
     while (true) {
-        auto cleared = clear(list, ~std::uint64_t{0});
-        if (!cleared.is_ok()) return std::move(cleared).failure();
-        if (cleared.value() == 0) break;
+        OperationRoom result;
+        auto told = asks_.ask(list, home.value(), allocator::list_destroy_number,
+                              OperationMessage().add(list).bytes(), result);
+        if (!told.is_ok()) {
+            auto failure = std::move(told).failure();
+            return failure.code() == Code::system
+                       ? names_.failure(ListEffect::damaged, ListPlace{list, list, 0})
+                       : std::move(failure);
+        }
+        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        if (!status.is_ok()) return status;
+        if (value_in<ListErased>(result).erased < allocator::list_members_max) return {};
     }
-    auto told = asks_.ask(list, home.value(), allocator::list_destroy_number,
-                          OperationMessage().add(list).bytes(), {});
-    return told.is_ok() ? Status() : std::move(told).failure();
 }
 
 // Writes the bytes of an element into a block of their process. If that is the list's heap, the block is on loan to this process

@@ -220,13 +220,16 @@ std::uint64_t SharedLists<Atomic>::free_payload(BlockNumber node, bool is_kept) 
 
 template <template <class> class Atomic>
 template <typename Left>
-ListEffect SharedLists<Atomic>::destroy(BlockNumber list, const Left& left) {
-    for (;;) {
+ListEffect SharedLists<Atomic>::destroy(BlockNumber list,
+                                        std::uint64_t count_max,
+                                        const Left& left) {
+    for (std::uint64_t count = 0;;) {
         Taken taken;
         const ListEffect effect = take_first(list, taken);
         if (effect == ListEffect::no_list || effect == ListEffect::damaged) return effect;
         if (effect == ListEffect::done) {
             if (const std::uint64_t address = settle(taken); address != 0) left(address);
+            if (++count == count_max) return ListEffect::more;
             continue;
         }
         TurnPlan plan;

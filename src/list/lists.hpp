@@ -48,6 +48,7 @@ enum class ListEffect : std::uint8_t {
     stale,    // the element was taken out, or is in another list
     end,      // there is no such element: the list is empty, or the position is its end
     no_room,  // there is no memory
+    more,     // destroy() has taken out count_max elements, and others may be left
     // words of the list contradict each other, though no operation has changed it: the program has
     // overwritten them
     damaged,
@@ -113,11 +114,11 @@ public:
                                        mark::of_list(list));
     }
 
-    // Takes out all elements, then destroys the list. done, no_list, damaged. Elements with
-    // separate payload blocks: see settle().
+    // Takes out elements, and destroys the list if fewer than `count_max` were left. done, more,
+    // no_list, damaged. Elements with separate payload blocks: see settle().
     //   left(address)  is called with each such block that this process cannot free
     template <typename Left>
-    ListEffect destroy(BlockNumber list, const Left& left);
+    ListEffect destroy(BlockNumber list, std::uint64_t count_max, const Left& left);
 
     // Destroys a list that was never used. false: there is none of this maker.
     //   begun()  is called once no other thread can use or destroy it

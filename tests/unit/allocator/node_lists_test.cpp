@@ -94,7 +94,7 @@ TEST_F(NodeListsTest, are_the_same_for_all_processes_of_a_node) {
         NodeLists lists(i % 3 == 0 ? heap_ : of_other_, static_cast<std::uint32_t>(i % 2));
         ASSERT_EQ(pop(lists, list), std::to_string(i));
     }
-    (void)NodeLists(of_other_, 0)->destroy(list, [](std::uint64_t) {});
+    (void)NodeLists(of_other_, 0)->destroy(list, ~std::uint64_t{0}, [](std::uint64_t) {});
     EXPECT_EQ(blocks(), 0U);
 }
 

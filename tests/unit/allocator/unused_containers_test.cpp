@@ -66,7 +66,7 @@ bool use(NodeHeap& heap, Kind kind, table::BlockNumber container) {
 
 bool destroy(NodeHeap& heap, Kind kind, table::BlockNumber container) {
     if (kind == Kind::list) {
-        return NodeLists(heap, 0)->destroy(container, [](std::uint64_t) {}) ==
+        return NodeLists(heap, 0)->destroy(container, ~std::uint64_t{0}, [](std::uint64_t) {}) ==
                list::ListEffect::done;
     }
     if (kind == Kind::vector || kind == Kind::deque)

@@ -150,7 +150,7 @@ struct ListKind {
     bool use(BlockNumber container) { return way.is_list(container); }
 
     bool destroy(BlockNumber container) {
-        return way.destroy(container, [](std::uint64_t) {}) ==
+        return way.destroy(container, ~std::uint64_t{0}, [](std::uint64_t) {}) ==
                list::ListEffect::done;
     }
 

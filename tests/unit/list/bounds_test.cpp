@@ -116,7 +116,7 @@ public:
         note_taken(user_.lists.take(list_, at_, taken), taken);
         note_taken(user_.lists.take_first(list_, taken), taken);
         note_taken(user_.lists.take_last(list_, taken), taken);
-        note(user_.lists.destroy(list_, [](std::uint64_t) {}));
+        note(user_.lists.destroy(list_, ~std::uint64_t{0}, [](std::uint64_t) {}));
         return damaged_;
     }
 
@@ -187,7 +187,8 @@ TEST(ListDamageTest, a_turn_that_no_operation_ends_is_damage) {
     EXPECT_EQ(user.push_front(list, "two"), ListEffect::damaged);
     EXPECT_EQ(user.lists.take(list, at, taken), ListEffect::damaged);
     EXPECT_EQ(user.lists.take_first(list, taken), ListEffect::damaged);
-    EXPECT_EQ(user.lists.destroy(list, [](std::uint64_t) {}), ListEffect::damaged);
+    EXPECT_EQ(user.lists.destroy(list, ~std::uint64_t{0}, [](std::uint64_t) {}),
+              ListEffect::damaged);
     EXPECT_EQ(user.texts(list), std::vector<std::string>{"one"}) << "who only reads may";
 }
 

@@ -147,7 +147,7 @@ struct User {
     }
 
     void destroy(BlockNumber list) {
-        EXPECT_EQ(lists.destroy(list, [](std::uint64_t) {}), ListEffect::done);
+        EXPECT_EQ(lists.destroy(list, ~std::uint64_t{0}, [](std::uint64_t) {}), ListEffect::done);
     }
 
     ListEffect insert(BlockNumber list,

@@ -187,7 +187,8 @@ TEST_F(ListTest, a_destroyed_list_is_told_and_no_address_is_followed) {
         EXPECT_EQ(user_.lists.next(wrong, at, to), ListEffect::no_list);
         EXPECT_EQ(user_.lists.move(other, {other, 0}, wrong, at, to), ListEffect::no_list);
         EXPECT_EQ(user_.lists.move(wrong, {wrong, 0}, other, at, to), ListEffect::no_list);
-        EXPECT_EQ(user_.lists.destroy(wrong, [](std::uint64_t) {}), ListEffect::no_list);
+        EXPECT_EQ(user_.lists.destroy(wrong, ~std::uint64_t{0}, [](std::uint64_t) {}),
+                  ListEffect::no_list);
     }
     // A position that somebody made up.
     for (const BlockNumber wrong : {BlockNumber{0}, ~BlockNumber{0} >> 28}) {
@@ -244,7 +245,8 @@ TEST_F(ListTest, bytes_that_cannot_be_freed_from_here_are_told) {
     SharedLists<>::Taken taken;
     ASSERT_EQ(user_.lists.take_first(list, taken), ListEffect::done);
     std::vector<std::uint64_t> left{user_.lists.settle(taken)};
-    EXPECT_EQ(user_.lists.destroy(list, [&](std::uint64_t address) { left.push_back(address); }),
+    EXPECT_EQ(user_.lists.destroy(list, ~std::uint64_t{0},
+                                  [&](std::uint64_t address) { left.push_back(address); }),
               ListEffect::done);
     ASSERT_EQ(left.size(), 2U);
     EXPECT_EQ(shared_.blocks_in_use(), 2U);
