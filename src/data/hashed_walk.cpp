@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/directory_reach.hpp"
+#include "data/walked_tables.hpp"
 
 namespace acp::data {
 
@@ -21,11 +22,6 @@ using table::Effect;
 using Record = table::EntryRecord<std::atomic>;
 
 namespace {
-
-// An ended count: another call is about to unlink the entry.
-bool is_gone(ContainerKind kind, bool is_ended_count) noexcept {
-    return kind == ContainerKind::multiset && is_ended_count;
-}
 
 // Finds the next entry of one table, which `at` becomes. false: there is none behind it.
 bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
@@ -44,13 +40,6 @@ bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
     return is_found;
 }
 
-// The count of a multiset's entry.
-std::uint64_t count_of(const WalkReader::Entry& entry) noexcept {
-    std::uint64_t count = 0;
-    std::memcpy(&count, entry.value.data(), sizeof count);
-    return count;
-}
-
 EntryPlace end_at(std::uint64_t table) noexcept {
     return {table, {}, 0, 0, 0};
 }
@@ -63,12 +52,6 @@ EntryPlace place_of(std::uint64_t table, const allocator::WalkedEntry& entry) no
 table::WalkPlace place_before(const table::WalkPlace& place) noexcept {
     const bool is_alone = place.tie == table::WalkPlace::tie_of_all || place.tie == 0;
     return {place.position, is_alone ? 0 : place.tie - 1};  // stays by hash, if it was
-}
-
-// The table place of an entry's key.   table  the entry's table
-TablePlace place_of_walked(TablePlace table, const allocator::WalkedEntry& entry) noexcept {
-    table.hash = entry.place.hash(table::Positions(table.slots));
-    return table;
 }
 
 // A walk that begins behind this place visits the entry next.
@@ -361,137 +344,17 @@ Result<HashedWalk::LongEntry> HashedWalk::fetch_long(const TablePlace& place,
     return has_ended ? LongEntry::gone : LongEntry::read;
 }
 
-// Calls each(WalkReader::Entry) for the entries of one table, until it returns a failure.
-template <typename Each>
-Status HashedWalk::visit_table(const TablePlace& place,
-                               const ContainerName& name,
-                               const Each& each) {
-    LongBytes bytes;
-    WalkReader reader(hashed_.tables().gma(), hashed_.tables().process_of(place.table),
-                      {place.table, place.id}, {});
-    do {
-        if (auto status = fetch(reader, place, {}); !status.is_ok()) return status;
-        WalkReader::Entry entry;
-        while (reader.take(entry)) {
-            if (is_gone(name.kind, entry.head.is_ended_count != 0)) continue;
-            auto fetched = read_whole(reader, place, name, entry, bytes);
-            if (!fetched.is_ok()) return std::move(fetched).failure();
-            if (fetched.value() != LongEntry::read) continue;
-            if (auto status = each(entry); !status.is_ok()) return status;
-        }
-    } while (reader.has_more());
-    return {};
-}
-
-// Calls each(TablePlace, WalkReader::Entry) for one table after the other.
-template <typename Each>
-Status HashedWalk::visit_tables(const ContainerName& name, Scope scope, const Each& each) {
-    auto places = tables(name, scope);
-    if (!places.is_ok()) return std::move(places).failure();
-    for (const TablePlace& place : places.value()) {
-        auto status = visit_table(
-            place, name, [&](const WalkReader::Entry& entry) { return each(place, entry); });
-        if (!status.is_ok()) return status;
-    }
-    return {};
-}
-
 Result<std::uint64_t> HashedWalk::visit_local(const ContainerName& name, const Visit& visit) {
     std::uint64_t visited = 0;
     auto status = visit_tables(
-        name, Scope::local, [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
+        name, Scope::local,
+        [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
             ++visited;
             return visit(entry.key, entry.value) ? Status() : Status::bare(Code::interrupted);
-        });
+        },
+        nothing_to_flush);
     if (!status.is_ok() && status.code() != Code::interrupted) return status;
     return visited;
-}
-
-Status HashedWalk::put_copy(const ContainerName& into, const WalkReader::Entry& entry) {
-    if (into.kind == ContainerKind::multiset) return add_count(into, entry);
-    const bool has_many = into.kind == ContainerKind::multimap;
-    auto put = hashed_.put(
-        into, {entry.key, entry.value, has_many ? PutMode::add : PutMode::insert, {}}, nullptr);
-    return put.is_ok() ? Status() : std::move(put).failure();
-}
-
-// If a key for another node is too long for an add message, it is inserted with its count, or its count is replaced if it is
-// unchanged.
-Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry& entry) {
-    const std::uint64_t count = count_of(entry);
-    auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
-    if (changed.is_ok())
-        return changed.value().effect == Effect::out_of_range ? no_such_count() : Status();
-    auto failure = std::move(changed).failure();
-    if (failure.code() != Code::limit) return failure;
-    for (;;) {
-        auto put = hashed_.put(into, {entry.key, entry.value, PutMode::insert, {}}, nullptr);
-        if (!put.is_ok()) return std::move(put).failure();
-        if (put.value().effect == Effect::done) return {};
-        std::uint64_t before = 0;
-        const auto room = std::as_writable_bytes(std::span(&before, 1));
-        auto found = hashed_.find(into, entry.key, room, nullptr);
-        if (!found.is_ok()) return std::move(found).failure();
-        if (found.value().effect != Effect::done) continue;
-        if (before >= table::ended_count - count) return no_such_count();
-        const std::uint64_t sum = before + count;
-        put = hashed_.put(into,
-                          {entry.key, std::as_bytes(std::span(&sum, 1)), PutMode::replace,
-                           std::as_bytes(std::span(&before, 1))},
-                          nullptr);
-        if (!put.is_ok()) return std::move(put).failure();
-        if (put.value().effect == Effect::done) return {};
-    }
-}
-
-// Tests whether both exist, before one is changed.
-Status HashedWalk::look_for(const ContainerName& into, const ContainerName& from) {
-    auto status = hashed_.begin_use(into);
-    return status.is_ok() ? hashed_.begin_use(from) : std::move(status);
-}
-
-Status HashedWalk::merge(const ContainerName& into, const ContainerName& from, Scope scope) {
-    if (into.directory == from.directory) return look_for(into, from);
-    return visit_tables(from, scope,
-                        [&](const TablePlace& /*place*/, const WalkReader::Entry& entry) {
-                            return put_copy(into, entry);
-                        });
-}
-
-Status HashedWalk::assign(const ContainerName& into, const ContainerName& from, Scope scope) {
-    auto status = look_for(into, from);
-    if (!status.is_ok() || into.directory == from.directory) return status;
-    status = clear(into, scope);
-    return status.is_ok() ? merge(into, from, scope) : std::move(status);
-}
-
-Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Scope scope) {
-    auto status = look_for(into, from);
-    if (!status.is_ok() || into.directory == from.directory) return status;
-    return visit_tables(
-        from, scope, [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
-            const auto erase = [&] {
-                auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
-                                                            entry.head.record);
-                return erased.is_ok() ? Status() : std::move(erased).failure();
-            };
-            auto put = put_copy(into, entry);
-            if (!put.is_ok()) return put;
-            return from.kind == ContainerKind::multiset ? take_count(from, entry, erase) : erase();
-        });
-}
-
-// Subtracts from one count the number that was added to the other; if a key of another node is too long for that message, the
-// whole count is erased.
-template <typename Erase>
-Status HashedWalk::take_count(const ContainerName& from,
-                              const WalkReader::Entry& entry,
-                              const Erase& erase) {
-    auto changed =
-        hashed_.change(from, entry.key, {ChangeKind::take_from_count, count_of(entry), 0}, nullptr);
-    if (changed.is_ok()) return {};
-    auto failure = std::move(changed).failure();
-    return failure.code() == Code::limit ? erase() : std::move(failure);
 }
 
 }  // namespace acp::data

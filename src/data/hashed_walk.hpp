@@ -105,10 +105,16 @@ private:
                                      ScanState& state);
     base::Status fetch(WalkReader& reader, const TablePlace& place, const WalkReader::Wish& wish);
     base::Result<std::vector<TablePlace>> tables(const ContainerName& name, Scope scope);
-    template <typename Each>
-    base::Status visit_table(const TablePlace& place, const ContainerName& name, const Each& each);
-    template <typename Each>
-    base::Status visit_tables(const ContainerName& name, Scope scope, const Each& each);
+    template <typename Each, typename Flush>
+    base::Status visit_table(const TablePlace& place,
+                             const ContainerName& name,
+                             const Each& each,
+                             const Flush& flush);
+    template <typename Each, typename Flush>
+    base::Status visit_tables(const ContainerName& name,
+                              Scope scope,
+                              const Each& each,
+                              const Flush& flush);
     base::Status put_copy(const ContainerName& into, const WalkReader::Entry& entry);
     base::Status add_count(const ContainerName& into, const WalkReader::Entry& entry);
     //   erase()  the entry from `from`
