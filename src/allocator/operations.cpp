@@ -112,6 +112,14 @@ Ran run_usage(OperationContext& context, Arguments /*arguments*/, Result result)
     return {Code::ok, sizeof usage};
 }
 
+Ran run_in_use(OperationContext& context, Arguments /*arguments*/, Result result) noexcept {
+    if (!has_heap(context)) return {Code::unsupported, 0};
+    const NodeHeap heap = heap_of(context);
+    set_word(result, 0, heap.bytes_in_use());
+    set_word(result, 1, heap.limit_bytes());
+    return {Code::ok, 2 * word_bytes};
+}
+
 Ran run_check(OperationContext& context, Arguments /*arguments*/, Result result) noexcept {
     if (!has_heap(context)) return {Code::unsupported, 0};
     try {
@@ -195,6 +203,7 @@ const std::array<NumberedOperation, operation_count>& operations() noexcept {
         {usable_number, "asking for the size of a block", word_bytes, word_bytes, run_usable},
         {clear_number, "clearing a block", sizeof(ClearRequest), 0, run_clear},
         {usage_number, "asking for the use of a heap", 0, sizeof(heap::Usage), run_usage},
+        {in_use_number, "asking how full a heap is", 0, 2 * word_bytes, run_in_use},
         {check_number, "checking a heap", 0, most, run_check},
         {lend_number, "lending a block", sizeof(LendRequest), sizeof(LentBlock), run_lend},
         {take_back_number, "taking a block back", sizeof(LentBlock), 0, run_take_back,

@@ -26,6 +26,7 @@ inline constexpr std::uint32_t lend_number = 23;
 inline constexpr std::uint32_t take_back_number = 24;
 inline constexpr std::uint32_t free_owned_number = 25;
 inline constexpr std::uint32_t replace_number = 26;
+inline constexpr std::uint32_t in_use_number = 27;
 
 // The most blocks that one operation allocates or frees.
 inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
@@ -53,6 +54,8 @@ struct ClearRequest {
 inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
 
 // usage: no arguments; its result is a heap::Usage.
+// in_use: no arguments; its result is two uint64: about how many bytes are in use, and the heap's
+// limit. It reads one word for each area, where usage walks over all units.
 // check: no arguments; its result is the first finding, as text; empty: there is none.
 
 // lend: allocates a block for bytes in transit, which recovery frees if the process dies before the
@@ -85,7 +88,7 @@ struct ReplaceRequest {
                                           std::uint32_t process,
                                           memory::GlobalAddress address) noexcept;
 
-inline constexpr std::uint32_t operation_count = 10;
+inline constexpr std::uint32_t operation_count = 11;
 
 // The rows of this layer.
 [[nodiscard]] const std::array<local::NumberedOperation, operation_count>& operations() noexcept;

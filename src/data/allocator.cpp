@@ -120,15 +120,21 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
 Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
     std::string text =
         "no room for " + base::in_bytes(bytes) + " in the heap of " + owner_name(process);
-    const auto tell = [&](std::uint64_t used, std::uint64_t limit) {
-        text += ": " + base::human_size(used) + " of " + base::human_size(limit) + " are in use";
-    };
-    // On the own node this does not walk over all units: a program may try sizes until one fits.
+    // This does not walk over all units: a program may try sizes until one fits.
+    std::array<std::uint64_t, 2> used_and_limit{};
     if (auto heap = heap_of(process); heap.is_ok() && heap.value() != nullptr) {
-        tell(heap.value()->bytes_in_use(), heap.value()->limit_bytes());
-    } else if (auto told = usage(process); told.is_ok()) {
-        tell(told.value().unit_bytes, told.value().limit_bytes);
+        used_and_limit = {heap.value()->bytes_in_use(), heap.value()->limit_bytes()};
+    } else {
+        std::uint32_t told = 0;
+        const auto status = ask({process,
+                                 allocator::in_use_number,
+                                 {},
+                                 std::as_writable_bytes(std::span(used_and_limit)),
+                                 &told});
+        if (!status.is_ok()) used_and_limit = {};
     }
+    if (const auto [used, limit] = used_and_limit; limit != 0)
+        text += ": " + base::human_size(used) + " of " + base::human_size(limit) + " are in use";
     return {Code::memory, text + "; acprun --heap-size sets how much a heap may take"};
 }
 

@@ -143,6 +143,17 @@ class Experiments(unittest.TestCase):
                 self.assertIn(yardstick, its["yardstick"]["name"])
                 self.assertGreater(its["ratio"], 0)
 
+    def test_allocations_that_find_no_room_are_timed_on_each_node(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/heap_full.json"
+            rows = self.rows_from(run(BIN / "acprun", "-n", 2, "--nodes", 2, "--heap-size", "16M", BIN / "acpbench", "heap-full",
+                                      "--quick", "--json", path), path)
+        self.assertEqual({its["case"] for its in rows},
+                         {f"{where}, {fill} %" for where in ("own rank", "another node") for fill in (50, 75, 90, 95, 99)})
+        for its in rows:
+            self.assertEqual(its["bytes"], 16 << 20)
+            self.assertGreaterEqual(its["extra"]["p99.9_us"], its["latency_us"]["median"])
+
     def test_messages_are_timed_beside_bare_copies_memcpy_or_puts(self):
         sizes = [8, 1024, 8192, 65536]
         for nodes, yardsticks in ((1, {"two bare copies", "memcpy"}), (2, {"two puts, half of both", "acp_copy, the same bytes"})):

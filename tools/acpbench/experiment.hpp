@@ -42,6 +42,7 @@ int run_sync(const Call& call);
 int run_net(const Call& call);
 int run_flag(const Call& call);
 int run_heap(const Call& call);
+int run_heap_full(const Call& call);
 int run_map(const Call& call);
 int run_map_rate(const Call& call);
 int run_list(const Call& call);

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "base/format.hpp"
 #include "os/clock.hpp"
 
 #include "experiment.hpp"
@@ -49,7 +50,7 @@ public:
     std::vector<Row> run() {
         std::vector<Row> rows;
         const std::vector<int> owners = chosen_owners();
-        Progress progress("heap", static_cast<int>(owners.size()) * 4);
+        Progress progress("heap", static_cast<int>(owners.size()) * 5);
         for (const int owner : owners) {
             const bool is_here = job_.node_of(owner) == job_.node_of(0);
             for (const std::size_t count : counts_for(is_here)) {
@@ -61,6 +62,13 @@ public:
                 }
                 progress.step(place_of(owner));
             }
+            if (!is_here) continue;
+            for (const std::size_t bytes : {std::size_t{64}, std::size_t{65'536}}) {
+                make_blocks(paper_blocks);
+                sizes_.assign(paper_blocks, bytes);
+                beside_c_library(rows, owner, " of " + base::human_size(bytes));
+            }
+            progress.step(place_of(owner));
         }
         return rows;
     }
@@ -161,7 +169,8 @@ private:
         return times;
     }
 
-    void beside_c_library(std::vector<Row>& rows, int owner) {
+    //   of  what the rows' names say of the blocks besides
+    void beside_c_library(std::vector<Row>& rows, int owner, const std::string& of = "") {
         std::vector<double> malloc_ns;
         std::vector<double> free_ns;
         std::vector<double> their_malloc_ns;
@@ -178,6 +187,10 @@ private:
                               median_of(their_malloc_ns)));
         rows.push_back(
             row_of("free, ", owner, free_ns, "free of the C library", median_of(their_free_ns)));
+        for (Row* row : {&rows.end()[-2], &rows.back()}) {
+            row->name += of;
+            if (!of.empty()) row->paper.reset();
+        }
     }
 
     void beside_gets(std::vector<Row>& rows, int owner) {

@@ -39,6 +39,8 @@ constexpr Experiment all[] = {
      "acpbench halo-plan", run_halo_plan},
     {"heap", "acp_malloc and acp_free beside those of the C library, or a get from the same rank",
      "acprun -n 2 acpbench heap", run_heap},
+    {"heap-full", "acp_malloc that finds no room, in a heap that is filled to 50 .. 99 %",
+     "acprun -n 2 --nodes 2 --heap-size 1G acpbench heap-full", run_heap_full},
     {"map", "1024 inserts and finds of a map on one process or four, as paper 002 measured it",
      "acprun -n 4 acpbench map", run_map},
     {"map-rate", "how many operations on a map all ranks do in a second, by mixes of operations",

@@ -23,7 +23,8 @@ enum class Drawn {
     latency_by_size,
     both_by_size,  // a plot of each: rows are times or bandwidths as their yardsticks are
     latency_by_ranks,
-    extra_by_ranks
+    extra_by_ranks,
+    extra_by_size
 };
 
 struct Section {
@@ -31,7 +32,7 @@ struct Section {
     const char* title = "";
     const char* text = "";
     Drawn drawn = Drawn::nothing;
-    const char* extra = "";  // of extra_by_ranks: which figure
+    const char* extra = "";  // of extra_by_ranks and extra_by_size: which figure
     bool is_split = false;   // one of the two plots of both_by_size
 };
 
@@ -108,6 +109,10 @@ constexpr Section sections[] = {
      "of "
      "the C library; on another node beside one get of 8 bytes.",
      Drawn::nothing},
+    {"heap-full", "Memory of a full heap",
+     "acp_malloc that finds no room, while blocks of random sizes are freed and allocated, by the "
+     "size of the heap and the part of it that is in use. Drawn: the 99.9th percentile.",
+     Drawn::extra_by_size, "p99.9_us"},
     {"map", "Maps, as paper 002 measured them",
      "1024 inserts and finds of 32-byte keys and values by one rank, half of the finds without "
      "success; 128 slots in all. Beside std::unordered_map, or one get of 8 bytes from another "
@@ -189,7 +194,8 @@ std::string yardstick_label(const Row& row, Axis axis) {
 }
 
 bool is_by_size(const Section& section) {
-    return section.drawn == Drawn::bandwidth_by_size || section.drawn == Drawn::latency_by_size;
+    return section.drawn == Drawn::bandwidth_by_size || section.drawn == Drawn::latency_by_size ||
+           section.drawn == Drawn::extra_by_size;
 }
 
 // What to draw: one or two plots, each a section with a single thing drawn.
@@ -224,8 +230,9 @@ double y_of(const Row& row, const Section& section) {
         const bool is_small = row.bytes < 4096 && row.experiment != "net-sizes";
         return is_small ? 0 : row.bandwidth_mb_per_s;
     }
-    return section.drawn == Drawn::extra_by_ranks ? extra_of(row, section.extra)
-                                                  : row.latency_us.median;
+    const bool is_extra =
+        section.drawn == Drawn::extra_by_ranks || section.drawn == Drawn::extra_by_size;
+    return is_extra ? extra_of(row, section.extra) : row.latency_us.median;
 }
 
 // The row's yardstick in the axis's unit; 0 when there is none that can be.

@@ -261,14 +261,24 @@ TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {
     EXPECT_FALSE(result_.empty());
 }
 
+TEST_F(HeapOperationsTest, tell_how_full_a_heap_is) {
+    ASSERT_EQ(run(in_use_number, Words()), Code::ok);
+    EXPECT_EQ(words(), (Words{0, heap_bytes}));
+    ASSERT_EQ(run(allocate_number, {16, 3 * heap::area_bytes}), Code::ok);
+    ASSERT_EQ(run(in_use_number, Words()), Code::ok);
+    const std::uint64_t in_use = words()[0];
+    EXPECT_EQ(in_use, usage().unit_bytes);
+}
+
 TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {
     const node::Segment without = local::test::make_node(1, 1);
     local::test::Owner owner(without, 0);
     for (const std::uint32_t number :
-         {allocate_number, free_number, usable_number, usage_number, check_number}) {
+         {allocate_number, free_number, usable_number, usage_number, in_use_number, check_number}) {
         const local::NumberedOperation* row = row_of(number);
-        const Words arguments =
-            number == usage_number || number == check_number ? Words() : Words{16};
+        const bool is_bare =
+            number == usage_number || number == in_use_number || number == check_number;
+        const Words arguments = is_bare ? Words() : Words{16};
         result_.resize(row->result_bytes_max);
         local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
         EXPECT_EQ(

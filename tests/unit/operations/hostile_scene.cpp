@@ -108,6 +108,7 @@ std::vector<Request> HostileScene::valid_requests() const {
         {usable_number, bytes_of(held.blocks[1])},
         {clear_number, bytes_of(ClearRequest{held.blocks[1], 8, 100})},
         {usage_number, {}},
+        {in_use_number, {}},
         {check_number, {}},
         {lend_number, bytes_of(LendRequest{500, 0})},
         {take_back_number, bytes_of(held.lent)},

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Experiment `heap-full`: how long acp_malloc takes that finds no room. A heap is filled to 50 .. 99 % with blocks of random sizes, and
+// blocks of it are freed and allocated in random order; every so often one is asked for that is larger than the free runs. Of the
+// own rank's heap and of one of another node, whose message about the failure takes a second round trip. The heap's size is that of
+// the job: the curve over sizes is made of the results of several jobs. Rank 0 allocates, the others sleep.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "os/clock.hpp"
+
+#include "experiment.hpp"
+#include "job.hpp"
+#include "output.hpp"
+
+namespace acp::bench {
+
+namespace {
+
+constexpr int fills[] = {50, 75, 90, 95, 99};
+
+class FullHeap {
+public:
+    FullHeap(const Job& job, bool is_quick, int owner)
+        : job_(job), owner_(owner), is_here_(job.node_of(owner) == job.node_of(0)) {
+        acp_heap_stat_t stat{};
+        if (acp_heap_stat(owner, &stat) != 0) give_up(acp_error_message());
+        limit_ = stat.limit;
+        most_ = std::max<std::size_t>(limit_ / (is_here_ ? 4'096 : 64), 256);
+        pairs_ = is_quick ? 2'000 : is_here_ ? 1'000'000 : 20'000;
+        failures_ = is_quick ? 100 : is_here_ ? 10'000 : 2'000;
+    }
+
+    void run(std::vector<Row>& rows) {
+        for (const int percent : fills) {
+            fill(percent);
+            rows.push_back(row_of(percent, times_of_failures()));
+        }
+        std::vector<acp_ga_t> all;
+        for (const Block& block : blocks_) all.push_back(block.address);
+        if (acp_free_many(all.size(), all.data()) != 0) give_up(acp_error_message());
+    }
+
+private:
+    struct Block {
+        acp_ga_t address;
+        std::size_t bytes;
+    };
+
+    // As many small ones as large ones, by powers of two.
+    std::size_t any_size(std::size_t least, std::size_t most) {
+        std::uniform_real_distribution<double> any(std::log2(static_cast<double>(least)),
+                                                   std::log2(static_cast<double>(most)));
+        return static_cast<std::size_t>(std::exp2(any(random_)));
+    }
+
+    // Adds a block. false: there is no room for it.
+    bool add(std::size_t bytes) {
+        const acp_ga_t address = acp_malloc(bytes, owner_);
+        if (address == ACP_GA_NULL) {
+            if (acp_errno() != ACP_ERR_MEMORY) give_up(acp_error_message());
+            return false;
+        }
+        blocks_.push_back({address, bytes});
+        used_ += bytes;
+        return true;
+    }
+
+    void remove_any() {
+        const std::size_t which = random_() % blocks_.size();
+        used_ -= blocks_[which].bytes;
+        if (acp_free(blocks_[which].address) != 0) give_up(acp_error_message());
+        blocks_[which] = blocks_.back();
+        blocks_.pop_back();
+    }
+
+    void fill(int percent) {
+        wanted_ = limit_ / 100 * static_cast<std::size_t>(percent);
+        // Large ones find no room at the end.
+        for (std::size_t most = most_; used_ < wanted_ && most >= 128;) {
+            if (!add(any_size(64, most))) most /= 2;
+        }
+    }
+
+    std::vector<double> times_of_failures() {
+        std::vector<double> us;
+        const std::size_t apart = std::max<std::size_t>(1, pairs_ / failures_);
+        for (std::size_t i = 0; i < pairs_ || us.size() < failures_; ++i) {
+            remove_any();
+            while (used_ < wanted_ && add(any_size(64, most_))) {
+            }
+            if (i % apart == 0) us.push_back(time_of_failure());
+        }
+        return us;
+    }
+
+    // Of the first request that fails.
+    double time_of_failure() {
+        for (;;) {
+            const std::size_t bytes = any_size(most_, limit_);
+            const std::uint64_t start = os::now_ns();
+            const acp_ga_t address = acp_malloc(bytes, owner_);
+            const std::uint64_t end = os::now_ns();
+            if (address == ACP_GA_NULL) return static_cast<double>(end - start) / 1e3;
+            if (acp_free(address) != 0) give_up(acp_error_message());
+        }
+    }
+
+    [[nodiscard]] Row row_of(int percent, const std::vector<double>& us) const {
+        Row row;
+        row.experiment = "heap-full";
+        row.name = std::string(is_here_ ? "own rank" : "another node") + ", " +
+                   std::to_string(percent) + " %";
+        row.mode = mode_by_environment();
+        row.ranks = job_.ranks();
+        row.nodes = job_.nodes();
+        row.bytes = limit_;
+        row.iterations = us.size();
+        row.latency_us = summarize(us);
+        row.extra = {
+            {"p99.9_us", percentile(us, 0.999)},
+            {"blocks", static_cast<double>(blocks_.size())},
+            {"used_percent", 100.0 * static_cast<double>(used_) / static_cast<double>(limit_)}};
+        return row;
+    }
+
+    const Job& job_;
+    int owner_;
+    bool is_here_;
+    std::size_t limit_ = 0;
+    std::size_t most_ = 0;      // the largest block that the heap is filled with
+    std::size_t pairs_ = 0;     // of a free and an allocation, at least
+    std::size_t failures_ = 0;  // that are timed
+    std::size_t wanted_ = 0;    // bytes in use
+    std::size_t used_ = 0;
+    std::vector<Block> blocks_;
+    std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+int run_heap_full(const Call& call) {
+    Job job(call.argc, call.argv, 1, std::string(call.usage));
+    if (!job.conducts()) {
+        job.follow([](const Order&) {});
+        return 0;
+    }
+    std::vector<Row> rows;
+    const bool has_other = job.nodes() > 1;
+    Progress progress("heap-full", has_other ? 2 : 1);
+    FullHeap(job, call.options.is_quick, 0).run(rows);
+    progress.step("own rank");
+    if (has_other) FullHeap(job, call.options.is_quick, job.partner()).run(rows);
+    if (has_other) progress.step("another node");
+    return finish(call.options, rows);
+}
+
+}  // namespace acp::bench
