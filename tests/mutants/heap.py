@@ -30,7 +30,7 @@ MUTANTS = {
     "pending large block forgotten": ("heap.hpp", "            large_.free_pending(number);\n", ""),
     "freed without saying where": ("spans.hpp", """\
         control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
-        // seq_cst: then we look whether""", "        // seq_cst: then we look whether"),
+        // seq_cst: ordered before the load""", "        // seq_cst: ordered before the load"),
     "taken out of the index without saying so": ("spans.hpp",
         "            freed_to.store(unit + 1, std::memory_order_relaxed);\n", "            static_cast<void>(unit);\n"),
     "given up without a look": ("spans.hpp", """std::memory_order_seq_cst);
