@@ -29,8 +29,8 @@
  * may insert returns 1 when it made a new entry and 0 when the key had one. A call that needs an
  * entry returns 1 when it found the entry and did its work, else 0; a call that compares returns
  * ACP_NONE when the key has no entry. Errors of every call: ACP_ERR_MEMORY (no room in the owner's
- * heap: the container is as before), ACP_ERR_PEER (the owner's node is lost; or the owner is dead,
- * and its node is not the caller's), ACP_ERR_STALE, ACP_ERR_ADDRESS, ACP_ERR_ARGUMENT.
+ * heap: the container is as before), ACP_ERR_PEER (the owner's node is lost), ACP_ERR_STALE,
+ * ACP_ERR_ADDRESS, ACP_ERR_ARGUMENT.
  * ACP_ERR_LIMIT: a key of more than about 950 bytes cannot be counted, added to, compared or
  * iterated by its entries, nor be found in a multimap, on any node. */
 #ifndef ACP_HASHED_H

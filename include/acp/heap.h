@@ -24,9 +24,9 @@ extern "C" {
  * The block is aligned to 16 bytes. All ranks may use it at once in copies and atomics, like
  * starter memory, until it is freed or acp_reset or acp_finalize is called. acp_query_address gives
  * its pointer on the rank's node. Returns ACP_GA_NULL with ACP_ERR_MEMORY (no room),
- * ACP_ERR_ARGUMENT (rank), ACP_ERR_PEER (the rank's node is lost, or the rank is dead and on
- * another node than the caller), ACP_ERR_UNSUPPORTED (heaps of size 0). Blocks for one round trip
- * when the rank is on another node; never waits for another process of the caller's node. */
+ * ACP_ERR_ARGUMENT (rank), ACP_ERR_PEER (the rank's node is lost; the heap of a dead rank stays
+ * usable while its node is not lost), ACP_ERR_UNSUPPORTED (heaps of size 0). Blocks for one round
+ * trip when the rank is on another node; never waits for another process of the caller's node. */
 ACP_API acp_ga_t acp_malloc(size_t size, int rank);
 
 /* acp_malloc of count * size bytes that are zero. ACP_ERR_ARGUMENT where the product is beyond

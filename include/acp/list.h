@@ -20,8 +20,8 @@
  * that the dead process held. Only a block for an element on another rank than the list may stay
  * allocated, if the process was not on the node of both.
  *
- * When the bytes of an element are on a rank that is lost (dead, and not on the caller's node),
- * acp_take_... and acp_read_list fail with ACP_ERR_PEER and the element stays in the list.
+ * When the bytes of an element are on a rank whose node is lost, acp_take_... and acp_read_list
+ * fail with ACP_ERR_PEER and the element stays in the list.
  * acp_pop_..., acp_erase_list and acp_destroy_list do not need the bytes and succeed.
  *
  * An iterator stays valid as long as its element is in the list; the iterator of acp_end_list as
