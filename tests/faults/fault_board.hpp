@@ -22,6 +22,8 @@ enum class Work : std::int32_t {
     barrier_wait,      // all but the victim wait in acp_sync
     command_wait,      // all but the victim wait in acp_wait for a command only the victim can run
     command_complete,  // likewise in acp_complete
+    source_wait,       // likewise in acp_wait_source, for a put that only the victim can run
+    copied_put,        // likewise in acp_put_copied
     revocation,        // rank 0 registers and unregisters, the others copy into it
     early_end,         // the victim ends in the way Ending says, the others work on
 };

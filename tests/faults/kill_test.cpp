@@ -146,7 +146,7 @@ TEST_F(KillTest, of_acprun_ends_the_job_and_leaves_nothing) {
     print_delays("from the kill of acprun to the end of the job", delays, end_promise_ns);
 }
 
-// The three blocking waits, entered for certain before the strike.
+// The blocking waits, entered for certain before the strike.
 class BlockedWaitTest : public KillTest, public ::testing::WithParamInterface<Work> {};
 
 TEST_P(BlockedWaitTest, ends_when_the_rank_it_waits_for_is_killed) {
@@ -156,6 +156,9 @@ TEST_P(BlockedWaitTest, ends_when_the_rank_it_waits_for_is_killed) {
         FaultOptions options;
         options.work = GetParam();
         options.victim = static_cast<int>(random_.below(4));
+        if (GetParam() == Work::source_wait || GetParam() == Work::copied_put) {
+            options.environment.emplace_back("ACP_ATTACH=off");  // or the kernel runs the put
+        }
         FaultJob fault(options);
         fault.await_all(Phase::working);
         const pid_t victim = fault.process_of(options.victim);
@@ -176,12 +179,22 @@ INSTANTIATE_TEST_SUITE_P(waits,
                          BlockedWaitTest,
                          ::testing::Values(Work::barrier_wait,
                                            Work::command_wait,
-                                           Work::command_complete),
+                                           Work::command_complete,
+                                           Work::source_wait,
+                                           Work::copied_put),
                          [](const auto& each) {
-                             if (each.param == Work::barrier_wait) {
-                                 return "acp_sync";
+                             switch (each.param) {
+                                 case Work::barrier_wait:
+                                     return "acp_sync";
+                                 case Work::command_wait:
+                                     return "acp_wait";
+                                 case Work::source_wait:
+                                     return "acp_wait_source";
+                                 case Work::copied_put:
+                                     return "acp_put_copied";
+                                 default:
+                                     return "acp_complete";
                              }
-                             return each.param == Work::command_wait ? "acp_wait" : "acp_complete";
                          });
 
 // Far more ranks than cores, most of them asleep or all of them at work.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t memory_bytes = 64 * 1024;
+// More than all messages on the way to a rank hold.
+constexpr std::size_t long_memory_bytes = 4 * 1024 * 1024;
 constexpr int bad_memory_code = 9;
 
 // Where Work::exact keeps what: in starter memory, and a row per rank in registered memory.
@@ -45,7 +48,7 @@ public:
             return 0;
         }
         enter(Phase::joined);
-        memory_.resize(memory_bytes);
+        memory_.resize(is_putting() ? long_memory_bytes : memory_bytes);
         key_ = acp_register_memory(memory_.data(), memory_.size(), acp_rank() % acp_colors());
         note().memory.store(acp_query_ga(key_, memory_.data()), std::memory_order_release);
         if (acp_sync() != 0) {
@@ -91,6 +94,10 @@ private:
 
     [[nodiscard]] bool is_victim() const { return rank_ == board_.victim; }
 
+    [[nodiscard]] bool is_putting() const {
+        return board_.work == Work::source_wait || board_.work == Work::copied_put;
+    }
+
     [[nodiscard]] acp_ga_t memory_of(int rank) {
         return board_.ranks[rank].memory.load(std::memory_order_acquire);
     }
@@ -103,6 +110,10 @@ private:
             case Work::command_wait:
             case Work::command_complete:
                 wait_for_command();
+                break;
+            case Work::source_wait:
+            case Work::copied_put:
+                wait_for_source();
                 break;
             case Work::errands:
                 run_errands();
@@ -255,6 +266,36 @@ private:
                 if (acp_errno() != ACP_OK) {
                     fail("acp_complete");
                 }
+            } else if (acp_wait(handle, -1) != ACP_OK) {
+                fail("acp_wait");
+            }
+            note().steps.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    // The source is this process's again when the call has returned, also when the victim has died under it: the program unmaps it
+    // before it looks how the put has ended.
+    void wait_for_source() {
+        if (is_victim()) {
+            raise(SIGSTOP);
+            pause_for_ever();
+        }
+        while (note().phase.load(std::memory_order_relaxed) == Phase::working) {
+            void* const source = mmap(nullptr, long_memory_bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            acp_handle_t handle = ACP_HANDLE_NULL;
+            int waited = 0;
+            if (board_.work == Work::copied_put) {
+                handle = acp_put_copied(memory_of(board_.victim), source, long_memory_bytes,
+                                        ACP_HANDLE_NULL);
+            } else {
+                handle =
+                    acp_put(memory_of(board_.victim), source, long_memory_bytes, ACP_HANDLE_NULL);
+                waited = acp_wait_source(handle);
+            }
+            munmap(source, long_memory_bytes);
+            if (waited != 0) {
+                fail("acp_wait_source");
             } else if (acp_wait(handle, -1) != ACP_OK) {
                 fail("acp_wait");
             }
