@@ -11,7 +11,7 @@ TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "full_heap", "l
 MUTANTS = {
     "block pending too late": ("spans.hpp", """\
             control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
-            // acq_rel: what the thread that freed the block did to it comes before; partner: free()
+            // acq_rel: the freeing thread's writes to the block come before; partner: free()
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
 """, """\
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);

@@ -153,6 +153,7 @@ class Experiments(unittest.TestCase):
         for its in rows:
             self.assertEqual(its["bytes"], 16 << 20)
             self.assertGreaterEqual(its["extra"]["p99.9_us"], its["latency_us"]["median"])
+            self.assertGreater(its["extra"]["p99.9_cpu_us"], 0)
 
     def test_messages_are_timed_beside_bare_copies_memcpy_or_puts(self):
         sizes = [8, 1024, 8192, 65536]
