@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the arguments, works on the list, writes the result.
+// The checks of requests, and their execution on a list.
 #include "allocator/list_operations.hpp"
 
 #include <algorithm>
@@ -9,178 +9,212 @@
 
 #include "base/format.hpp"
 
-#include "allocator/operation_bytes.hpp"
 #include "allocator/operations.hpp"
 
 namespace acp::allocator {
-
-namespace list_calls {
-namespace {
 
 using base::Code;
 using list::BlockNumber;
 using list::ListEffect;
 using list::Position;
-using local::NumberedOperation;
-using local::OperationContext;
+using local::Bytes;
+using local::OwnerShape;
+using local::ResultTail;
 using memory::GlobalAddress;
-using Ran = NumberedOperation::Ran;
-using Arguments = OperationArguments;
-using Result = OperationResult;
 
-template <typename Value>
-Ran told(Result result, const Value& value, std::size_t more = 0) noexcept {
-    std::memcpy(result.data(), &value, sizeof value);
-    return {Code::ok, static_cast<std::uint32_t>(sizeof value + more)};
+namespace {
+
+Code sound_if(bool is_sound) noexcept {
+    return is_sound ? Code::ok : Code::argument;
 }
 
-// The heap and its lists for the length of an operation.
-class Opened {
-public:
-    explicit Opened(OperationContext& context) noexcept
-        : context_(context),
-          heap_(context.space().segment(),
-                context.space().slot_of(context.process()),
-                context.hazards()),
-          lists_(heap_, context.thread()) {}
-
-    [[nodiscard]] NodeLists& lists() noexcept { return lists_; }
-
-    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
-
-    // The offset of a separate payload in this heap; no_block: it is in another heap.
-    [[nodiscard]] heap::Offset apart_here(std::uint64_t apart) const noexcept {
-        return apart != 0 && process_of_apart(apart) == heap_.process()
-                   ? list::offset_of(block_of_apart(apart))
-                   : heap::no_block;
-    }
-
-    // 0: no list is there.
-    [[nodiscard]] BlockNumber list(GlobalAddress address) noexcept {
-        const BlockNumber found = list_at(context_.space(), context_.process(), address);
-        return found != 0 && lists_->is_list(found) ? found : 0;
-    }
-
-private:
-    OperationContext& context_;
-    NodeHeap heap_;
-    NodeLists lists_;
-};
-
-Position placed(BlockNumber list, const Position& at) noexcept {
+Position position_in(BlockNumber list, const Position& at) noexcept {
     return at.node == 0 ? list::SharedLists<>::end_of(list) : at;
 }
 
-Ran run_make(OperationContext& context, Arguments arguments, Result result) noexcept {
-    std::uint64_t maker = NodeHeap::nobody;
-    if (!take(arguments, maker) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
+list::ApartPayload apart_in(Bytes tail) noexcept {
+    list::ApartPayload apart;
+    std::memcpy(&apart, tail.data(), sizeof apart);
+    return apart;
+}
+
+// Copies the first bytes of an element into the tail of a reply, as many as fit.
+template <typename Copy>
+void copy_first(ResultTail& into, std::uint64_t bytes, const Copy& copy) noexcept {
+    const std::uint64_t some = std::min<std::uint64_t>(bytes, into.room().size());
+    if (some == 0) return;
+    copy(into.room().data(), some);
+    into.advance(some);
+}
+
+// Counts an erased element, and writes the address of its block if the caller must free that.
+void note_erased(NodeLists& lists,
+                 const list::SharedLists<>::Taken& taken,
+                 local::OperationReply<ListErased>& reply) noexcept {
+    const std::uint64_t block = lists->settle(taken);
+    ++reply->erased;
+    if (block != 0 && reply.tail.add(block)) ++reply->left;
+}
+
+}  // namespace
+
+BlockNumber list_at(const local::Space& space,
+                    std::uint32_t process,
+                    GlobalAddress address) noexcept {
+    const heap::Offset offset = offset_in_heap(space, process, address);
+    if (offset == heap::no_block || offset % heap::granule_bytes != 0) return 0;
+    return list::number_of(offset);
+}
+
+std::string list_named(GlobalAddress list) {
+    return "the list is " + base::hex(list);
+}
+
+Code MakeList::check(const local::OperationCall<Input>& /*call*/,
+                     const OwnerShape& shape) noexcept {
+    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+}
+
+Code MakeList::run(Owner& owner,
+                   const local::OperationCall<Input>& call,
+                   local::OperationReply<Output>& reply) noexcept {
     BlockNumber made = 0;
-    (void)opened.lists().with_room([&] {
-        made = opened.lists()->make(maker);
+    (void)owner.lists().with_room([&] {
+        made = owner.lists()->make(call->maker);
         return made != 0 ? ListEffect::done : ListEffect::no_room;
     });
-    opened.lists()->keep();
-    const GlobalAddress start =
-        context.space().claimed_address(context.process(), node::Claim::heap_blocks);
-    return told(result, made == 0 ? GlobalAddress{0} : start + list::offset_of(made));
+    owner.lists()->keep();
+    if (made != 0) reply->list = owner.address_of(made);
+    return Code::ok;
 }
 
-Ran run_insert(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListInsert request;
-    if (!take(arguments, request) || request.is_front > 1 || request.is_apart > 1 ||
-        arguments.size() > list_inline_max ||
-        (request.is_apart != 0 && arguments.size() != sizeof(list::ApartPayload))) {
-        return {Code::argument, 0};
+Code InsertElement::check_fields(const Call& call, const OwnerShape& shape) noexcept {
+    if (call->is_front > 1 || call->is_apart > 1) return Code::argument;
+    if (call->is_apart == 0) return Code::ok;
+    if (call.tail.size() != sizeof(list::ApartPayload)) return Code::argument;
+    return process_of_apart(apart_in(call.tail).address) < shape.procs ? Code::ok : Code::address;
+}
+
+Code InsertElement::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    NodeLists& lists = owner.lists();
+    const list::ApartPayload apart =
+        call->is_apart != 0 ? apart_in(call.tail) : list::ApartPayload{};
+    if (call->is_apart != 0) {
+        if (!lists->is_list(list)) return Code::stale;
+        if (!lists.blocks().may_hold(apart.address, apart.bytes)) return Code::address;
     }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(request.list);
-    if (list == 0) return {Code::stale, 0};
-    const list::Payload payload{{arguments.data(), arguments.size()}, request.is_apart != 0};
-    list::ApartPayload apart;
-    if (request.is_apart != 0) std::memcpy(&apart, arguments.data(), sizeof apart);
-    if (request.is_apart != 0 &&
-        (process_of_apart(apart.address) >= context.space().segment().shape().procs ||
-         !opened.lists().blocks().may_hold(apart.address, apart.bytes))) {
-        return {Code::address, 0};
-    }
-    const heap::Offset block = opened.apart_here(apart.address);
-    if (request.lent_to != NodeHeap::nobody && block == heap::no_block) return {Code::address, 0};
-    NodeHeap::Borrowed borrowed(opened.heap(), block, request.lent_to);
-    if (!borrowed.is_there()) return {Code::address, 0};
+    const heap::Offset block = owner.apart_here(apart.address);
+    if (call->lent_to != NodeHeap::nobody && block == heap::no_block) return Code::address;
+    NodeHeap::Borrowed borrowed(owner.heap(), block, call->lent_to);
+    if (!borrowed.is_there()) return Code::address;
     borrowed.own();
-    ListPlaced placed_at;
-    placed_at.effect = opened.lists().with_room([&] {
-        return request.is_front != 0 ? opened.lists()->push_front(list, payload, placed_at.at)
-                                     : opened.lists()->insert(list, placed(list, request.before),
-                                                              payload, placed_at.at);
+    const list::Payload payload{{call.tail.data(), call.tail.size()}, call->is_apart != 0};
+    reply->effect = lists.with_room([&] {
+        return call->is_front != 0
+                   ? lists->push_front(list, payload, reply->at)
+                   : lists->insert(list, position_in(list, call->before), payload, reply->at);
     });
-    if (placed_at.effect == ListEffect::done) borrowed.give_away();
-    return told(result, placed_at);
+    if (reply->effect == ListEffect::done) borrowed.give_away();
+    return Code::ok;
 }
 
-Ran run_take(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListTake request;
-    if (!take(arguments, request) || !arguments.empty() || request.which > TakeWhich::last) {
-        return {Code::argument, 0};
+Code TakeElement::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(call->which <= TakeWhich::last);
+}
+
+Code TakeElement::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    NodeLists& lists = owner.lists();
+    list::SharedLists<>::Taken taken;
+    switch (call->which) {
+        case TakeWhich::first:
+            reply->effect = lists->take_first(list, taken);
+            break;
+        case TakeWhich::last:
+            reply->effect = lists->take_last(list, taken);
+            break;
+        case TakeWhich::at:
+            reply->effect = lists->take(list, position_in(list, call->at), taken);
+            break;
     }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(request.list);
-    if (list == 0) return {Code::stale, 0};
-    const std::uint64_t room =
-        std::min<std::uint64_t>(request.room_bytes, result.size() - sizeof(ListTaken));
-    request.at = placed(list, request.at);
-    ListTaken taken =
-        take_element(opened.lists(), list, request, result.data() + sizeof(ListTaken), room);
-    const heap::Offset block = opened.apart_here(taken.apart);
-    if (block != heap::no_block && opened.heap().lend_block(block, request.process))
-        taken.lent_to = request.process;
-    const bool has_bytes = taken.effect == ListEffect::done && taken.apart == 0;
-    return told(result, taken, has_bytes ? std::min(room, taken.bytes) : 0);
+    if (reply->effect != ListEffect::done) return Code::ok;
+    reply->bytes = taken.bytes;
+    reply->next = taken.next;
+    if (!taken.is_apart) {
+        copy_first(reply.tail, std::min(call->room_bytes, taken.bytes),
+                   [&](std::byte* to, std::uint64_t some) { lists->read_taken(taken, to, some); });
+        (void)lists->settle(taken);
+        return Code::ok;
+    }
+    list::ApartPayload apart;
+    lists->read_taken(taken, &apart, sizeof apart);
+    reply->bytes = apart.bytes;
+    const std::uint64_t wanted = std::min<std::uint64_t>(call->room_bytes, apart.bytes);
+    const char* const found = lists.blocks().find_apart(apart.address, apart.bytes);
+    const bool is_copied = wanted == 0 || (found != nullptr && wanted <= reply.tail.room().size());
+    if (is_copied) {
+        copy_first(reply.tail, wanted,
+                   [&](std::byte* to, std::uint64_t some) { std::memcpy(to, found, some); });
+    }
+    reply->apart = lists->settle(taken, !is_copied);
+    const heap::Offset block = owner.apart_here(reply->apart);
+    if (block != heap::no_block && owner.heap().lend_block(block, call->process))
+        reply->lent_to = call->process;
+    return Code::ok;
 }
 
-Ran run_move(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListMove request;
-    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber to = opened.list(request.to);
-    const BlockNumber from = opened.list(request.from);
-    if (to == 0 || from == 0) return {Code::stale, 0};
-    ListPlaced moved;
-    moved.effect = opened.lists()->move(to, placed(to, request.before), from,
-                                        placed(from, request.element), moved.at);
-    return told(result, moved);
+Code MoveElement::on(Owner& owner, List to, const Call& call, Reply& reply) noexcept {
+    const BlockNumber from = owner.find(call->from);
+    if (from == 0) return Code::stale;
+    reply->effect = owner.lists()->move(to, position_in(to, call->before), from,
+                                        position_in(from, call->element), reply->at);
+    return Code::ok;
 }
 
-// Writes the elements of a range into the result, as many as fit.
+Code FindNeighbour::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(call->is_backward <= 1);
+}
+
+Code FindNeighbour::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    const Position from = position_in(list, call->from);
+    reply->effect = call->is_backward != 0 ? owner.lists()->previous(list, from, reply->at)
+                                           : owner.lists()->next(list, from, reply->at);
+    return Code::ok;
+}
+
+Code ReadRange::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(call->is_backward <= 1);
+}
+
+namespace {
+
+// Writes the elements of a range into the reply, as many as fit.
 class RangeWriter {
 public:
     RangeWriter(NodeLists& lists,
                 BlockNumber list,
                 const ListRange& request,
-                Result result) noexcept
-        : lists_(lists), list_(list), request_(request), result_(result) {}
+                local::OperationReply<ListRangeHead>& reply) noexcept
+        : lists_(lists),
+          list_(list),
+          request_(request),
+          result_(reply.output),
+          elements_(reply.tail) {}
 
-    Ran run() noexcept {
-        Position at = placed(list_, request_.from);
-        while (head_.count < request_.count_max) {
+    void run() noexcept {
+        Position at = position_in(list_, request_.from);
+        while (result_.count < request_.count_max) {
             Position next;
-            head_.effect = request_.is_backward != 0 ? lists_->previous(list_, at, next)
-                                                     : lists_->next(list_, at, next);
-            if (head_.effect != ListEffect::done) break;
+            result_.effect = request_.is_backward != 0 ? lists_->previous(list_, at, next)
+                                                       : lists_->next(list_, at, next);
+            if (result_.effect != ListEffect::done) break;
             if (next.node == list_) {
-                head_.is_end = 1;
+                result_.is_end = 1;
                 break;
             }
             const Added added = add(next);
             if (added == Added::full) break;
             if (added == Added::yes) at = next;  // otherwise it was taken out since: retry
         }
-        return told(result_, head_, used_ - sizeof head_);
     }
 
 private:
@@ -192,8 +226,8 @@ private:
         const std::uint64_t room =
             is_apart ? 0 : std::min<std::uint64_t>(request_.room_bytes, record.bytes);
         const std::uint64_t padded = (room + 7) / 8 * 8;
-        if (result_.size() - used_ < sizeof record + padded) return Added::full;
-        std::byte* const place = result_.data() + used_;
+        if (elements_.room().size() < sizeof record + padded) return Added::full;
+        std::byte* const place = elements_.room().data();
         const ListEffect effect = lists_->read(list_, at, [&](auto& node, std::uint64_t, bool) {
             if (!is_apart) return list::read_payload(node, place + sizeof record, room);
             list::ApartPayload apart;
@@ -203,260 +237,111 @@ private:
         });
         if (effect != ListEffect::done) return Added::no;
         std::memcpy(place, &record, sizeof record);
-        used_ += sizeof record + padded;
-        ++head_.count;
+        elements_.advance(sizeof record + padded);
+        ++result_.count;
         return Added::yes;
     }
 
     NodeLists& lists_;
     BlockNumber list_;
     const ListRange& request_;
-    Result result_;
-    ListRangeHead head_;
-    std::size_t used_ = sizeof(ListRangeHead);
+    ListRangeHead& result_;
+    ResultTail& elements_;
 };
-
-Ran run_range(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListRange request;
-    if (!take(arguments, request) || !arguments.empty() || request.is_backward > 1) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(request.list);
-    if (list == 0) return {Code::stale, 0};
-    return RangeWriter(opened.lists(), list, request, result).run();
-}
-
-Ran run_read(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListReading request;
-    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(request.list);
-    if (list == 0) return {Code::stale, 0};
-    const std::uint64_t room =
-        std::min<std::uint64_t>(request.room_bytes, result.size() - sizeof(ListRead));
-    const ListRead read = read_element(opened.lists(), list, placed(list, request.at),
-                                       result.data() + sizeof(ListRead), room);
-    return told(result, read, read.is_whole != 0 ? std::min(room, read.bytes) : 0);
-}
-
-Ran run_size(OperationContext& context, Arguments arguments, Result result) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(address);
-    if (list == 0) return {Code::stale, 0};
-    return told(result, opened.lists()->size(list));
-}
-
-Ran run_gather(OperationContext& context, Arguments arguments, Result result) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || arguments.empty() ||
-        arguments.size() % sizeof(ListMember) != 0 ||
-        arguments.size() > list_members_max * sizeof(ListMember)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber to = opened.list(address);
-    if (to == 0) return {Code::stale, 0};
-    std::uint64_t moved = 0;
-    for (ListMember member; take(arguments, member);) {
-        const BlockNumber from = opened.list(member.list);
-        if (from == 0) return {Code::stale, 0};
-        Position now;
-        if (opened.lists()->move(to, list::SharedLists<>::end_of(to), from, placed(from, member.at),
-                                 now) == ListEffect::done) {
-            ++moved;
-        }
-    }
-    return told(result, moved);
-}
-
-// Counts the erased elements, and notes the blocks that the caller must free.
-struct Eraser {
-    Result result;
-    ListErased told_of;
-
-    void note(NodeLists& lists, const list::SharedLists<>::Taken& taken) noexcept {
-        const std::uint64_t left = lists->settle(taken);
-        ++told_of.erased;
-        if (left != 0) note_left(left);
-    }
-
-    void note_left(std::uint64_t left) noexcept {
-        std::memcpy(result.data() + sizeof told_of + told_of.left * sizeof left, &left,
-                    sizeof left);
-        ++told_of.left;
-    }
-
-    [[nodiscard]] Ran end() const noexcept {
-        return told(result, told_of, told_of.left * sizeof(std::uint64_t));
-    }
-};
-
-Ran run_erase(OperationContext& context, Arguments arguments, Result result) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || arguments.empty() ||
-        arguments.size() % sizeof(Position) != 0 ||
-        arguments.size() > list_members_max * sizeof(Position)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(address);
-    if (list == 0) return {Code::stale, 0};
-    Eraser eraser{result, {}};
-    for (Position at; take(arguments, at);) {
-        list::SharedLists<>::Taken taken;
-        if (opened.lists()->take(list, placed(list, at), taken) == ListEffect::done)
-            eraser.note(opened.lists(), taken);
-    }
-    return eraser.end();
-}
-
-Ran run_clear(OperationContext& context, Arguments arguments, Result result) noexcept {
-    ListClear request;
-    if (!take(arguments, request) || !arguments.empty() || request.count_max > list_members_max) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(request.list);
-    if (list == 0) return {Code::stale, 0};
-    Eraser eraser{result, {}};
-    list::SharedLists<>::Taken taken;
-    while (eraser.told_of.erased < request.count_max &&
-           opened.lists()->take_first(list, taken) == ListEffect::done) {
-        eraser.note(opened.lists(), taken);
-    }
-    return eraser.end();
-}
-
-Ran run_destroy(OperationContext& context, Arguments arguments, Result result) noexcept {
-    GlobalAddress address = 0;
-    if (!take(arguments, address) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    const BlockNumber list = opened.list(address);
-    if (list == 0) return {Code::stale, 0};
-    Eraser eraser{result, {}};
-    const ListEffect effect = opened.lists()->destroy(
-        list, list_members_max, [&](std::uint64_t left) { eraser.note_left(left); });
-    if (effect == ListEffect::more) eraser.told_of.erased = list_members_max;
-    if (effect == ListEffect::done || effect == ListEffect::more) return eraser.end();
-    return {effect == ListEffect::damaged ? Code::system : Code::stale, 0};
-}
-
-std::string places_of_list(Arguments arguments) {
-    GlobalAddress address = 0;
-    if (!take(arguments, address)) return "no list";
-    return "the list is " + base::hex(address);
-}
 
 }  // namespace
-}  // namespace list_calls
 
-list::BlockNumber list_at(const local::Space& space,
-                          std::uint32_t process,
-                          memory::GlobalAddress address) noexcept {
-    const heap::Offset offset = offset_in_heap(space, process, address);
-    if (offset == heap::no_block || offset % heap::granule_bytes != 0) return 0;
-    return list::number_of(offset);
+Code ReadRange::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    RangeWriter(owner.lists(), list, call.input, reply).run();
+    return Code::ok;
 }
 
-ListTaken take_element(NodeLists& lists,
-                       list::BlockNumber list,
-                       const ListTake& request,
-                       std::byte* to,
-                       std::uint64_t room_bytes) {
-    ListTaken told_of;
-    list::SharedLists<>::Taken taken;
-    switch (request.which) {
-        case TakeWhich::first:
-            told_of.effect = lists->take_first(list, taken);
-            break;
-        case TakeWhich::last:
-            told_of.effect = lists->take_last(list, taken);
-            break;
-        case TakeWhich::at:
-            told_of.effect = lists->take(list, request.at, taken);
-            break;
-    }
-    if (told_of.effect != list::ListEffect::done) return told_of;
-    told_of.bytes = taken.bytes;
-    told_of.next = taken.next;
-    if (!taken.is_apart) {
-        lists->read_taken(taken, to, std::min(room_bytes, taken.bytes));
-        (void)lists->settle(taken);
-        return told_of;
-    }
-    list::ApartPayload apart;
-    lists->read_taken(taken, &apart, sizeof apart);
-    told_of.bytes = apart.bytes;
-    const std::uint64_t wanted = std::min<std::uint64_t>(request.room_bytes, apart.bytes);
-    const char* const bytes = lists.blocks().find_apart(apart.address, apart.bytes);
-    const bool is_copied = wanted == 0 || (bytes != nullptr && wanted <= room_bytes);
-    if (is_copied && wanted != 0) std::memcpy(to, bytes, wanted);
-    told_of.apart = lists->settle(taken, !is_copied);
-    return told_of;
-}
-
-ListRead read_element(NodeLists& lists,
-                      list::BlockNumber list,
-                      const list::Position& at,
-                      std::byte* to,
-                      std::uint64_t room_bytes) {
-    ListRead told_of;
-    told_of.effect = lists->read(list, at, [&](auto& node, std::uint64_t bytes, bool is_apart) {
-        told_of.bytes = bytes;
+Code ReadElement::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    NodeLists& lists = owner.lists();
+    const std::uint64_t room = std::min<std::uint64_t>(call->room_bytes, reply.tail.room().size());
+    std::uint64_t copied = 0;
+    const Position at = position_in(list, call->at);
+    reply->effect = lists->read(list, at, [&](auto& node, std::uint64_t size, bool is_apart) {
+        reply->bytes = size;
         if (!is_apart) {
-            told_of.place = lists.blocks().address_of(at.node);
-            told_of.offset = list::ListNode<std::atomic>::head_bytes;
-            told_of.is_whole = 1;
-            return list::read_payload(node, to, std::min(bytes, room_bytes));
+            reply->place = lists.blocks().address_of(at.node);
+            reply->offset = list::ListNode<std::atomic>::head_bytes;
+            reply->is_whole = 1;
+            copied = std::min(size, room);
+            return list::read_payload(node, reply.tail.room().data(), copied);
         }
         list::ApartPayload apart;
         list::read_payload(node, &apart, sizeof apart);
-        told_of.bytes = apart.bytes;
-        told_of.place = apart.address;
+        reply->bytes = apart.bytes;
+        reply->place = apart.address;
         const char* const found = lists.blocks().find_apart(apart.address, apart.bytes);
-        told_of.is_whole = found != nullptr && apart.bytes <= room_bytes ? 1 : 0;
-        if (told_of.is_whole != 0) std::memcpy(to, found, apart.bytes);
+        reply->is_whole = found != nullptr && apart.bytes <= room ? 1 : 0;
+        if (reply->is_whole == 0) return;
+        copied = apart.bytes;
+        std::memcpy(reply.tail.room().data(), found, copied);
     });
-    return told_of;
+    reply.tail.advance(copied);
+    return Code::ok;
 }
 
-const std::array<local::NumberedOperation, list_operation_count>& list_operations() noexcept {
-    constexpr std::uint32_t most = memory::invoke_bytes_max;
-    static constexpr std::array<local::NumberedOperation, list_operation_count> rows{{
-        {list_make_number, "making a list", sizeof(std::uint64_t), sizeof(memory::GlobalAddress),
-         list_calls::run_make},
-        {list_destroy_number, "destroying a list", sizeof(memory::GlobalAddress), most,
-         list_calls::run_destroy, list_calls::places_of_list},
-        {list_insert_number, "an insertion into a list", most, sizeof(ListPlaced),
-         list_calls::run_insert, list_calls::places_of_list},
-        {list_take_number, "taking an element of a list", sizeof(ListTake), most,
-         list_calls::run_take, list_calls::places_of_list},
-        {list_move_number, "moving an element of a list", sizeof(ListMove), sizeof(ListPlaced),
-         list_calls::run_move, list_calls::places_of_list},
-        {list_range_number, "looking through a list", sizeof(ListRange), most,
-         list_calls::run_range, list_calls::places_of_list},
-        {list_read_number, "reading an element of a list", sizeof(ListReading), most,
-         list_calls::run_read, list_calls::places_of_list},
-        {list_size_number, "asking for the size of a list", sizeof(memory::GlobalAddress),
-         sizeof(std::uint64_t), list_calls::run_size, list_calls::places_of_list},
-        {list_gather_number, "ordering a list", most, sizeof(std::uint64_t), list_calls::run_gather,
-         list_calls::places_of_list},
-        {list_erase_number, "erasing elements of a list", most, most, list_calls::run_erase,
-         list_calls::places_of_list},
-        {list_clear_number, "clearing a list", sizeof(ListClear), most, list_calls::run_clear,
-         list_calls::places_of_list},
-    }};
-    return rows;
+Code CountElements::on(Owner& owner, List list, const Call& /*call*/, Reply& reply) noexcept {
+    reply->elements = owner.lists()->size(list);
+    return Code::ok;
+}
+
+Code GatherElements::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(local::TailOf<ListMember>(call.tail).is_sound(1, list_members_max));
+}
+
+Code GatherElements::on(Owner& owner, List to, const Call& call, Reply& reply) noexcept {
+    const local::TailOf<ListMember> members(call.tail);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const ListMember member = members[i];
+        const BlockNumber from = owner.find(member.list);
+        if (from == 0) return Code::stale;
+        Position now;
+        const ListEffect effect = owner.lists()->move(to, list::SharedLists<>::end_of(to), from,
+                                                      position_in(from, member.at), now);
+        reply->elements += effect == ListEffect::done ? 1 : 0;
+    }
+    return Code::ok;
+}
+
+Code EraseElements::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(local::TailOf<Position>(call.tail).is_sound(1, list_members_max));
+}
+
+Code EraseElements::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    const local::TailOf<Position> positions(call.tail);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+        list::SharedLists<>::Taken taken;
+        if (owner.lists()->take(list, position_in(list, positions[i]), taken) == ListEffect::done)
+            note_erased(owner.lists(), taken, reply);
+    }
+    return Code::ok;
+}
+
+Code ClearList::check_fields(const Call& call, const OwnerShape& /*shape*/) noexcept {
+    return sound_if(call->count_max <= list_members_max);
+}
+
+Code ClearList::on(Owner& owner, List list, const Call& call, Reply& reply) noexcept {
+    list::SharedLists<>::Taken taken;
+    while (reply->erased < call->count_max &&
+           owner.lists()->take_first(list, taken) == ListEffect::done) {
+        note_erased(owner.lists(), taken, reply);
+    }
+    return Code::ok;
+}
+
+Code DestroyList::on(Owner& owner, List list, const Call& /*call*/, Reply& reply) noexcept {
+    const ListEffect effect =
+        owner.lists()->destroy(list, list_members_max, [&](std::uint64_t block) {
+            if (reply.tail.add(block)) ++reply->left;
+        });
+    if (effect == ListEffect::more) reply->erased = list_members_max;
+    if (effect == ListEffect::done || effect == ListEffect::more) return Code::ok;
+    return effect == ListEffect::damaged ? Code::system : Code::stale;
 }
 
 }  // namespace acp::allocator

@@ -1,46 +1,164 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lists of a process's heap as numbered operations, for callers of other nodes: the bytes of
-// their arguments and results. Elements that do not fit into one operation have separate payload
-// blocks; if such a block is on another node than the list, the caller reads it itself. Any thread;
-// see local/numbered_operation.hpp.
+// The lists of a process's heap as typed operations (local/typed_operation.hpp): a process of the
+// same node runs them itself, the gateway of the owner's node runs them for other nodes. Elements
+// that do not fit into one operation have separate payload blocks; if such a block is on another
+// node than the list, the caller reads it itself. All operations return stale if no list is at the
+// address that they name. Any thread.
 // Tests: tests/unit/allocator/list_operations_test.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
-#include "local/numbered_operation.hpp"
+#include "local/typed_operation.hpp"
 
 #include "allocator/node_lists.hpp"
 #include "list/lists.hpp"
 
 namespace acp::allocator {
 
-inline constexpr std::uint32_t list_make_number = 30;
-inline constexpr std::uint32_t list_destroy_number = 31;
-inline constexpr std::uint32_t list_insert_number = 32;
-inline constexpr std::uint32_t list_take_number = 33;
-inline constexpr std::uint32_t list_move_number = 34;
-inline constexpr std::uint32_t list_range_number = 35;
-inline constexpr std::uint32_t list_read_number = 36;
-inline constexpr std::uint32_t list_size_number = 37;
-inline constexpr std::uint32_t list_gather_number = 38;
-inline constexpr std::uint32_t list_erase_number = 39;
-inline constexpr std::uint32_t list_clear_number = 40;
-
 // The most bytes of an element that are stored in its node.
 inline constexpr std::uint32_t list_inline_max = 960;
 
-// make: its argument is the process of the caller, a uint64, or NodeHeap::nobody: see
-// list::SharedLists::make. Its result is the address of the list, by which all other operations
-// name it; 0: there is no room. destroy: its argument is the address of a list. Errors, here and in
-// all operations below: stale (no list is there, or it was destroyed).
+// The list at an address in the heap of a process of this node; 0: none can begin there.
+[[nodiscard]] list::BlockNumber list_at(const local::Space& space,
+                                        std::uint32_t process,
+                                        memory::GlobalAddress address) noexcept;
 
-// insert: the element's bytes follow, or an ApartPayload if they are in a separate block. Its
-// result is a ListPlaced.
+// "the list is 0x..."
+[[nodiscard]] std::string list_named(memory::GlobalAddress list);
+
+// The lists of one heap while an operation of the calling thread runs on them.
+class OwnedLists {
+public:
+    explicit OwnedLists(local::OperationContext& context) noexcept
+        : space_(context.space()),
+          own_heap_(std::in_place,
+                    space_.segment(),
+                    space_.slot_of(context.process()),
+                    context.hazards()),
+          heap_(*own_heap_),
+          lists_(heap_, context.thread()) {}
+
+    //   heap    of a process of this node
+    //   thread  the caller's number among the threads of its process
+    OwnedLists(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
+        : space_(space), heap_(heap), lists_(heap, thread) {}
+
+    ~OwnedLists() = default;
+    OwnedLists(const OwnedLists&) = delete;
+    OwnedLists& operator=(const OwnedLists&) = delete;
+
+    [[nodiscard]] NodeLists& lists() noexcept { return lists_; }
+
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+    // The block of this heap at an address; 0: no list can begin there.
+    [[nodiscard]] list::BlockNumber at(memory::GlobalAddress address) const noexcept {
+        return list_at(space_, heap_.process(), address);
+    }
+
+    // 0: no list is there.
+    [[nodiscard]] list::BlockNumber find(memory::GlobalAddress address) noexcept {
+        const list::BlockNumber found = at(address);
+        return found != 0 && lists_->is_list(found) ? found : 0;
+    }
+
+    [[nodiscard]] memory::GlobalAddress address_of(list::BlockNumber block) const noexcept {
+        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) +
+               list::offset_of(block);
+    }
+
+    // The offset of a separate payload in this heap; no_block: it is in another heap.
+    [[nodiscard]] heap::Offset apart_here(std::uint64_t apart) const noexcept {
+        return apart != 0 && process_of_apart(apart) == heap_.process()
+                   ? list::offset_of(block_of_apart(apart))
+                   : heap::no_block;
+    }
+
+private:
+    const local::Space& space_;
+    std::optional<NodeHeap> own_heap_;
+    NodeHeap& heap_;
+    NodeLists lists_;
+};
+
+// A request that names a list and nothing else.
+struct ListName {
+    memory::GlobalAddress list = 0;
+};
+
+// The base of operations on one list: calls Operation::on(owner, list, call, reply) for the list that
+// the input names. An operation whose output has an effect finds out by that whether a list is there;
+// for the others this looks before. Operation::check_fields(call, shape), if there is one, checks the
+// fields of a request.
+template <typename Operation,
+          typename Input_,
+          typename Output_,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0>
+struct ListOperation {
+    using Owner = OwnedLists;
+    using List = list::BlockNumber;
+    using Input = Input_;
+    using Output = Output_;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = tail_bytes;
+    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+        if (shape.heap_bytes == 0) return base::Code::unsupported;
+        if constexpr (requires { Operation::check_fields(call, shape); }) {
+            return Operation::check_fields(call, shape);
+        }
+        return base::Code::ok;
+    }
+
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+        if constexpr (requires { reply->effect; }) {
+            const List list = owner.at(call->list);
+            if (list == 0) return base::Code::stale;
+            const base::Code code = Operation::on(owner, list, call, reply);
+            return reply->effect == list::ListEffect::no_list ? base::Code::stale : code;
+        } else {
+            const List list = owner.find(call->list);
+            return list != 0 ? Operation::on(owner, list, call, reply) : base::Code::stale;
+        }
+    }
+
+    static std::string places_of(const Input& input) { return list_named(input.list); }
+};
+
+// Makes an empty list, on loan to its maker until it is used (table/first_use.hpp).
+struct MakeList {
+    static constexpr local::OperationName name{"list.make", "making a list"};
+    using Owner = OwnedLists;
+
+    struct Input {
+        std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
+    };
+
+    struct Output {
+        memory::GlobalAddress list = 0;  // 0: there is no room
+    };
+
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& reply) noexcept;
+};
+
 struct ListInsert {
-    std::uint64_t list = 0;
-    list::Position before;       // list::Position; node 0 stands for the end in all operations here
+    memory::GlobalAddress list = 0;
+    list::Position before;       // node 0 stands for the end, in all operations here
     std::uint32_t is_front = 0;  // 1: before the first element, wherever `before` is
     std::uint32_t is_apart = 0;  // 0 or 1
     // The process to which the separate block is on loan: it is in the list's heap, and belongs to
@@ -54,11 +172,17 @@ struct ListPlaced {
     list::Position at;
 };
 
-// take: its result is a ListTaken, then the element's first bytes, up to the number requested.
+// Inserts an element. The tail is its bytes, or an ApartPayload if they are in a separate block.
+struct InsertElement : ListOperation<InsertElement, ListInsert, ListPlaced, list_inline_max> {
+    static constexpr local::OperationName name{"list.insert", "an insertion into a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
 enum class TakeWhich : std::uint64_t { at, first, last };
 
 struct ListTake {
-    std::uint64_t list = 0;
+    memory::GlobalAddress list = 0;
     list::Position at;
     TakeWhich which = TakeWhich::at;
     std::uint64_t room_bytes = 0;
@@ -73,22 +197,45 @@ struct ListTaken {
     // them, if it wants them, and frees or returns the block.
     std::uint64_t apart = 0;
     std::uint64_t lent_to = NodeHeap::nobody;  // the caller, if the block is on loan to it
-    list::Position next;                       // the position that followed it
+    list::Position next;                       // the position that followed the element
 };
 
-// move: both lists are of the process. Its result is a ListPlaced with the element's new position.
+// Takes an element out. Its first bytes follow the output, as many as the caller has room for.
+struct TakeElement
+    : ListOperation<TakeElement, ListTake, ListTaken, 0, local::tail_most<ListTaken>> {
+    static constexpr local::OperationName name{"list.take", "taking an element of a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
 struct ListMove {
-    std::uint64_t to = 0;
+    memory::GlobalAddress list = 0;
     list::Position before;
-    std::uint64_t from = 0;
+    memory::GlobalAddress from = 0;  // the list of the element, of the same heap
     list::Position element;
 };
 
-// range: elements behind a position, one after the other. Its result is a ListRangeHead and a
-// ListRecord for each, with its first bytes, up to the number requested and a multiple of 8, unless
-// they are in a separate block.
+// Moves an element before a position of a list. Returns its new position.
+struct MoveElement : ListOperation<MoveElement, ListMove, ListPlaced> {
+    static constexpr local::OperationName name{"list.move", "moving an element of a list"};
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
+struct ListStep {
+    memory::GlobalAddress list = 0;
+    list::Position from;
+    std::uint64_t is_backward = 0;  // 0 or 1
+};
+
+// Returns the position next to another one: the end is next to the first and the last element.
+struct FindNeighbour : ListOperation<FindNeighbour, ListStep, ListPlaced> {
+    static constexpr local::OperationName name{"list.step", "a step of an iterator of a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
 struct ListRange {
-    std::uint64_t list = 0;
+    memory::GlobalAddress list = 0;
     list::Position from;
     std::uint32_t is_backward = 0;
     std::uint32_t count_max = 1;   // 1 or more
@@ -110,10 +257,18 @@ struct ListRecord {
     std::uint64_t apart = 0;  // not 0: address of a separate block with the bytes
 };
 
-// read: its result is a ListRead, then the element's first bytes, up to the number requested and to
-// the room.
+// Reads elements behind a position, one after the other. A ListRecord for each follows the output,
+// with its first bytes, up to the number requested and padded to a multiple of 8, unless they are in
+// a separate block.
+struct ReadRange
+    : ListOperation<ReadRange, ListRange, ListRangeHead, 0, local::tail_most<ListRangeHead>> {
+    static constexpr local::OperationName name{"list.range", "looking through a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
 struct ListReading {
-    std::uint64_t list = 0;
+    memory::GlobalAddress list = 0;
     list::Position at;
     std::uint64_t room_bytes = 0;
 };
@@ -127,55 +282,89 @@ struct ListRead {
     std::uint64_t is_whole = 0;
 };
 
-// size: its argument is the address of a list, its result a uint64.
+// Reads the first bytes of an element, which follow the output.
+struct ReadElement
+    : ListOperation<ReadElement, ListReading, ListRead, 0, local::tail_most<ListRead>> {
+    static constexpr local::OperationName name{"list.read", "reading an element of a list"};
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
 
-// gather: moves elements to the end of a list, one after the other, from it and from others of the
-// process. ListMember for each, 1 to list_members_max. Its result is a uint64: how many were moved;
-// elements that were taken out since are skipped.
+struct ListCount {
+    std::uint64_t elements = 0;
+};
+
+struct CountElements : ListOperation<CountElements, ListName, ListCount> {
+    static constexpr local::OperationName name{"list.size", "asking for the size of a list"};
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
+// How many elements one operation moves or takes out at most.
+inline constexpr std::uint32_t list_members_max = 40;
+
 struct ListMember {
-    std::uint64_t list = 0;
+    memory::GlobalAddress list = 0;
     list::Position at;
 };
 
-inline constexpr std::uint32_t list_members_max = 40;
-
-// erase: the address of a list, and a list::Position for each, 1 to list_members_max. clear: a
-// ListClear; takes the first ones. destroy: the address of a list; takes the first list_members_max
-// elements, or fewer and then the list itself. The result of all three is a ListErased, and then the
-// addresses of blocks that the caller must free.
-struct ListClear {
-    std::uint64_t list = 0;
-    std::uint64_t count_max = 0;  // limit: list_members_max
+// Moves elements to the end of a list, one after the other, from it and from other lists of the heap:
+// the tail is 1 to list_members_max ListMember. Returns how many it has moved; elements that were
+// taken out since are skipped.
+struct GatherElements
+    : ListOperation<GatherElements, ListName, ListCount, list_members_max * sizeof(ListMember)> {
+    static constexpr local::OperationName name{"list.gather", "ordering a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
 };
 
+// Followed by the addresses of blocks that the caller must free.
 struct ListErased {
     std::uint64_t erased = 0;
     std::uint64_t left = 0;
 };
 
-inline constexpr std::uint32_t list_operation_count = 11;
+inline constexpr std::uint32_t list_left_max = list_members_max * sizeof(std::uint64_t);
 
-// The rows of this layer.
-[[nodiscard]] const std::array<local::NumberedOperation, list_operation_count>&
-list_operations() noexcept;
+// Takes elements out: the tail is 1 to list_members_max list::Position.
+struct EraseElements : ListOperation<EraseElements,
+                                     ListName,
+                                     ListErased,
+                                     list_members_max * sizeof(list::Position),
+                                     list_left_max> {
+    static constexpr local::OperationName name{"list.erase", "erasing elements of a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
 
-// The list at an address in the heap of a process of this node; 0: none can begin there.
-[[nodiscard]] list::BlockNumber list_at(const local::Space& space,
-                                        std::uint32_t process,
-                                        memory::GlobalAddress address) noexcept;
+struct ListClear {
+    memory::GlobalAddress list = 0;
+    std::uint64_t count_max = 0;  // limit: list_members_max
+};
 
-// Takes an element out, and copies its first bytes; for a caller that has the heap mapped.
-[[nodiscard]] ListTaken take_element(NodeLists& lists,
-                                     list::BlockNumber list,
-                                     const ListTake& request,
-                                     std::byte* to,
-                                     std::uint64_t room_bytes);
+// Takes the first elements out.
+struct ClearList : ListOperation<ClearList, ListClear, ListErased, 0, list_left_max> {
+    static constexpr local::OperationName name{"list.clear", "clearing a list"};
+    static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
 
-// Reads the first bytes of an element.
-[[nodiscard]] ListRead read_element(NodeLists& lists,
-                                    list::BlockNumber list,
-                                    const list::Position& at,
-                                    std::byte* to,
-                                    std::uint64_t room_bytes);
+// Takes the first list_members_max elements out; if there are fewer, takes those and then the list.
+struct DestroyList : ListOperation<DestroyList, ListName, ListErased, 0, list_left_max> {
+    static constexpr local::OperationName name{"list.destroy", "destroying a list"};
+    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+};
+
+// The rows of this layer's lists.
+inline constexpr const auto& list_operations = local::rows_of<MakeList,
+                                                              DestroyList,
+                                                              InsertElement,
+                                                              TakeElement,
+                                                              MoveElement,
+                                                              FindNeighbour,
+                                                              ReadRange,
+                                                              ReadElement,
+                                                              CountElements,
+                                                              GatherElements,
+                                                              EraseElements,
+                                                              ClearList>;
 
 }  // namespace acp::allocator

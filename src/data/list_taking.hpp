@@ -11,7 +11,7 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
-#include "data/list_asks.hpp"
+#include "data/list_calls.hpp"
 #include "data/list_names.hpp"
 
 #include "allocator/list_operations.hpp"
@@ -21,8 +21,8 @@ namespace acp::data {
 class ListTaking {
 public:
     //   all outlive this
-    ListTaking(gma::Gma& gma, Allocator& allocator, const ListAsks& asks) noexcept
-        : gma_(gma), allocator_(allocator), asks_(asks), names_(asks.names()) {}
+    ListTaking(const local::Space& space, Allocator& allocator, const ListCalls& calls) noexcept
+        : space_(space), allocator_(allocator), calls_(calls), names_(calls.names()) {}
 
     ~ListTaking() = default;
     ListTaking(const ListTaking&) = delete;
@@ -43,23 +43,17 @@ public:
                              std::span<std::byte> room);
 
 private:
-    base::Status take_there(const allocator::ListTake& request,
-                            std::uint32_t home,
-                            allocator::ListTaken& taken,
-                            std::span<std::byte> room);
-    base::Status fetch(std::uint32_t home,
-                       GlobalAddress list,
+    base::Status fetch(GlobalAddress list,
                        allocator::TakeWhich which,
                        const allocator::ListTaken& taken,
                        std::span<std::byte> room);
-    bool put_back(std::uint32_t home,
-                  GlobalAddress list,
+    bool put_back(GlobalAddress list,
                   allocator::TakeWhich which,
                   const allocator::ListTaken& taken);
 
-    gma::Gma& gma_;
+    const local::Space& space_;
     Allocator& allocator_;
-    const ListAsks& asks_;
+    const ListCalls& calls_;
     const ListNames& names_;
 };
 

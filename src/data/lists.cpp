@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds arguments, runs operations here or on other nodes, and writes the messages of failures.
+// Runs operations, retries and combines them, and writes the messages of failures.
 #include "data/lists.hpp"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "base/format.hpp"
 #include "data/ask.hpp"
 #include "data/kind_at.hpp"
-#include "data/operation_message.hpp"
 
 #include "allocator/operations.hpp"
 
@@ -20,7 +19,6 @@ namespace acp::data {
 using acp::list::ApartPayload;
 using acp::list::ListEffect;
 using acp::list::Position;
-using allocator::ListErased;
 using allocator::ListInsert;
 using allocator::ListPlaced;
 using allocator::TakeWhich;
@@ -37,33 +35,26 @@ std::span<std::byte> room_at(void* to, std::uint64_t bytes) noexcept {
 }  // namespace
 
 Result<GlobalAddress> Lists::make(std::uint32_t process) {
-    if (auto heap = allocator_.heap_of(process); !heap.is_ok()) return std::move(heap).failure();
-    OperationRoom result;
-    const std::uint64_t maker = space_.process();
-    auto told = asks_.ask(0, process, allocator::list_make_number,
-                          OperationMessage().add(maker).bytes(), result);
-    if (!told.is_ok()) return std::move(told).failure();
-    const auto address = value_in<GlobalAddress>(result);
-    if (address == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));
-    return address;
+    auto made = RemoteCall<allocator::MakeList>(gma_, allocator_).run(process, {space_.process()});
+    if (!made.is_ok()) return std::move(made).failure();
+    const GlobalAddress list = made.value().output.list;
+    if (list == 0) return allocator_.no_room(process, sizeof(acp::list::ListHead<std::atomic>));
+    return list;
 }
 
 Status Lists::destroy(GlobalAddress list) {
-    auto home = names_.home_of(list);
-    if (!home.is_ok()) return std::move(home).failure();
     while (true) {
-        OperationRoom result;
-        auto told = asks_.ask(list, home.value(), allocator::list_destroy_number,
-                              OperationMessage().add(list).bytes(), result);
-        if (!told.is_ok()) {
-            auto failure = std::move(told).failure();
+        std::array<std::byte, allocator::list_left_max> left;  // NOLINT: written as far as read
+        auto destroyed = calls_.run<allocator::DestroyList>({list}, {}, left);
+        if (!destroyed.is_ok()) {
+            auto failure = std::move(destroyed).failure();
             return failure.code() == Code::system
-                       ? names_.failure(ListEffect::damaged, ListPlace{list, list, 0})
+                       ? names_.failure(ListEffect::damaged, end_of(list))
                        : std::move(failure);
         }
-        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        auto status = free_left(std::span(left).first(destroyed.value().tail_bytes));
         if (!status.is_ok()) return status;
-        if (value_in<ListErased>(result).erased < allocator::list_members_max) return {};
+        if (destroyed.value().output.erased < allocator::list_members_max) return {};
     }
 }
 
@@ -88,77 +79,61 @@ Result<allocator::LentBlock> Lists::put_apart(const Element& element, bool is_le
     return status;
 }
 
-Result<ListPlaced> Lists::put_there(std::uint32_t home,
-                                    ListInsert request,
-                                    const Element& element) {
-    OperationMessage message;
-    allocator::LentBlock block;
-    if (request.is_apart == 0) {
-        message.add(request).add(
-            std::span(static_cast<const std::byte*>(element.data), element.bytes));
-    } else {
-        auto made = put_apart(element, element.process == home);
-        if (!made.is_ok()) return std::move(made).failure();
-        block = made.value();
-        request.lent_to = block.process;
-        message.add(request).add(
-            ApartPayload{names_.apart_of(element.process, block.address), element.bytes});
-    }
-    ListPlaced placed;
-    auto told = asks_.ask(request.list, home, allocator::list_insert_number, message.bytes(),
-                          std::as_writable_bytes(std::span(&placed, 1)));
-    if (block.address != 0 && (!told.is_ok() || placed.effect != ListEffect::done))
+// Inserts an element with a separate block for its bytes, by the gateway of the list's node.
+Result<ListPlaced> Lists::put_with_block(const ListInsert& request,
+                                         std::uint32_t home,
+                                         const Element& element) {
+    auto made = put_apart(element, element.process == home);
+    if (!made.is_ok()) return std::move(made).failure();
+    const allocator::LentBlock& block = made.value();
+    ListInsert lent = request;
+    lent.lent_to = block.process;
+    const ApartPayload apart{names_.apart_of(element.process, block.address), element.bytes};
+    auto placed = calls_.run<allocator::InsertElement>(lent, wire_of(apart));
+    if (!placed.is_ok() || placed.value().output.effect != ListEffect::done)
         allocator_.give_back(block);
-    if (!told.is_ok()) return std::move(told).failure();
-    return placed;
+    if (!placed.is_ok()) return std::move(placed).failure();
+    return placed.value().output;
 }
 
-// The list's heap is mapped here. A block for the bytes on this node belongs to the list's participant from its allocation on: if
-// this process is killed, recovery frees it. If there is no room the caller writes the message after it has returned its cache of
-// the heap: the message takes a cache, and threads that hold one each would wait for each other.
+// Inserts an element whose list and separate block are both on this node. The block belongs to the list's participant from its
+// allocation on: if this process is killed, recovery frees it. If there is no room the caller writes the message after this has
+// returned its cache of the heap: the message takes a cache, and threads that hold one each would wait for each other.
 //   without_room  becomes the process whose heap has no room, if it is not the list's
-Result<ListPlaced> Lists::put_here(allocator::NodeHeap& heap,
-                                   std::uint32_t home,
-                                   const ListInsert& request,
-                                   const Element& element,
-                                   std::uint32_t& without_room) {
-    if (request.is_apart != 0 && !space_.is_on_node(element.process))
-        return put_there(home, request, element);
+Result<ListPlaced> Lists::put_on_node(allocator::NodeHeap& heap,
+                                      const ListInsert& request,
+                                      const Element& element,
+                                      std::uint32_t& without_room) {
     local::Hazards::Lease lease(gma_.hazards());
-    allocator::NodeLists lists(heap, gma_.hazards().index_of(lease.line()));
-    const acp::list::BlockNumber list = allocator::list_at(space_, home, request.list);
+    allocator::OwnedLists owned(space_, heap, gma_.hazards().index_of(lease.line()));
+    allocator::NodeLists& lists = owned.lists();
+    const acp::list::BlockNumber list = owned.find(request.list);
     ListPlaced placed;
-    if (list == 0 || !lists->is_list(list)) {
+    if (list == 0) {
         placed.effect = ListEffect::no_list;
         return placed;
     }
-    const Position before = request.before.node == 0 ? lists->end_of(list) : request.before;
-    ApartPayload apart;
-    acp::list::Payload payload{{element.data, element.bytes}, false};
     auto& made_apart = lists->made_apart();
-    if (request.is_apart != 0) {
-        const std::uint64_t bytes = std::max<std::uint64_t>(element.bytes, 1);
-        char* memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
-        if (memory == nullptr) {
-            lists.find_room();
-            memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
-        }
-        if (memory == nullptr) {
-            without_room = element.process;
-            placed.effect = ListEffect::no_room;
-            return placed;
-        }
-        if (element.bytes != 0) std::memcpy(memory, element.data, element.bytes);
-        apart = {made_apart.load(std::memory_order_relaxed), element.bytes};
-        payload = {{&apart, sizeof apart}, true};
+    const std::uint64_t bytes = std::max<std::uint64_t>(element.bytes, 1);
+    char* memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
+    if (memory == nullptr) {
+        lists.find_room();
+        memory = lists.blocks().allocate_apart(made_apart, element.process, bytes);
     }
+    if (memory == nullptr) {
+        without_room = element.process;
+        placed.effect = ListEffect::no_room;
+        return placed;
+    }
+    if (element.bytes != 0) std::memcpy(memory, element.data, element.bytes);
+    const ApartPayload apart{made_apart.load(std::memory_order_relaxed), element.bytes};
+    const acp::list::Payload payload{{&apart, sizeof apart}, true};
+    const Position before = request.before.node == 0 ? lists->end_of(list) : request.before;
     placed.effect = lists.with_room([&] {
         return request.is_front != 0 ? lists->push_front(list, payload, placed.at)
                                      : lists->insert(list, before, payload, placed.at);
     });
-    if (apart.address != 0 && placed.effect != ListEffect::done) {
-        lists->drop_made_apart();
-    }
+    if (placed.effect != ListEffect::done) lists->drop_made_apart();
     return placed;
 }
 
@@ -167,16 +142,24 @@ Result<ListPlace> Lists::put(const ListPlace& before, bool is_front, const Eleme
     if (!home.is_ok()) return std::move(home).failure();
     auto at = names_.position(before);
     if (!at.is_ok()) return std::move(at).failure();
-    auto heap = allocator_.heap_of(home.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
     const bool is_apart =
         element.process != home.value() || element.bytes > allocator::list_inline_max;
     const ListInsert request{before.list, at.value(), is_front ? 1U : 0U, is_apart ? 1U : 0U,
                              allocator::NodeHeap::nobody};
     std::uint32_t without_room = home.value();
-    auto placed = heap.value() != nullptr
-                      ? put_here(*heap.value(), home.value(), request, element, without_room)
-                      : put_there(home.value(), request, element);
+    Result<ListPlaced> placed = ListPlaced{};
+    if (!is_apart) {
+        auto returned = calls_.run_at<allocator::InsertElement>(
+            home.value(), request, {static_cast<const std::byte*>(element.data), element.bytes});
+        if (!returned.is_ok()) return std::move(returned).failure();
+        placed = returned.value().output;
+    } else if (space_.is_on_node(home.value()) && space_.is_on_node(element.process)) {
+        auto heap = allocator_.heap_of(home.value());
+        if (!heap.is_ok()) return std::move(heap).failure();
+        placed = put_on_node(*heap.value(), request, element, without_room);
+    } else {
+        placed = put_with_block(request, home.value(), element);
+    }
     if (!placed.is_ok()) return std::move(placed).failure();
     if (placed.value().effect == ListEffect::no_room)
         return allocator_.no_room(without_room, element.bytes);
@@ -194,16 +177,16 @@ Result<ListPlace> Lists::push_front(GlobalAddress list, const Element& element) 
 }
 
 Result<Lists::Taken> Lists::take(const ListPlace& at, void* to, std::uint64_t room_bytes) {
-    return ListTaking(gma_, allocator_, asks_).take(at, TakeWhich::at, room_at(to, room_bytes));
+    return ListTaking(space_, allocator_, calls_).take(at, TakeWhich::at, room_at(to, room_bytes));
 }
 
 Result<Lists::Taken> Lists::take_first(GlobalAddress list, void* to, std::uint64_t room_bytes) {
-    return ListTaking(gma_, allocator_, asks_)
+    return ListTaking(space_, allocator_, calls_)
         .take(end_of(list), TakeWhich::first, room_at(to, room_bytes));
 }
 
 Result<Lists::Taken> Lists::take_last(GlobalAddress list, void* to, std::uint64_t room_bytes) {
-    return ListTaking(gma_, allocator_, asks_)
+    return ListTaking(space_, allocator_, calls_)
         .take(end_of(list), TakeWhich::last, room_at(to, room_bytes));
 }
 
@@ -217,13 +200,10 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
     if (!to.is_ok()) return std::move(to).failure();
     auto from = names_.position(element);
     if (!from.is_ok()) return std::move(from).failure();
-    const allocator::ListMove request{before.list, to.value(), element.list, from.value()};
-    ListPlaced moved;
-    auto told = asks_.ask(0, home.value(), allocator::list_move_number,
-                          OperationMessage().add(request).bytes(),
-                          std::as_writable_bytes(std::span(&moved, 1)));
-    if (!told.is_ok()) {
-        auto failure = std::move(told).failure();
+    auto returned = RemoteCall<allocator::MoveElement>(gma_, allocator_)
+                        .run(home.value(), {before.list, to.value(), element.list, from.value()});
+    if (!returned.is_ok()) {
+        auto failure = std::move(returned).failure();
         if (failure.code() != Code::stale) return failure;
         for (const GlobalAddress list : {before.list, element.list}) {
             auto refusal = refuse_other_kind(gma_, allocator_, list, "list");
@@ -233,6 +213,7 @@ Result<ListPlace> Lists::move(const ListPlace& before, const ListPlace& element)
                                        ", or none at " + base::hex(element.list) +
                                        ": it was destroyed, or never created");
     }
+    const ListPlaced& moved = returned.value().output;
     if (moved.effect == ListEffect::done) return names_.place(before.list, moved.at);
     if (moved.effect == ListEffect::stale) {
         return Status(Code::stale, "the element " + base::hex(element.element) +
@@ -274,22 +255,18 @@ Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
                                       bool is_backward,
                                       std::uint32_t most,
                                       std::uint32_t room_bytes) {
-    auto home = names_.home_of(from.list);
-    if (!home.is_ok()) return std::move(home).failure();
     auto at = names_.position(from);
     if (!at.is_ok()) return std::move(at).failure();
-    const allocator::ListRange request{from.list, at.value(), is_backward ? 1U : 0U,
-                                       most,      room_bytes, 0};
-    OperationRoom result;
-    auto told = asks_.ask(from.list, home.value(), allocator::list_range_number,
-                          OperationMessage().add(request).bytes(), result);
-    if (!told.is_ok()) return std::move(told).failure();
-    const auto head = value_in<allocator::ListRangeHead>(result);
+    std::array<std::byte, allocator::ReadRange::result_tail_max> elements;  // NOLINT
+    auto returned = calls_.run<allocator::ReadRange>(
+        {from.list, at.value(), is_backward ? 1U : 0U, most, room_bytes, 0}, {}, elements);
+    if (!returned.is_ok()) return std::move(returned).failure();
+    const allocator::ListRangeHead& head = returned.value().output;
     if (head.count == 0 && head.effect != ListEffect::done)
         return names_.failure(head.effect, from);
     Stretch found;
     found.is_at_end = head.is_end != 0;
-    const std::byte* next = result.data() + sizeof head;
+    const std::byte* next = elements.data();
     for (std::uint32_t i = 0; i < head.count; ++i) {
         allocator::ListRecord record;
         std::memcpy(&record, next, sizeof record);
@@ -309,55 +286,24 @@ Result<Lists::Stretch> Lists::stretch(const ListPlace& from,
 }
 
 Result<ListPlace> Lists::neighbour(const ListPlace& from, bool is_backward) {
-    auto home = names_.home_of(from.list);
-    if (!home.is_ok()) return std::move(home).failure();
-    auto heap = allocator_.heap_of(home.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() == nullptr) {
-        auto found = stretch(from, is_backward, 1);
-        if (!found.is_ok()) return std::move(found).failure();
-        if (found.value().elements.empty()) return end_of(from.list);
-        return found.value().elements.front().at;
-    }
     auto at = names_.position(from);
     if (!at.is_ok()) return std::move(at).failure();
-    local::Hazards::Lease lease(gma_.hazards());
-    allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
-    const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), from.list);
-    const Position start = from.is_end() ? lists->end_of(list) : at.value();
-    Position to;
-    const ListEffect effect =
-        is_backward ? lists->previous(list, start, to) : lists->next(list, start, to);
-    if (effect != ListEffect::done) return names_.failure(effect, from);
-    return names_.place(from.list, to);
+    auto found =
+        calls_.run<allocator::FindNeighbour>({from.list, at.value(), is_backward ? 1U : 0U});
+    if (!found.is_ok()) return std::move(found).failure();
+    const ListPlaced& neighbour = found.value().output;
+    if (neighbour.effect != ListEffect::done) return names_.failure(neighbour.effect, from);
+    return names_.place(from.list, neighbour.at);
 }
 
 // The location of an element's bytes, and its first bytes if they were copied (is_whole).
 Result<allocator::ListRead> Lists::look(const ListPlace& at, void* to, std::uint64_t room_bytes) {
-    auto home = names_.home_of(at.list);
-    if (!home.is_ok()) return std::move(home).failure();
     auto element = names_.position(at);
     if (!element.is_ok()) return std::move(element).failure();
-    auto heap = allocator_.heap_of(home.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    allocator::ListRead read;
-    if (heap.value() != nullptr) {
-        local::Hazards::Lease lease(gma_.hazards());
-        allocator::NodeLists lists(*heap.value(), gma_.hazards().index_of(lease.line()));
-        const acp::list::BlockNumber list = allocator::list_at(space_, home.value(), at.list);
-        const Position position = at.is_end() ? lists->end_of(list) : element.value();
-        read =
-            allocator::read_element(lists, list, position, static_cast<std::byte*>(to), room_bytes);
-    } else {
-        const allocator::ListReading request{at.list, element.value(), room_bytes};
-        OperationRoom result;
-        auto told = asks_.ask(at.list, home.value(), allocator::list_read_number,
-                              OperationMessage().add(request).bytes(), result);
-        if (!told.is_ok()) return std::move(told).failure();
-        read = value_in<allocator::ListRead>(result);
-        const std::size_t bytes = told.value() - sizeof read;
-        if (bytes != 0) std::memcpy(to, result.data() + sizeof read, bytes);
-    }
+    auto returned = calls_.run<allocator::ReadElement>({at.list, element.value(), room_bytes}, {},
+                                                       room_at(to, room_bytes));
+    if (!returned.is_ok()) return std::move(returned).failure();
+    const allocator::ListRead& read = returned.value().output;
     if (read.effect != ListEffect::done) return names_.failure(read.effect, at);
     return read;
 }
@@ -375,7 +321,7 @@ Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t r
     if (found.value().is_whole != 0 || bytes == 0 || room_bytes == 0) return bytes;
     // The bytes are valid if the element is still in the list after they were read.
     auto status =
-        asks_.get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
+        calls_.get(to, names_.address_of(found.value().place), std::min(room_bytes, bytes));
     if (!status.is_ok()) return status;
     auto still = content(at);
     if (!still.is_ok()) return std::move(still).failure();
@@ -383,34 +329,27 @@ Result<std::uint64_t> Lists::read(const ListPlace& at, void* to, std::uint64_t r
 }
 
 Result<std::uint64_t> Lists::size(GlobalAddress list) {
-    auto home = names_.home_of(list);
-    if (!home.is_ok()) return std::move(home).failure();
-    std::uint64_t count = 0;
-    auto told = asks_.ask(list, home.value(), allocator::list_size_number,
-                          OperationMessage().add(list).bytes(),
-                          std::as_writable_bytes(std::span(&count, 1)));
-    if (!told.is_ok()) return std::move(told).failure();
-    return count;
+    auto counted = calls_.run<allocator::CountElements>({list});
+    if (!counted.is_ok()) return std::move(counted).failure();
+    return counted.value().output.elements;
 }
 
 Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
     auto home = names_.home_of(to);
     if (!home.is_ok()) return std::move(home).failure();
-    for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
-        OperationMessage message;
-        message.add(to);
-        const std::size_t count =
-            std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
-        for (const ListPlace& element : elements.subspan(done, count)) {
-            auto at = names_.position(element);
+    RemoteCall<allocator::GatherElements> gathering(gma_, allocator_);
+    for (std::size_t done = 0; done < elements.size();) {
+        std::array<allocator::ListMember, allocator::list_members_max> members;
+        std::size_t count = 0;
+        for (; count < members.size() && done < elements.size(); ++count, ++done) {
+            auto at = names_.position(elements[done]);
             if (!at.is_ok()) return std::move(at).failure();
-            message.add(allocator::ListMember{element.list, at.value()});
+            members[count] = {elements[done].list, at.value()};
         }
-        std::uint64_t moved = 0;
-        auto told = asks_.ask(0, home.value(), allocator::list_gather_number, message.bytes(),
-                              std::as_writable_bytes(std::span(&moved, 1)));
-        if (told.is_ok()) continue;
-        auto failure = std::move(told).failure();
+        auto moved =
+            gathering.run(home.value(), {to}, std::as_bytes(std::span(members).first(count)));
+        if (moved.is_ok()) continue;
+        auto failure = std::move(moved).failure();
         if (failure.code() != Code::stale) return failure;
         auto other = refuse_other_kind(gma_, allocator_, to, "list");
         if (!other.is_ok()) return other;
@@ -421,13 +360,12 @@ Status Lists::gather(GlobalAddress to, std::span<const ListPlace> elements) {
 }
 
 // Frees the blocks that an operation could not free, process by process. Allocates no memory for that, because without it the
-// blocks would leak.   told  holds a ListErased and the addresses
-Status Lists::free_left(std::span<const std::byte> told) {
+// blocks would leak.   left  their addresses
+Status Lists::free_left(local::Bytes left) {
     std::array<GlobalAddress, allocator::blocks_max> blocks{};
     std::size_t count = 0;
-    for (auto rest = told.subspan(sizeof(ListErased)); rest.size() >= sizeof(std::uint64_t);
-         rest = rest.subspan(sizeof(std::uint64_t))) {
-        blocks[count++] = names_.address_of(value_in<std::uint64_t>(rest));
+    for (const local::TailOf<std::uint64_t> apart(left); count < apart.size(); ++count) {
+        blocks[count] = names_.address_of(apart[count]);
     }
     const auto end = blocks.begin() + static_cast<std::ptrdiff_t>(count);
     std::sort(blocks.begin(), end);
@@ -439,11 +377,11 @@ Status Lists::free_left(std::span<const std::byte> told) {
             return space_.layout().process(block) != process;
         });
         std::array<heap::Freed, allocator::blocks_max> freed{};
-        auto done = asks_.ask(0, static_cast<std::uint32_t>(process), allocator::free_owned_number,
-                              std::as_bytes(std::span(begin, next)),
-                              std::as_writable_bytes(std::span(freed)));
-        if (done.is_ok() || !first.is_ok()) continue;
-        auto status = std::move(done).failure();
+        auto status = ask(gma_, {.process = static_cast<std::uint32_t>(process),
+                                 .operation = allocator::free_owned_number,
+                                 .arguments = std::as_bytes(std::span(begin, next)),
+                                 .result = std::as_writable_bytes(std::span(freed))});
+        if (status.is_ok() || !first.is_ok()) continue;
         // Blocks on a lost rank are gone with it.
         if (status.code() != Code::peer) first = std::move(status);
     }
@@ -451,44 +389,36 @@ Status Lists::free_left(std::span<const std::byte> told) {
 }
 
 Status Lists::erase(GlobalAddress list, std::span<const ListPlace> elements) {
-    auto home = names_.home_of(list);
-    if (!home.is_ok()) return std::move(home).failure();
-    for (std::size_t done = 0; done < elements.size(); done += allocator::list_members_max) {
-        OperationMessage message;
-        message.add(list);
-        const std::size_t count =
-            std::min<std::size_t>(allocator::list_members_max, elements.size() - done);
-        for (const ListPlace& element : elements.subspan(done, count)) {
-            auto at = names_.position(element);
+    for (std::size_t done = 0; done < elements.size();) {
+        std::array<Position, allocator::list_members_max> positions;
+        std::size_t count = 0;
+        for (; count < positions.size() && done < elements.size(); ++count, ++done) {
+            auto at = names_.position(elements[done]);
             if (!at.is_ok()) return std::move(at).failure();
-            message.add(at.value());
+            positions[count] = at.value();
         }
-        OperationRoom result;
-        auto told =
-            asks_.ask(list, home.value(), allocator::list_erase_number, message.bytes(), result);
-        if (!told.is_ok()) return std::move(told).failure();
-        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        std::array<std::byte, allocator::list_left_max> left;  // NOLINT: written as far as read
+        auto erased = calls_.run<allocator::EraseElements>(
+            {list}, std::as_bytes(std::span(positions).first(count)), left);
+        if (!erased.is_ok()) return std::move(erased).failure();
+        auto status = free_left(std::span(left).first(erased.value().tail_bytes));
         if (!status.is_ok()) return status;
     }
     return {};
 }
 
 Result<std::uint64_t> Lists::clear(GlobalAddress list, std::uint64_t most) {
-    auto home = names_.home_of(list);
-    if (!home.is_ok()) return std::move(home).failure();
     std::uint64_t cleared = 0;
     while (cleared < most) {
-        const allocator::ListClear request{
-            list, std::min<std::uint64_t>(allocator::list_members_max, most - cleared)};
-        OperationRoom result;
-        auto told = asks_.ask(list, home.value(), allocator::list_clear_number,
-                              OperationMessage().add(request).bytes(), result);
-        if (!told.is_ok()) return std::move(told).failure();
-        const auto erased = value_in<ListErased>(result).erased;
-        auto status = free_left(std::span<const std::byte>(result).first(told.value()));
+        const std::uint64_t count =
+            std::min<std::uint64_t>(allocator::list_members_max, most - cleared);
+        std::array<std::byte, allocator::list_left_max> left;  // NOLINT: written as far as read
+        auto erased = calls_.run<allocator::ClearList>({list, count}, {}, left);
+        if (!erased.is_ok()) return std::move(erased).failure();
+        auto status = free_left(std::span(left).first(erased.value().tail_bytes));
         if (!status.is_ok()) return status;
-        cleared += erased;
-        if (erased < request.count_max) break;
+        cleared += erased.value().output.erased;
+        if (erased.value().output.erased < count) break;
     }
     return cleared;
 }

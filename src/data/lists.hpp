@@ -14,7 +14,7 @@
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
-#include "data/list_asks.hpp"
+#include "data/list_calls.hpp"
 #include "data/list_names.hpp"
 #include "data/list_taking.hpp"
 #include "gma/gma.hpp"
@@ -31,7 +31,7 @@ public:
           space_(gma.space()),
           allocator_(allocator),
           names_(gma, allocator),
-          asks_(gma, names_) {}
+          calls_(gma, allocator, names_) {}
 
     ~Lists() = default;
     Lists(const Lists&) = delete;
@@ -127,23 +127,22 @@ public:
 private:
     base::Result<ListPlace> put(const ListPlace& before, bool is_front, const Element& element);
     base::Result<allocator::LentBlock> put_apart(const Element& element, bool is_lent);
-    base::Result<allocator::ListPlaced> put_here(allocator::NodeHeap& heap,
-                                                 std::uint32_t home,
-                                                 const allocator::ListInsert& request,
-                                                 const Element& element,
-                                                 std::uint32_t& without_room);
-    base::Result<allocator::ListPlaced> put_there(std::uint32_t home,
-                                                  allocator::ListInsert request,
-                                                  const Element& element);
+    base::Result<allocator::ListPlaced> put_with_block(const allocator::ListInsert& request,
+                                                       std::uint32_t home,
+                                                       const Element& element);
+    base::Result<allocator::ListPlaced> put_on_node(allocator::NodeHeap& heap,
+                                                    const allocator::ListInsert& request,
+                                                    const Element& element,
+                                                    std::uint32_t& without_room);
     base::Result<allocator::ListRead> look(const ListPlace& at, void* to, std::uint64_t room_bytes);
     base::Result<ListPlace> move_between_heaps(const ListPlace& before, const ListPlace& element);
-    base::Status free_left(std::span<const std::byte> told);
+    base::Status free_left(local::Bytes left);
 
     gma::Gma& gma_;
     const local::Space& space_;
     Allocator& allocator_;
     ListNames names_;
-    ListAsks asks_;
+    ListCalls calls_;
 };
 
 }  // namespace acp::data

@@ -79,8 +79,7 @@ public:
         return issue_copy(target, source, bytes, order);
     }
 
-    // An atomic whose old value the caller wants now, in a register. Like copy(); if it is issued, the caller waits for it alone. Errors: as
-    // Fetcher::fetch.
+    // An atomic whose old value the caller wants now: copy(), and a wait for this command if it is issued. Errors: as Fetcher::fetch.
     template <typename Word, memory::Operation operation>
     [[gnu::always_inline]] base::Result<Word> fetch(GlobalAddress word, Operands<Word> operands) {
         if (memory::HazardLine* line = inline_line(); line != nullptr) [[likely]] {
@@ -109,8 +108,7 @@ public:
     }
 
     // The copies of a list, in no order among themselves: as copy() each. The handle stands for all: it is that of a copy of nothing after them.
-    //   call      list or block
-    //   range(i)  copy i of `count`: target, source, size
+    //   call  list or block; range(i)  copy i of `count`: target, source, size
     template <typename Range>
     Handle copy_list(memory::IssuedBy call, std::uint64_t count, const Range& range, Handle given) {
         const GlobalAddress here = space().starter_address(space().process());
@@ -129,15 +127,18 @@ public:
 
     Handle fail(base::Status failure) { return issuer_.fail(std::move(failure)); }
 
-    // Issues a numbered operation (local/numbered_operation.hpp) on memory of a process: run by this process where that is of its node, else by
-    // the gateway of the owner's node, in one round trip. Order and completion are those of any command, and the result is in the caller's buffer
-    // before the handle has ended. Always returns a handle; what cannot run gives a failed one: argument (no such process; arguments or room for
-    // the result do not fit), unsupported (no such operation; memory private to another process than runs it), or the operation's code.
+    // Issues a numbered operation (local/numbered_operation.hpp): run here, or by the gateway of the owner's node. The result is written before the
+    // handle completes. Errors: argument (no such process; sizes do not fit), unsupported (no such operation; private memory), the operation's.
     Handle issue_invoke(const Invocation& call, Handle order) {
         return issuer_.issue_invoke(call, order);
     }
 
-    // Takes the memory for issue_invoke() beforehand: an invoke without an order then does not fail for lack of memory. False: there is none.
+    // The failure of a numbered operation that its caller ran itself.
+    base::Status invoke_failure(const Invocation& call, base::Code code) const {
+        return invokes_.failure_of(call, code);
+    }
+
+    // Takes the memory for issue_invoke() beforehand, so that an invoke without an order does not fail for lack of it. False: there is none.
     [[nodiscard]] bool prepare_invokes() noexcept { return issuer_.prepare_invokes(); }
 
     // Issues a copy between a plain pointer, whose memory is the caller's again when the handle has ended, and an address.
@@ -150,8 +151,7 @@ public:
         return pointer_issuer_.issue_signalled(put, signal, order);
     }
 
-    // Whether a numbered operation without a result is a good way for a command on these addresses: memory of one process of
-    // another node that the gateway there reaches. Else issue_signalled() is.
+    // Whether issue_invoke() does for these addresses what issue_signalled() does: its gateway reaches this memory of another node.
     [[nodiscard]] bool can_invoke(std::uint32_t operation,
                                   std::uint64_t argument_bytes,
                                   GlobalAddress first,

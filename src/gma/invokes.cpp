@@ -13,6 +13,22 @@ namespace {
 
 constexpr local::OperationTable no_operations;
 
+void write_arguments(const Invocation& call, std::byte* into) noexcept {
+    std::copy(call.tail.begin(), call.tail.end(),
+              std::copy(call.arguments.begin(), call.arguments.end(), into));
+}
+
+// Writes a result of at most result.size() + tail.size() bytes into both.
+void write_result(std::span<const std::byte> from,
+                  std::span<std::byte> result,
+                  std::span<std::byte> tail) noexcept {
+    const std::size_t first = std::min(from.size(), result.size());
+    if (first != 0) std::memcpy(result.data(), from.data(), first);
+    if (from.size() != first) {
+        std::memcpy(tail.data(), from.data() + first, from.size() - first);
+    }
+}
+
 }  // namespace
 
 Invokes::Invokes(const CommandQueue& queue,
@@ -46,16 +62,32 @@ Invokes::Kept Invokes::keep(const Invocation& call, Command& command) noexcept {
         Call& kept = calls_[index];
         if (queue_.is_outstanding(kept.number)) continue;
         kept.number = 0;
-        kept.result = call.result.data();
+        kept.result = call.result;
+        kept.result_tail = call.result_tail;
         kept.result_bytes = call.result_bytes;
-        kept.result_room = static_cast<std::uint32_t>(call.result.size());
-        kept.argument_bytes = static_cast<std::uint32_t>(call.arguments.size());
-        std::copy(call.arguments.begin(), call.arguments.end(), kept.arguments.begin());
+        kept.argument_bytes = static_cast<std::uint32_t>(call.argument_bytes());
+        write_arguments(call, kept.arguments.data());
         command.expected = index;
         next_ = (index + 1) % kept_max;
         return Kept::yes;
     }
     return Kept::no_room;
+}
+
+base::Code Invokes::run_in_parts(const local::NumberedOperation& operation,
+                                 const Invocation& call,
+                                 local::OperationContext& context) noexcept {
+    // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): written as far as read
+    std::array<std::byte, memory::invoke_bytes_max> arguments;
+    std::array<std::byte, memory::invoke_bytes_max> result;
+    // NOLINTEND(cppcoreguidelines-pro-type-member-init)
+    write_arguments(call, arguments.data());
+    const auto ran = local::run_operation(
+        operation, context, std::span(arguments).first(call.argument_bytes()), result);
+    if (ran.code != base::Code::ok) return ran.code;
+    write_result(std::span(result).first(ran.result_bytes), call.result, call.result_tail);
+    if (call.result_bytes != nullptr) *call.result_bytes = ran.result_bytes;
+    return base::Code::ok;
 }
 
 base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line) const {
@@ -64,7 +96,8 @@ base::Status Invokes::run_kept(const Command& command, memory::HazardLine& line)
     call.process = static_cast<std::uint32_t>(space_.layout().process(command.target));
     call.operation = static_cast<std::uint32_t>(command.operand);
     call.arguments = arguments_of(command);
-    call.result = {kept.result, kept.result_room};
+    call.result = kept.result;
+    call.result_tail = kept.result_tail;
     call.result_bytes = kept.result_bytes;
     const local::NumberedOperation* operation = find(call);
     const base::Code code =
@@ -80,8 +113,8 @@ remote::LinkInvocation Invokes::invocation_of(const Command& command) const noex
 
 base::Code Invokes::put_result(const Command& command, std::span<const std::byte> result) noexcept {
     const Call& call = calls_[command.expected];
-    if (result.size() > call.result_room) return base::Code::limit;
-    if (!result.empty()) std::memcpy(call.result, result.data(), result.size());
+    if (result.size() > call.result.size() + call.result_tail.size()) return base::Code::limit;
+    write_result(result, call.result, call.result_tail);
     if (call.result_bytes != nullptr) {
         *call.result_bytes = static_cast<std::uint32_t>(result.size());
     }
@@ -113,7 +146,7 @@ base::Status Invokes::refusal(const Invocation& call) const {
         return subject(command_of(call)) + ": it takes at most " +
                std::to_string(row->argument_bytes_max) + " bytes of arguments and room for " +
                std::to_string(row->result_bytes_max) + " bytes of result, not " +
-               std::to_string(call.arguments.size()) + " and " + std::to_string(call.result.size());
+               std::to_string(call.argument_bytes()) + " and " + std::to_string(call.result_room());
     });
 }
 

@@ -29,10 +29,22 @@ struct Invocation {
     std::uint32_t process = 0;             // index of the process on whose memory it runs
     std::uint32_t operation = 0;           // its number
     std::span<const std::byte> arguments;  // read before the call returns
-    // Room for the operation's result_bytes_max at least. The caller's again when the handle has
-    // ended.
+    // With result_tail room for the operation's result_bytes_max at least. The caller's again when
+    // the handle has ended.
     std::span<std::byte> result;
-    std::uint32_t* result_bytes = nullptr;  // written as result is; nullptr: not wanted
+    std::uint32_t* result_bytes = nullptr;  // written as result is, of all; nullptr: not wanted
+    // More arguments, right behind the first ones, and room for what follows the first
+    // result.size() bytes of the result: a caller need not put either together.
+    std::span<const std::byte> tail = {};
+    std::span<std::byte> result_tail = {};
+
+    [[nodiscard]] std::size_t argument_bytes() const noexcept {
+        return arguments.size() + tail.size();
+    }
+
+    [[nodiscard]] std::size_t result_room() const noexcept {
+        return result.size() + result_tail.size();
+    }
 };
 
 class Invokes {
@@ -62,8 +74,8 @@ public:
     // nullptr.
     [[nodiscard]] const local::NumberedOperation* find(const Invocation& call) const noexcept {
         const local::NumberedOperation* row = table_.find(call.operation);
-        const bool is_fit = row != nullptr && call.arguments.size() <= row->argument_bytes_max &&
-                            call.result.size() >= row->result_bytes_max;
+        const bool is_fit = row != nullptr && call.argument_bytes() <= row->argument_bytes_max &&
+                            call.result_room() >= row->result_bytes_max;
         return is_fit ? row : nullptr;
     }
 
@@ -92,6 +104,9 @@ public:
         const Invocation& call,
         memory::HazardLine& line) const noexcept {
         local::OperationContext context(space_, hazards_, line, call.process);
+        if (!call.tail.empty() || !call.result_tail.empty()) [[unlikely]] {
+            return run_in_parts(operation, call, context);
+        }
         const auto ran = local::run_operation(operation, context, call.arguments, call.result);
         if (ran.code == base::Code::ok && call.result_bytes != nullptr) {
             *call.result_bytes = ran.result_bytes;
@@ -141,6 +156,11 @@ public:
     }
 
 private:
+    // run() of a call whose arguments or result are in two parts.
+    [[nodiscard]] static base::Code run_in_parts(const local::NumberedOperation& operation,
+                                                 const Invocation& call,
+                                                 local::OperationContext& context) noexcept;
+
     [[nodiscard]] base::Status failure_of(const Command& command,
                                           std::span<const std::byte> arguments,
                                           base::Code code) const;
@@ -148,9 +168,9 @@ private:
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): keep() writes the arguments
     struct Call {
         std::uint64_t number = 0;  // 0: none. It is kept as long as this is outstanding.
-        std::byte* result = nullptr;
+        std::span<std::byte> result;
+        std::span<std::byte> result_tail;
         std::uint32_t* result_bytes = nullptr;
-        std::uint32_t result_room = 0;
         std::uint32_t argument_bytes = 0;
         std::array<std::byte, memory::invoke_bytes_max> arguments;
     };

@@ -103,7 +103,7 @@ Handle Issuer::issue_invoke(const Invocation& call, Handle order) {
     if (is_due && is_here && may_program_run_) [[likely]] {
         if (memory::HazardLine* line = hazards_.free_line(); line != nullptr) [[likely]] {
             const base::Code code = parts_.invokes.run(*operation, call, *line);
-            detail::count(*line, call.arguments.size());
+            detail::count(*line, call.argument_bytes());
             return end_invoke(call, code);
         }
     }

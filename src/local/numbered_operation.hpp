@@ -138,7 +138,7 @@ struct NumberedOperation {
     std::string (*places_of)(std::span<const std::byte> arguments) = nullptr;
 };
 
-inline constexpr std::uint32_t operation_numbers = 128;
+inline constexpr std::uint32_t operation_numbers = 4096;
 
 // Immutable once filled; any thread may read it.
 class OperationTable {

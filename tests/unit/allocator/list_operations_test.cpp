@@ -18,6 +18,9 @@ using base::Code;
 using list::ListEffect;
 using list::Position;
 
+template <typename Operation>
+constexpr std::uint32_t number_of = local::operation_number<Operation>;
+
 constexpr std::uint64_t list_heap_bytes = 4 * heap::area_bytes;
 
 // Arguments, put together.
@@ -44,12 +47,12 @@ private:
 
 class ListOperationsTest : public testing::Test {
 protected:
-    static const local::NumberedOperation& row_of(std::uint32_t number) {
-        for (const local::NumberedOperation& row : list_operations()) {
-            if (row.number == number) return row;
+    static const local::NumberedOperation& row_of(std::uint32_t wanted) {
+        for (const local::NumberedOperation& row : list_operations) {
+            if (row.number == wanted) return row;
         }
-        ADD_FAILURE() << number;
-        return list_operations().front();
+        ADD_FAILURE() << wanted;
+        return list_operations.front();
     }
 
     Code run(std::uint32_t number, const ListMessage& message, std::uint32_t process = 0) {
@@ -78,14 +81,14 @@ protected:
     }
 
     std::uint64_t make() {
-        EXPECT_EQ(run(list_make_number, ListMessage().add(NodeHeap::nobody)), Code::ok);
+        EXPECT_EQ(run(number_of<MakeList>, ListMessage().add(NodeHeap::nobody)), Code::ok);
         return told<std::uint64_t>();
     }
 
     Position push(std::uint64_t list, const std::string& text) {
-        EXPECT_EQ(
-            run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
-            Code::ok);
+        EXPECT_EQ(run(number_of<InsertElement>,
+                      ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
+                  Code::ok);
         EXPECT_EQ(told<ListPlaced>().effect, ListEffect::done);
         return told<ListPlaced>().at;
     }
@@ -98,19 +101,20 @@ protected:
         std::memcpy(node_.claimed(process, node::Claim::heap_blocks) + block, text.data(),
                     text.size());
         const list::ApartPayload apart{apart_address(process, list::number_of(block)), text.size()};
-        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 1}).add(apart)),
-                  Code::ok);
+        EXPECT_EQ(
+            run(number_of<InsertElement>, ListMessage().add(ListInsert{list, {}, 0, 1}).add(apart)),
+            Code::ok);
     }
 
     std::string take(std::uint64_t list, TakeWhich which, std::uint32_t room = 900) {
-        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, which, room})),
+        EXPECT_EQ(run(number_of<TakeElement>, ListMessage().add(ListTake{list, {}, which, room})),
                   Code::ok);
         if (told<ListTaken>().effect == ListEffect::end) return "(empty)";
         return text_behind(sizeof(ListTaken));
     }
 
     std::uint64_t size(std::uint64_t list) {
-        EXPECT_EQ(run(list_size_number, ListMessage().add(list)), Code::ok);
+        EXPECT_EQ(run(number_of<CountElements>, ListMessage().add(list)), Code::ok);
         return told<std::uint64_t>();
     }
 
@@ -123,27 +127,50 @@ TEST_F(ListOperationsTest, insert_take_move_and_read) {
     const std::uint64_t list = make();
     const std::uint64_t other = make();
     const Position b = push(list, "b");
-    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, b, 0, 0}).add_text("a")),
-              Code::ok);
     EXPECT_EQ(
-        run(list_insert_number, ListMessage().add(ListInsert{list, b, 1, 0}).add_text("front")),
+        run(number_of<InsertElement>, ListMessage().add(ListInsert{list, b, 0, 0}).add_text("a")),
         Code::ok);
+    EXPECT_EQ(run(number_of<InsertElement>,
+                  ListMessage().add(ListInsert{list, b, 1, 0}).add_text("front")),
+              Code::ok);
     EXPECT_EQ(size(list), 3U);
-    EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{other, {}, list, b})), Code::ok);
+    EXPECT_EQ(run(number_of<MoveElement>, ListMessage().add(ListMove{other, {}, list, b})),
+              Code::ok);
     const ListPlaced moved = told<ListPlaced>();
     EXPECT_EQ(moved.effect, ListEffect::done);
-    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{other, moved.at, 100})),
+    EXPECT_EQ(run(number_of<ReadElement>, ListMessage().add(ListReading{other, moved.at, 100})),
               Code::ok);
     EXPECT_EQ(told<ListRead>().bytes, 1U);
     EXPECT_EQ(text_behind(sizeof(ListRead)), "b");
-    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{list, b, 100})), Code::ok);
+    EXPECT_EQ(run(number_of<ReadElement>, ListMessage().add(ListReading{list, b, 100})), Code::ok);
     EXPECT_EQ(told<ListRead>().effect, ListEffect::stale);
     EXPECT_EQ(take(list, TakeWhich::first), "front");
     EXPECT_EQ(take(list, TakeWhich::last), "a");
     EXPECT_EQ(take(list, TakeWhich::last), "(empty)");
     EXPECT_EQ(take(other, TakeWhich::first, 0), "");
-    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
-    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::stale);
+    EXPECT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::ok);
+    EXPECT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::stale);
+}
+
+TEST_F(ListOperationsTest, steps_lead_around_the_list_by_its_end) {
+    const std::uint64_t list = make();
+    const std::vector<Position> all{push(list, "a"), push(list, "b")};
+    const auto step = [&](const Position& from, std::uint64_t is_backward) {
+        EXPECT_EQ(
+            run(number_of<FindNeighbour>, ListMessage().add(ListStep{list, from, is_backward})),
+            Code::ok);
+        EXPECT_EQ(told<ListPlaced>().effect, ListEffect::done);
+        return told<ListPlaced>().at;
+    };
+    EXPECT_EQ(step({}, 0).node, all[0].node);
+    EXPECT_EQ(step(all[0], 0).node, all[1].node);
+    const Position end = step(all[1], 0);
+    EXPECT_EQ(end.node, step(all[0], 1).node);
+    EXPECT_EQ(step(end, 1).node, all[1].node);
+    EXPECT_EQ(take(list, TakeWhich::last), "b");
+    EXPECT_EQ(run(number_of<FindNeighbour>, ListMessage().add(ListStep{list, all[1], 0})),
+              Code::ok);
+    EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
 }
 
 TEST_F(ListOperationsTest, ranges_tell_as_many_elements_as_fit) {
@@ -152,7 +179,7 @@ TEST_F(ListOperationsTest, ranges_tell_as_many_elements_as_fit) {
     Position from;
     std::uint64_t met = 0;
     for (int calls = 0; calls < 100; ++calls) {
-        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, from, 0, 64, 9, 0})),
+        EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{list, from, 0, 64, 9, 0})),
                   Code::ok);
         const auto head = told<ListRangeHead>();
         ASSERT_TRUE(head.count > 0 || head.is_end != 0);
@@ -166,7 +193,8 @@ TEST_F(ListOperationsTest, ranges_tell_as_many_elements_as_fit) {
         if (head.is_end != 0) break;
     }
     EXPECT_EQ(met, 100U);
-    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, {}, 1, 1, 0, 0})), Code::ok);
+    EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{list, {}, 1, 1, 0, 0})),
+              Code::ok);
     EXPECT_EQ(told<ListRangeHead>().count, 1U);
     EXPECT_EQ(told<ListRecord>(sizeof(ListRangeHead)).at.mark, from.mark) << "the last one";
 }
@@ -181,9 +209,9 @@ TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
     EXPECT_EQ(second.usage(0).blocks, 1U);
     push_apart(list, 1, std::string(2'000, 'x'));
     for (const std::uint64_t room : {std::uint64_t{2'000}, std::uint64_t{1} << 32}) {
-        EXPECT_EQ(
-            run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::first, room})),
-            Code::ok);
+        EXPECT_EQ(run(number_of<TakeElement>,
+                      ListMessage().add(ListTake{list, {}, TakeWhich::first, room})),
+                  Code::ok);
         const ListTaken too_long = told<ListTaken>();
         EXPECT_EQ(too_long.bytes, 2'000U);
         EXPECT_EQ(process_of_apart(too_long.apart), 1U);
@@ -194,8 +222,9 @@ TEST_F(ListOperationsTest, bytes_that_lie_apart_go_with_the_element) {
     }
     EXPECT_EQ(second.usage(0).blocks, 0U);
     push_apart(list, 0, std::string(2'000, 'y'));
-    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich::last, 0})),
-              Code::ok);
+    EXPECT_EQ(
+        run(number_of<TakeElement>, ListMessage().add(ListTake{list, {}, TakeWhich::last, 0})),
+        Code::ok);
     EXPECT_EQ(told<ListTaken>().apart, 0U) << "nobody wants the bytes";
 }
 
@@ -203,23 +232,25 @@ TEST_F(ListOperationsTest, groups_of_elements_are_ordered_erased_and_cleared) {
     const std::uint64_t list = make();
     std::vector<Position> all;
     for (int i = 0; i < 5; ++i) all.push_back(push(list, std::to_string(i)));
-    EXPECT_EQ(run(list_gather_number, ListMessage()
-                                          .add(list)
-                                          .add(ListMember{list, all[3]})
-                                          .add(ListMember{list, all[0]})
-                                          .add(ListMember{list, {all[1].node, all[2].mark}})),
-              Code::ok);
+    EXPECT_EQ(
+        run(number_of<GatherElements>, ListMessage()
+                                           .add(list)
+                                           .add(ListMember{list, all[3]})
+                                           .add(ListMember{list, all[0]})
+                                           .add(ListMember{list, {all[1].node, all[2].mark}})),
+        Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 2U);
-    EXPECT_EQ(run(list_erase_number, ListMessage().add(list).add(all[1]).add(all[1]).add(all[2])),
-              Code::ok);
+    EXPECT_EQ(
+        run(number_of<EraseElements>, ListMessage().add(list).add(all[1]).add(all[1]).add(all[2])),
+        Code::ok);
     EXPECT_EQ(told<ListErased>().erased, 2U);
     EXPECT_EQ(take(list, TakeWhich::first), "4");
     EXPECT_EQ(take(list, TakeWhich::first), "3");
     push(list, "more");
-    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, 1})), Code::ok);
+    EXPECT_EQ(run(number_of<ClearList>, ListMessage().add(ListClear{list, 1})), Code::ok);
     EXPECT_EQ(told<ListErased>().erased, 1U);
     EXPECT_EQ(size(list), 1U);
-    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, list_members_max})),
+    EXPECT_EQ(run(number_of<ClearList>, ListMessage().add(ListClear{list, list_members_max})),
               Code::ok);
     EXPECT_EQ(told<ListErased>().erased, 1U);
 }
@@ -227,38 +258,43 @@ TEST_F(ListOperationsTest, groups_of_elements_are_ordered_erased_and_cleared) {
 TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
     const std::uint64_t list = make();
     const Position element = push(list, "a");
-    EXPECT_EQ(run(list_make_number, ListMessage()), Code::argument);
-    for (const local::NumberedOperation& row : list_operations()) {
-        if (row.number == list_make_number) continue;
+    EXPECT_EQ(run(number_of<MakeList>, ListMessage()), Code::argument);
+    for (const local::NumberedOperation& row : list_operations) {
+        if (row.number == number_of<MakeList>) continue;
         EXPECT_EQ(run(row.number, ListMessage()), Code::argument) << row.number;
         EXPECT_EQ(run(row.number, ListMessage().add(std::uint32_t{1})), Code::argument)
             << row.number;
-        if (row.number == list_insert_number) continue;
+        if (row.number == number_of<InsertElement>) continue;
         EXPECT_EQ(run(row.number, ListMessage().add_text(std::string(1'021, '\7'))), Code::argument)
             << row.number;
     }
-    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 2, 0})),
+    EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(ListInsert{list, {}, 2, 0})),
               Code::argument);
-    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 2})),
+    EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(ListInsert{list, {}, 0, 2})),
               Code::argument);
-    EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 1}).add_text("no")),
+    EXPECT_EQ(
+        run(number_of<InsertElement>, ListMessage().add(ListInsert{list, {}, 0, 1}).add_text("no")),
+        Code::argument);
+    EXPECT_EQ(run(number_of<TakeElement>, ListMessage().add(ListTake{list, {}, TakeWhich{3}, 0})),
               Code::argument);
-    EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, {}, TakeWhich{3}, 0})),
+    EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{list, {}, 2, 1, 0, 0})),
               Code::argument);
-    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, {}, 2, 1, 0, 0})),
+    EXPECT_EQ(run(number_of<ClearList>, ListMessage().add(ListClear{list, list_members_max + 1})),
               Code::argument);
-    EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{list, list_members_max + 1})),
+    EXPECT_EQ(run(number_of<FindNeighbour>, ListMessage().add(ListStep{list, {}, 2})),
               Code::argument);
     // Positions from another node may name anything.
     for (const std::uint64_t node : {~std::uint64_t{0}, element.node + 1, std::uint64_t{1} << 35}) {
         const Position wrong{node, element.mark};
-        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{list, wrong, TakeWhich::at, 9})),
-                  Code::ok);
+        EXPECT_EQ(
+            run(number_of<TakeElement>, ListMessage().add(ListTake{list, wrong, TakeWhich::at, 9})),
+            Code::ok);
         EXPECT_EQ(told<ListTaken>().effect, ListEffect::stale);
-        EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{list, wrong, list, wrong})),
-                  Code::ok);
+        EXPECT_EQ(
+            run(number_of<MoveElement>, ListMessage().add(ListMove{list, wrong, list, wrong})),
+            Code::ok);
         EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
-        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{list, wrong, 0, 1, 0, 0})),
+        EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{list, wrong, 0, 1, 0, 0})),
                   Code::ok);
         EXPECT_EQ(told<ListRangeHead>().effect, ListEffect::stale);
     }
@@ -288,7 +324,8 @@ TEST_F(ListOperationsTest, bytes_that_lie_in_no_block_for_them_are_refused) {
         const list::ApartPayload apart{address, bytes};
         for (const std::uint64_t lent_to : {NodeHeap::nobody, std::uint64_t{0}}) {
             const ListInsert request{list, {}, 0, 1, lent_to};
-            EXPECT_EQ(run(list_insert_number, ListMessage().add(request).add(apart)), Code::address)
+            EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(request).add(apart)),
+                      Code::address)
                 << address;
         }
     }
@@ -305,27 +342,29 @@ TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_
         list::number_of(list - owner_.space.claimed_address(0, node::Claim::heap_blocks));
     const Position head{number, list::mark::of_list(number)};
     for (const Position& wrong : {element, Position{element.node, 0}, head}) {
-        EXPECT_EQ(run(list_erase_number, ListMessage().add(other).add(wrong)), Code::ok);
+        EXPECT_EQ(run(number_of<EraseElements>, ListMessage().add(other).add(wrong)), Code::ok);
         EXPECT_EQ(told<ListErased>().erased, 0U);
-        EXPECT_EQ(run(list_take_number, ListMessage().add(ListTake{other, wrong, {}, 9})),
+        EXPECT_EQ(run(number_of<TakeElement>, ListMessage().add(ListTake{other, wrong, {}, 9})),
                   Code::ok);
         EXPECT_EQ(told<ListTaken>().effect, ListEffect::stale);
-        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{other, wrong, 0, 0})),
+        EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(ListInsert{other, wrong, 0, 0})),
                   Code::ok);
         EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
         for (const ListMove& move :
              {ListMove{list, {}, other, wrong}, ListMove{other, {}, other, wrong},
               ListMove{other, wrong, other, others}}) {
-            EXPECT_EQ(run(list_move_number, ListMessage().add(move)), Code::ok);
+            EXPECT_EQ(run(number_of<MoveElement>, ListMessage().add(move)), Code::ok);
             EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
         }
-        EXPECT_EQ(run(list_gather_number, ListMessage().add(list).add(ListMember{other, wrong})),
-                  Code::ok);
+        EXPECT_EQ(
+            run(number_of<GatherElements>, ListMessage().add(list).add(ListMember{other, wrong})),
+            Code::ok);
         EXPECT_EQ(told<std::uint64_t>(), 0U);
     }
-    EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{other, head, 900})), Code::ok);
+    EXPECT_EQ(run(number_of<ReadElement>, ListMessage().add(ListReading{other, head, 900})),
+              Code::ok);
     EXPECT_EQ(told<ListRead>().effect, ListEffect::stale);
-    EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{other, element, 0, 9, 8, 0})),
+    EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{other, element, 0, 9, 8, 0})),
               Code::ok);
     EXPECT_EQ(size(list), 2U);
     EXPECT_EQ(size(other), 1U);
@@ -336,28 +375,32 @@ TEST_F(ListOperationsTest, an_element_is_changed_under_the_name_of_its_own_list_
 
 TEST_F(ListOperationsTest, what_is_no_list_is_stale) {
     const std::uint64_t list = make();
-    ASSERT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
+    ASSERT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::ok);
     const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     for (const std::uint64_t address :
          {list, list + 16, list + 1, std::uint64_t{0}, start + list_heap_bytes - 16,
           ~std::uint64_t{0}, owner_.space.claimed_address(1, node::Claim::heap_blocks)}) {
-        EXPECT_EQ(run(list_destroy_number, ListMessage().add(address)), Code::stale) << address;
-        EXPECT_EQ(run(list_insert_number, ListMessage().add(ListInsert{address, {}, 0, 0})),
+        EXPECT_EQ(run(number_of<DestroyList>, ListMessage().add(address)), Code::stale) << address;
+        EXPECT_EQ(run(number_of<InsertElement>, ListMessage().add(ListInsert{address, {}, 0, 0})),
+                  Code::stale);
+        EXPECT_EQ(run(number_of<TakeElement>,
+                      ListMessage().add(ListTake{address, {}, TakeWhich::first, 0})),
                   Code::stale);
         EXPECT_EQ(
-            run(list_take_number, ListMessage().add(ListTake{address, {}, TakeWhich::first, 0})),
+            run(number_of<MoveElement>, ListMessage().add(ListMove{address, {}, address, {}})),
             Code::stale);
-        EXPECT_EQ(run(list_move_number, ListMessage().add(ListMove{address, {}, address, {}})),
+        EXPECT_EQ(run(number_of<ReadRange>, ListMessage().add(ListRange{address, {}, 0, 1, 0, 0})),
                   Code::stale);
-        EXPECT_EQ(run(list_range_number, ListMessage().add(ListRange{address, {}, 0, 1, 0, 0})),
+        EXPECT_EQ(run(number_of<FindNeighbour>, ListMessage().add(ListStep{address, {}, 0})),
                   Code::stale);
-        EXPECT_EQ(run(list_read_number, ListMessage().add(ListReading{address, {}, 0})),
+        EXPECT_EQ(run(number_of<ReadElement>, ListMessage().add(ListReading{address, {}, 0})),
                   Code::stale);
-        EXPECT_EQ(run(list_size_number, ListMessage().add(address)), Code::stale);
-        EXPECT_EQ(run(list_gather_number, ListMessage().add(address).add(ListMember())),
+        EXPECT_EQ(run(number_of<CountElements>, ListMessage().add(address)), Code::stale);
+        EXPECT_EQ(run(number_of<GatherElements>, ListMessage().add(address).add(ListMember())),
                   Code::stale);
-        EXPECT_EQ(run(list_erase_number, ListMessage().add(address).add(Position())), Code::stale);
-        EXPECT_EQ(run(list_clear_number, ListMessage().add(ListClear{address, 1})), Code::stale);
+        EXPECT_EQ(run(number_of<EraseElements>, ListMessage().add(address).add(Position())),
+                  Code::stale);
+        EXPECT_EQ(run(number_of<ClearList>, ListMessage().add(ListClear{address, 1})), Code::stale);
     }
 }
 
@@ -366,9 +409,9 @@ TEST_F(ListOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
     const std::string text(900, 't');
     std::uint64_t count = 0;
     while (true) {
-        ASSERT_EQ(
-            run(list_insert_number, ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
-            Code::ok);
+        ASSERT_EQ(run(number_of<InsertElement>,
+                      ListMessage().add(ListInsert{list, {}, 0, 0}).add_text(text)),
+                  Code::ok);
         if (told<ListPlaced>().effect != ListEffect::done) break;
         ++count;
     }
@@ -380,11 +423,11 @@ TEST_F(ListOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
     std::uint64_t left = count - 1;
     do {
         EXPECT_EQ(size(list), left);
-        ASSERT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::ok);
+        ASSERT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::ok);
         left -= std::min<std::uint64_t>(left, list_members_max);
     } while (told<ListErased>().erased == list_members_max);
     EXPECT_EQ(left, 0U);
-    EXPECT_EQ(run(list_destroy_number, ListMessage().add(list)), Code::stale);
+    EXPECT_EQ(run(number_of<DestroyList>, ListMessage().add(list)), Code::stale);
     EXPECT_EQ(NodeHeap(node_, 0, owner_.hazards).usage(0).blocks, 0U);
 }
 
@@ -394,29 +437,31 @@ TEST_F(ListOperationsTest, say_that_there_is_no_heap) {
     const auto message = [](std::uint32_t number) {
         ListMessage made;
         switch (number) {
-            case list_make_number:
+            case number_of<MakeList>:
                 return made.add(NodeHeap::nobody);
-            case list_insert_number:
+            case number_of<InsertElement>:
                 return made.add(ListInsert());
-            case list_take_number:
+            case number_of<TakeElement>:
                 return made.add(ListTake());
-            case list_move_number:
+            case number_of<MoveElement>:
                 return made.add(ListMove());
-            case list_range_number:
+            case number_of<FindNeighbour>:
+                return made.add(ListStep());
+            case number_of<ReadRange>:
                 return made.add(ListRange());
-            case list_read_number:
+            case number_of<ReadElement>:
                 return made.add(ListReading());
-            case list_gather_number:
+            case number_of<GatherElements>:
                 return made.add(std::uint64_t{5}).add(ListMember());
-            case list_erase_number:
+            case number_of<EraseElements>:
                 return made.add(std::uint64_t{5}).add(Position());
-            case list_clear_number:
+            case number_of<ClearList>:
                 return made.add(ListClear());
             default:
                 return made.add(std::uint64_t{5});
         }
     };
-    for (const local::NumberedOperation& row : list_operations()) {
+    for (const local::NumberedOperation& row : list_operations) {
         result_.resize(row.result_bytes_max);
         local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
         EXPECT_EQ(local::run_operation(row, context, message(row.number).bytes(), result_).code,

@@ -16,6 +16,7 @@
 
 #include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
+#include "allocator/list_operations.hpp"
 #include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 
@@ -34,6 +35,7 @@ inline const local::OperationTable& operations() {
         all.add(allocator::table_operations());
         all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());
+        all.add(allocator::list_operations);
         return all;
     }();
     return table;

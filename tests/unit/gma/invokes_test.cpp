@@ -93,6 +93,32 @@ TEST_P(InvokesTest, runs_on_the_memory_of_the_process_it_names_wherever_that_is)
     }
 }
 
+// Arguments and result may each be in two places of the caller's: the second one begins where the first one ends.
+TEST_P(InvokesTest, takes_arguments_and_returns_results_in_two_parts) {
+    network_.start();
+    for (std::uint32_t process = 0; process < procs; ++process) {
+        const AddBelow asked{starter(process, 64), 4, 10};
+        const auto arguments = bytes_of(asked);
+        for (const std::size_t first : {std::size_t{0}, std::size_t{5}, sizeof asked}) {
+            for (const std::size_t head : {std::size_t{0}, std::size_t{8}, sizeof(AddedBelow)}) {
+                word(process, 64) = 3;
+                AddedBelow result;
+                const auto room = room_in(result);
+                std::uint32_t bytes = 0;
+                const Handle handle = gma().issue_invoke(
+                    {process, add_below_number, arguments.first(first), room.first(head), &bytes,
+                     arguments.subspan(first), room.subspan(head)},
+                    handle_null);
+                EXPECT_TRUE(wait(handle).is_ok());
+                EXPECT_EQ(bytes, sizeof result);
+                EXPECT_EQ(result.old, 3U) << first << ' ' << head;
+                EXPECT_EQ(result.is_added, 1U);
+                EXPECT_EQ(word(process, 64), 7U);
+            }
+        }
+    }
+}
+
 // Each step reads what the one before wrote: copies and operations, near and far.
 TEST_P(InvokesTest, is_ordered_with_copies_and_other_operations_as_any_command) {
     network_.start();

@@ -9,6 +9,9 @@ using namespace acp::
 
 namespace {
 
+template <typename Operation>
+constexpr std::uint32_t number_of = local::operation_number<Operation>;
+
 constexpr std::size_t pattern_bytes = 200;
 constexpr std::uint32_t lease_lines = 4;
 
@@ -38,10 +41,10 @@ void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
 
 void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
     for (std::uint64_t& list : content.lists) {
-        ask(process, list_make_number, bytes_of(NodeHeap::nobody));
+        ask(process, number_of<MakeList>, bytes_of(NodeHeap::nobody));
         list = told<std::uint64_t>();
         for (std::uint32_t i = 0; i < elements; ++i) {
-            ask(process, list_insert_number,
+            ask(process, number_of<InsertElement>,
                 joined(bytes_of(ListInsert{list, {}, 0, 0}), text_of(i)));
             auto& positions = list == content.lists[0] ? content.elements : content.others;
             positions.push_back(told<ListPlaced>().at);
@@ -51,7 +54,7 @@ void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
     const auto lent = told<LentBlock>();
     const list::ApartPayload apart{
         apart_address(process, table::number_of(lent.address - heap_start(process))), 1'500};
-    ask(process, list_insert_number,
+    ask(process, number_of<InsertElement>,
         bytes_of(ListInsert{content.lists[0], {}, 0, 1, lent.process}, apart));
 }
 
@@ -129,20 +132,21 @@ void HostileScene::add_list_requests(std::vector<Request>& all) const {
     const list::ApartPayload apart{
         apart_address(target, table::number_of(held.separate - heap_start(target))), 300};
     const std::vector<Request> requests{
-        {list_make_number, bytes_of(NodeHeap::nobody)},
-        {list_destroy_number, bytes_of(held.lists[1])},
-        {list_insert_number, joined(bytes_of(ListInsert{list, at, 0, 0}), "inserted")},
-        {list_insert_number, bytes_of(ListInsert{list, {}, 1, 1}, apart)},
-        {list_take_number, bytes_of(ListTake{list, at, TakeWhich::at, 100})},
-        {list_take_number, bytes_of(ListTake{list, {}, TakeWhich::last, 100, 0})},
-        {list_move_number, bytes_of(ListMove{held.lists[1], {}, list, held.elements[2]})},
-        {list_range_number, bytes_of(ListRange{list, at, 0, 10, 16, 0})},
-        {list_read_number, bytes_of(ListReading{list, held.elements[3], 100})},
-        {list_size_number, bytes_of(list)},
-        {list_gather_number, bytes_of(list, ListMember{list, held.elements[4]},
-                                      ListMember{held.lists[1], held.others[0]})},
-        {list_erase_number, bytes_of(list, held.elements[5], held.elements[6])},
-        {list_clear_number, bytes_of(ListClear{held.lists[1], 2})},
+        {number_of<MakeList>, bytes_of(NodeHeap::nobody)},
+        {number_of<DestroyList>, bytes_of(held.lists[1])},
+        {number_of<InsertElement>, joined(bytes_of(ListInsert{list, at, 0, 0}), "inserted")},
+        {number_of<InsertElement>, bytes_of(ListInsert{list, {}, 1, 1}, apart)},
+        {number_of<TakeElement>, bytes_of(ListTake{list, at, TakeWhich::at, 100})},
+        {number_of<TakeElement>, bytes_of(ListTake{list, {}, TakeWhich::last, 100, 0})},
+        {number_of<MoveElement>, bytes_of(ListMove{held.lists[1], {}, list, held.elements[2]})},
+        {number_of<FindNeighbour>, bytes_of(ListStep{list, at, 1})},
+        {number_of<ReadRange>, bytes_of(ListRange{list, at, 0, 10, 16, 0})},
+        {number_of<ReadElement>, bytes_of(ListReading{list, held.elements[3], 100})},
+        {number_of<CountElements>, bytes_of(list)},
+        {number_of<GatherElements>, bytes_of(list, ListMember{list, held.elements[4]},
+                                             ListMember{held.lists[1], held.others[0]})},
+        {number_of<EraseElements>, bytes_of(list, held.elements[5], held.elements[6])},
+        {number_of<ClearList>, bytes_of(ListClear{held.lists[1], 2})},
     };
     all.insert(all.end(), requests.begin(), requests.end());
 }
@@ -305,7 +309,7 @@ std::uint64_t HostileScene::walked_list(std::uint64_t list, std::uint32_t proces
     ListRange request{list, {}, 0, 20, 0, 0};
     std::uint64_t count = 0;
     for (std::uint32_t i = 0; i < 100'000; ++i) {
-        if (run({list_range_number, bytes_of(request)}, process) != Code::ok) break;
+        if (run({number_of<ReadRange>, bytes_of(request)}, process) != Code::ok) break;
         const auto head = told<ListRangeHead>();
         count += head.count;
         if (head.is_end != 0) return count;
@@ -320,7 +324,7 @@ std::uint64_t HostileScene::walked_list(std::uint64_t list, std::uint32_t proces
 }
 
 void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) {
-    if (run({list_size_number, bytes_of(list)}, process) != Code::ok) return;
+    if (run({number_of<CountElements>, bytes_of(list)}, process) != Code::ok) return;
     const auto size = told<std::uint64_t>();
     EXPECT_EQ(walked_list(list, process), size);
     expect_allocated(list);
@@ -351,7 +355,7 @@ void HostileScene::expect_bystander_unharmed() {
     const std::string pattern(pattern_bytes, 'p');
     for (const std::uint64_t block : held.blocks)
         EXPECT_EQ(std::string(memory_of(bystander, block), pattern_bytes), pattern);
-    ask(bystander, list_size_number, bytes_of(held.lists[0]));
+    ask(bystander, number_of<CountElements>, bytes_of(held.lists[0]));
     EXPECT_EQ(told<std::uint64_t>(), elements + 1);
     EXPECT_EQ(walked_list(held.lists[0], bystander), elements + 1);
     EXPECT_EQ(walked_list(held.lists[1], bystander), elements);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An operation that is stated as a type: its row, what its function is given, and which requests it never sees.
+#include "local/typed_operation.hpp"
+
+#include <vector>
+
+#include "unit/local/test_owner.hpp"
+
+namespace acp::local::test {
+namespace {
+
+using base::Code;
+
+constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+
+// Adds the words of its tail to a sum, and returns each of them, doubled, behind it.
+struct Doubling {
+    static constexpr OperationName name{"test.double", "doubling words"};
+
+    struct Owner {
+        explicit Owner(OperationContext& context) : process(context.process()) { ++made; }
+
+        std::uint32_t process;
+        static inline int made = 0;
+    };
+
+    struct Input {
+        std::uint64_t start = 0;
+        std::uint64_t process = 0;  // the owner
+    };
+
+    struct Output {
+        std::uint64_t sum = 0;
+    };
+
+    static constexpr std::uint32_t tail_max = 4 * sizeof(std::uint64_t);
+    static constexpr std::uint32_t result_tail_max = 3 * sizeof(std::uint64_t);
+
+    static Code check(const OperationCall<Input>& call, const OwnerShape& shape) noexcept {
+        if (!TailOf<std::uint64_t>(call.tail).is_sound(1, 4)) return Code::argument;
+        return call->process == shape.process && shape.procs == 2 ? Code::ok : Code::address;
+    }
+
+    static Code run(Owner& owner,
+                    const OperationCall<Input>& call,
+                    OperationReply<Output>& reply) noexcept {
+        if (owner.process != call->process) return Code::system;
+        reply->sum = call->start;
+        const TailOf<std::uint64_t> words(call.tail);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            reply->sum += words[i];
+            if (!reply.tail.add(2 * words[i])) return Code::limit;
+        }
+        return Code::ok;
+    }
+
+    static std::string places_of(const Input& request) {
+        return "it starts at " + std::to_string(request.start);
+    }
+};
+
+// Takes and returns nothing.
+struct Silent {
+    static constexpr OperationName name{"test.silent", "nothing"};
+
+    struct Owner {
+        explicit Owner(OperationContext& /*context*/) {}
+    };
+
+    using Input = Nothing;
+    using Output = Nothing;
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static Code check(const OperationCall<Input>& /*call*/, const OwnerShape& shape) noexcept {
+        return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+    }
+
+    static Code run(Owner& /*owner*/,
+                    const OperationCall<Input>& /*call*/,
+                    OperationReply<Output>& /*reply*/) noexcept {
+        return Code::ok;
+    }
+};
+
+constexpr NumberedOperation doubling = row_of<Doubling>();
+
+std::vector<std::byte> request_of(std::vector<std::uint64_t> words) {
+    const auto bytes = std::as_bytes(std::span(words));
+    return {bytes.begin(), bytes.end()};
+}
+
+class TypedOperationTest : public testing::Test {
+protected:
+    Code run(const NumberedOperation& row, const std::vector<std::byte>& arguments) {
+        Doubling::Owner::made = 0;
+        result_.assign(row.result_bytes_max, std::byte{0xee});
+        OperationContext context(owner_.space, owner_.hazards, *owner_.hazards.own_line(), 1);
+        const auto ran = run_operation(row, context, arguments, result_);
+        result_.resize(ran.result_bytes);
+        return ran.code;
+    }
+
+    [[nodiscard]] std::vector<std::uint64_t> returned() const {
+        std::vector<std::uint64_t> words(result_.size() / sizeof(std::uint64_t));
+        if (!words.empty()) std::memcpy(words.data(), result_.data(), result_.size());
+        return words;
+    }
+
+    node::Segment node_ = make_node(2, 2, heap_bytes);
+    Owner owner_{node_, 0};
+    std::vector<std::byte> result_;
+};
+
+TEST_F(TypedOperationTest, has_a_row_that_follows_from_the_type) {
+    static_assert(doubling.number == operation_number<Doubling>);
+    static_assert(doubling.number >= typed_numbers_first && doubling.number < operation_numbers);
+    static_assert(operation_number<Doubling> != operation_number<Silent>);
+    EXPECT_STREQ(doubling.name, "doubling words");
+    EXPECT_EQ(doubling.argument_bytes_max, 16U + 32U);
+    EXPECT_EQ(doubling.result_bytes_max, 8U + 24U);
+    constexpr NumberedOperation silent = row_of<Silent>();
+    EXPECT_EQ(silent.argument_bytes_max, 0U);
+    EXPECT_EQ(silent.result_bytes_max, 0U);
+    EXPECT_EQ(silent.places_of, nullptr);
+}
+
+TEST_F(TypedOperationTest, is_given_request_and_tail_and_returns_result_and_tail) {
+    EXPECT_EQ(run(doubling, request_of({100, 1, 7, 9})), Code::ok);
+    EXPECT_EQ(returned(), (std::vector<std::uint64_t>{116, 14, 18}));
+    EXPECT_EQ(Doubling::Owner::made, 1);
+    EXPECT_EQ(run(row_of<Silent>(), {}), Code::ok);
+    EXPECT_TRUE(result_.empty());
+}
+
+TEST_F(TypedOperationTest, never_runs_on_a_request_of_a_wrong_size_or_with_a_wrong_field) {
+    for (std::size_t bytes = 0; bytes <= 48; ++bytes) {
+        std::vector<std::byte> arguments = request_of({5, 1, 1, 2, 3, 4});
+        arguments.resize(bytes);
+        const bool is_right = bytes > 16 && bytes % 8 == 0 && bytes < 48;
+        const Code expected = is_right ? Code::ok
+                              : bytes == 48
+                                  ? Code::limit  // more words than its result has room for
+                                  : Code::argument;
+        EXPECT_EQ(run(doubling, arguments), expected) << bytes;
+        EXPECT_EQ(Doubling::Owner::made, expected == Code::argument ? 0 : 1) << bytes;
+    }
+    EXPECT_EQ(run(doubling, request_of({5, 1, 1, 2, 3, 4, 5})), Code::argument) << "a long tail";
+    EXPECT_EQ(run(doubling, request_of({5, 0, 1})), Code::address);
+    EXPECT_EQ(Doubling::Owner::made, 0);
+    EXPECT_EQ(run(row_of<Silent>(), request_of({5})), Code::argument);
+}
+
+TEST_F(TypedOperationTest, sends_no_result_of_a_run_that_failed) {
+    EXPECT_EQ(run(doubling, request_of({5, 1, 1, 2, 3, 4})), Code::limit);
+    EXPECT_TRUE(result_.empty());
+}
+
+TEST_F(TypedOperationTest, names_the_places_of_a_request_that_is_whole) {
+    EXPECT_EQ(doubling.places_of(request_of({17, 1, 1})), "it starts at 17");
+    EXPECT_EQ(doubling.places_of(request_of({17})), "the request is cut short");
+}
+
+}  // namespace
+}  // namespace acp::local::test
