@@ -56,7 +56,8 @@ ACP_API int acp_free(acp_ga_t ga);
  * acp_malloc_many allocates all blocks or returns -1 and allocates none: the addresses are
  * ACP_GA_NULL then, but unchanged after ACP_ERR_ARGUMENT (also for a count above 2^36).
  * acp_free_many frees all blocks that can be freed, on any ranks, and returns -1 with the first
- * error. NULL is legal only with count 0. */
+ * error; it frees none after ACP_ERR_ARGUMENT (a count above 2^36). NULL is legal only with
+ * count 0. */
 ACP_API int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addresses);
 ACP_API int acp_free_many(size_t count, const acp_ga_t* addresses);
 

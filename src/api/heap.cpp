@@ -33,6 +33,13 @@ base::Status named(const std::string& call, base::Status failure) {
     return std::move(failure).within(call + gma::by_rank(library().member->rank()));
 }
 
+// Of a list of blocks: the list itself has an end in memory.
+base::Status check_count(std::size_t count) {
+    if (count <= blocks_most) return {};
+    return {base::Code::argument,
+            "no heap has room for more than " + std::to_string(blocks_most) + " blocks"};
+}
+
 std::string block_call(const char* call, acp_ga_t block) {
     return std::string(call) + "(" + base::hex(block) + ")";
 }
@@ -181,10 +188,8 @@ int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addre
             return named(call, {base::Code::argument,
                                 sizes == nullptr ? "sizes is NULL" : "addresses is NULL"});
         }
-        if (count > blocks_most) {
-            return named(call, {base::Code::argument, "no heap has room for more than " +
-                                                          std::to_string(blocks_most) + " blocks"});
-        }
+        if (auto status = check_count(count); !status.is_ok())
+            return named(call, std::move(status));
         auto process = process_of(rank);
         if (!process.is_ok()) return named(call, std::move(process).failure());
         if (count == 0) return {};
@@ -200,6 +205,8 @@ int acp_free_many(size_t count, const acp_ga_t* addresses) {
         if (count != 0 && addresses == nullptr) {
             return named(call, {base::Code::argument, "addresses is NULL"});
         }
+        if (auto status = check_count(count); !status.is_ok())
+            return named(call, std::move(status));
         return named(call, library().allocator->free_many({addresses, count}));
     });
     return is_ok ? 0 : -1;

@@ -60,6 +60,13 @@ Status ListAlgorithms::look_for(GlobalAddress list) {
     return size.is_ok() ? Status() : std::move(size).failure();
 }
 
+// Tests whether the element, or the list at whose end the place is, exists.
+Status ListAlgorithms::look_for(const ListPlace& at) {
+    if (at.is_end()) return look_for(at.list);
+    auto content = lists_.content(at);
+    return content.is_ok() ? Status() : std::move(content).failure();
+}
+
 Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
                                                       const ListPlace& end,
                                                       std::uint32_t room_bytes) {
@@ -72,14 +79,13 @@ Result<std::vector<Lists::Met>> ListAlgorithms::range(const ListPlace& first,
         return Status(Code::argument, "the range begins at the end of the list " +
                                           base::hex(first.list) + " and does not end there");
     }
-    if (first.is_end()) {
-        auto status = look_for(first.list);
+    if (first.is_end() || first == end) {
+        auto status = look_for(first);
         if (!status.is_ok()) return status;
         return met;
     }
     auto content = lists_.content(first);
     if (!content.is_ok()) return std::move(content).failure();
-    if (first == end) return met;
     met.push_back({first, content.value(), {}, false});
     while (true) {
         auto found = lists_.stretch(met.back().at, false, stretch_max, room_bytes);
@@ -172,6 +178,10 @@ Result<ListPlace> ListAlgorithms::insert(const ListPlace& before,
                                          const ListPlace& end) {
     auto copied = copies(first, end);
     if (!copied.is_ok()) return std::move(copied).failure();
+    if (copied.value().empty()) {
+        auto status = look_for(before);
+        if (!status.is_ok()) return status;
+    }
     return put(before, copied.value());
 }
 
@@ -265,6 +275,7 @@ Status ListAlgorithms::splice(const ListPlace& before,
     auto met = range(first, end);
     if (!met.is_ok()) return std::move(met).failure();
     const Places places = places_of(met.value());
+    if (places.empty()) return look_for(before);
     for (const ListPlace& at : places) {
         if (before == at) {
             return {Code::argument, "the element " + base::hex(before.element) +

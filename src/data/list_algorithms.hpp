@@ -69,6 +69,7 @@ public:
 
 private:
     base::Status look_for(GlobalAddress list);
+    base::Status look_for(const ListPlace& at);
     using Places = std::vector<ListPlace>;
 
     // Elements with their bytes.

@@ -327,6 +327,11 @@ TEST_F(HeapTest, parts_of_containers_are_not_freed_by_their_addresses) {
             expect_refused(ACP_ERR_ADDRESS, {"acp_free"});
             EXPECT_EQ(acp_free_many(1, &part), -1);
             expect_refused(ACP_ERR_ADDRESS, {"acp_free_many"});
+            for (const std::size_t count : {(std::size_t{1} << 36U) + 1, std::size_t{1} << 61U,
+                                            std::size_t{1} << 62U, SIZE_MAX}) {
+                EXPECT_EQ(acp_free_many(count, &part), -1);
+                expect_refused(ACP_ERR_ARGUMENT, {"acp_free_many"});
+            }
             EXPECT_EQ(acp_usable_size(part), SIZE_MAX);
             EXPECT_EQ(acp_realloc(part, 10), ACP_GA_NULL);
             EXPECT_EQ(acp_realloc(part, 100'000), ACP_GA_NULL);

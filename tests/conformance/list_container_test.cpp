@@ -285,6 +285,10 @@ TEST_F(ListContainerTest, misuse_is_told_and_changes_nothing) {
             expect_failure_of(ACP_ERR_STALE, "acp_splice_list");
             EXPECT_EQ(acp_splice_list(wrong, acp_begin_list(list)), -1);
             EXPECT_EQ(acp_splice_range_list(end, wrong, end), -1);
+            EXPECT_EQ(acp_splice_range_list(wrong, end, end), -1);
+            expect_failure_of(ACP_ERR_STALE, "acp_splice_range_list");
+            EXPECT_EQ(acp_insert_range_list(wrong, end, end).elem, ACP_GA_NULL);
+            expect_failure_of(ACP_ERR_STALE, "acp_insert_range_list");
             EXPECT_EQ(acp_erase_range_list(wrong, end).elem, ACP_GA_NULL);
             EXPECT_EQ(acp_distance_list_it(wrong, wrong), -1);
             expect_failure_of(ACP_ERR_STALE, "acp_distance_list_it");
