@@ -22,7 +22,7 @@ MUTANTS = {
         "        if (!is_gone && first.state == head.partner_state) {\n",
         "        if (first.state == 0) {\n"),
     "taken back although it was decided meanwhile": (HEADER,
-        "            if (!is_back.value()) return {};  // it may have been decided: the caller looks again\n", ""),
+        "            if (!is_back.value()) return {};  // it may have been decided: the caller retries\n", ""),
     "a directory that is gone cannot be settled with": (HEADER, "status.code() == base::Code::stale ||", "status.code() == base::Code::memory ||"),
     "a state comes twice": (HEADER, "    return (state & ~(joined | decided)) + step;\n", "    return state & ~(joined | decided);\n"),
     "own tables are not given": (HEADER, "        status = reach_.give(own_tables, own.id, table::identity::after(own.id));\n", ""),

@@ -57,7 +57,7 @@ MUTANTS = {
                                   "        static_cast<void>(header);\n"),
     "a request for a line without a header is answered": ("ring.hpp",
         "        if (!key_.fits_header(header, line)) return;  // no record starts there\n", ""),
-    "a full sender does not answer": ("ring.hpp", "        serve();\n        // The header that", "        // The header that"),
+    "a full sender does not answer": ("ring.hpp", "        serve();\n        // The receiver", "        // The receiver"),
     "a line is used again while an answer is late": ("ring.hpp", "        if (has_answered_ && !path_.is_idle()) return;\n", ""),
     "the journal is not looked at": ("ring.hpp", "        if (fits(noted)) {", "        if (fits(noted) && line_ == ~std::uint64_t{0}) {"),
     "the final length decides where a record lies": ("ring.hpp", "        const RecordHead head{static_cast<std::uint32_t>(bytes), tag, wraps_};\n",
