@@ -96,15 +96,15 @@ struct ListName {
 // for the others this looks before. Operation::check_fields(call, shape), if there is one, checks the
 // fields of a request.
 template <typename Operation,
-          typename Input_,
-          typename Output_,
+          typename InputType,
+          typename OutputType,
           std::uint32_t tail_bytes = 0,
           std::uint32_t result_tail_bytes = 0>
 struct ListOperation {
     using Owner = OwnedLists;
     using List = list::BlockNumber;
-    using Input = Input_;
-    using Output = Output_;
+    using Input = InputType;
+    using Output = OutputType;
     using Call = local::OperationCall<Input>;
     using Reply = local::OperationReply<Output>;
     static constexpr std::uint32_t tail_max = tail_bytes;
@@ -218,7 +218,7 @@ struct ListMove {
 // Moves an element before a position of a list. Returns its new position.
 struct MoveElement : ListOperation<MoveElement, ListMove, ListPlaced> {
     static constexpr local::OperationName name{"list.move", "moving an element of a list"};
-    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+    static base::Code on(Owner& owner, List to, const Call& call, Reply& reply) noexcept;
 };
 
 struct ListStep {
@@ -313,7 +313,7 @@ struct GatherElements
     : ListOperation<GatherElements, ListName, ListCount, list_members_max * sizeof(ListMember)> {
     static constexpr local::OperationName name{"list.gather", "ordering a list"};
     static base::Code check_fields(const Call& call, const local::OwnerShape& shape) noexcept;
-    static base::Code on(Owner& owner, List list, const Call& call, Reply& reply) noexcept;
+    static base::Code on(Owner& owner, List to, const Call& call, Reply& reply) noexcept;
 };
 
 // Followed by the addresses of blocks that the caller must free.
