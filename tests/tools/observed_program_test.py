@@ -60,7 +60,24 @@ class ObservedProgramTest(ToolTest):
         self.assertIn("ERROR SUMMARY: 0 errors", text)
 
     @needs("valgrind")
+    def test_memcheck_still_finds_an_error_of_the_program(self):
+        for start in ALONE, TWO_NODES:
+            with self.subTest(start=start):
+                code, text = run(start, ["valgrind", "--error-exitcode=9"], "wrong")
+                self.assertEqual(code, 9, text)
+                self.assertIn("Invalid write", text)
+
     @needs("gdb")
+    def test_gdb_runs_a_rank_to_its_end_and_shows_where_it_crashed(self):
+        tool = ["gdb", "-q", "-batch", "-return-child-result", "-ex", "run", "-ex", "thread apply all bt", "--args"]
+        for start in ALONE, TWO_NODES:
+            with self.subTest(start=start):
+                self.expect_right(run(start, tool), "exited normally")
+                code, text = run(start, tool, "crash")
+                self.assertNotEqual(code, 0, text)
+                self.assertIn("SIGABRT", text)
+                self.assertRegex(text, r"in main(\[cold\])? \(")
+
     @needs("strace")
     def test_strace_follows_a_rank_and_all_its_threads(self):
         for start in ALONE, TWO_NODES:
@@ -130,6 +147,17 @@ class ObservedProgramTest(ToolTest):
                     if path is None:
                         self.skipTest(f"{name} is not installed")
                     self.expect_right(run(start, ["env", f"LD_PRELOAD={path}"]))
+
+    def test_address_sanitizer_of_the_program_finds_its_errors_and_no_others(self):
+        program = OBSERVED + "_asan"
+        if not os.path.exists(program):
+            self.skipTest("the build has sanitizers of its own")
+        for start in ALONE, TWO_NODES:
+            with self.subTest(start=start):
+                self.expect_right(run(start, [], program=program))
+                code, text = run(start, [], "wrong", program=program)
+                self.assertNotEqual(code, 0, text)
+                self.assertIn("heap-use-after-free", text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A small correct program for the test of other tools: it uses the heap of its neighbour by calls, by a pointer and by a system call.
  * Arguments, each a word: "lock" calls mlockall(MCL_FUTURE) before acp_init; "lock-all" calls mlockall(MCL_CURRENT | MCL_FUTURE |
- * MCL_ONFAULT) after it; "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" frees a block of malloc twice. */
+ * MCL_ONFAULT) after it; "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" writes to a block of
+ * malloc that it has freed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -72,8 +73,9 @@ int main(int argc, char** argv) {
     if (acp_sync() != 0) fail("acp_sync");
     print_status("RssShmem", "in use");
     if (is_asked("wrong")) {
-        char* volatile memory = malloc(10);
-        free(memory);
+        volatile char* volatile memory =
+            malloc(10); /* volatile bytes: the compiler keeps the store to freed memory */
+        free((void*)memory);
         memory[1] = 'x';
     }
     if (is_asked("crash")) abort();
