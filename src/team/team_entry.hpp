@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/fence.hpp"
 #include "message/slots.hpp"
 #include "os/cpu.hpp"
 #include "team/call_lock.hpp"
@@ -32,7 +33,7 @@ struct TeamEntry {
     // no new one succeeds. TeamLooks are short.
     void await_looks() const noexcept {
         // seq_cst: orders the hiding before the read of the count; partner: TeamLook()
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         // acquire: the readers have finished; partner: ~TeamLook()
         while (looks.load(std::memory_order_acquire) != 0) os::yield_cpu();
     }
@@ -47,7 +48,7 @@ public:
         if (entry == nullptr) return;
         entry->looks.fetch_add(1, std::memory_order_relaxed);
         // seq_cst: orders the count before the read of the handle; partner: await_looks()
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        base::fence(std::memory_order_seq_cst);
         if (!message::Slots<TeamEntry>::is_still(*entry, handle)) end();
     }
 
