@@ -51,7 +51,7 @@ function(acp_man_page page name section)
         COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
         COMMAND "${ACP_PANDOC}" --standalone --from markdown --to man
                 --lua-filter "${PROJECT_SOURCE_DIR}/cmake/man.lua"
-                --variable "footer=ACP ${PROJECT_VERSION}" --output "${folder}/${name}.${section}" "${page}"
+                --variable adjusting=l --variable "footer=ACP ${PROJECT_VERSION}" --output "${folder}/${name}.${section}" "${page}"
         DEPENDS "${page}" "${PROJECT_SOURCE_DIR}/cmake/man.lua" COMMENT "Man page ${name}(${section})" VERBATIM)
     set_property(GLOBAL APPEND PROPERTY ACP_DOCS "${folder}/${name}.${section}")
     set_property(GLOBAL APPEND_STRING PROPERTY ACP_MAN_NAMES "${name} ${section} ${name}.${section}\n")
