@@ -84,7 +84,7 @@ class Documents(harness.ExampleTest):
             os.kill(processes[2], signal.SIGKILL)
             _, err = job.communicate()
             self.assertEqual(job.returncode, SIGKILL_CODE, err)
-            self.assertRegex(err, rf"acprun: rank 2 \(process {processes[2]} on \S+\) was killed by signal 9 \(SIGKILL: ")
+            self.assertRegex(err, rf"acprun: rank 2 \(process {processes[2]} on [^)]+\) was killed by signal 9 \(SIGKILL: ")
 
 
 if __name__ == "__main__":
