@@ -128,6 +128,7 @@ Result<acp_handle_t> start_call(data::Hashed& hashed,
                                 BatchKind kind,
                                 const acp_entry_t& entry,
                                 acp_reply_t& reply) {
+    reply.bytes = 0;  // a refused call leaves no result, not that of the call before
     if (auto status = fill(reply, name, kind, entry); !status.is_ok()) return status;
     auto handle = issue(hashed, reply);
     if (!handle.is_ok()) return std::move(handle).failure();

@@ -267,5 +267,20 @@ TEST_F(HashedPairTest, a_reply_of_no_call_is_no_call_on_what_lies_behind_it) {
     EXPECT_GE(refused, 2) << "one that is not over, and one that would be asked anew";
 }
 
+// A refused call leaves no result, not that of the call before.
+TEST_F(HashedPairTest, a_refused_call_leaves_no_result_in_its_reply) {
+    const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
+    ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
+    ASSERT_EQ(acp_insert_if_absent_map(map, "key", 3, "value", 5), 1) << acp_error_message();
+    acp_reply_t reply{};
+    expect_done(acp_start_retrieve_map(map, "key", 3, &reply));
+    ASSERT_EQ(acp_result_of_reply(&reply, nullptr, nullptr), 1) << acp_error_message();
+    EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
+    EXPECT_EQ(acp_start_retrieve_map(map, "key", 3, &reply),
+              static_cast<acp_handle_t>(ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_result_of_reply(&reply, nullptr, nullptr), -1);
+    EXPECT_EQ(acp_errno(), ACP_ERR_STATE);
+}
+
 }  // namespace
 }  // namespace acp::test
