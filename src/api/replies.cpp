@@ -70,11 +70,12 @@ Status fill(acp_reply_t& reply,
     } else if (kind == BatchKind::fetch_add_or_insert) {
         arguments.add(ChangeWords{ChangeKind::fetch_add_or_insert, entry.number, 0});
     }
+    const std::size_t most = data::message_bytes - arguments.bytes().size();
     arguments.add(bytes_at(entry.key, entry.key_size)).add(value.value());
     if (!arguments.is_whole()) {
-        return {Code::limit, "key and value have " +
-                                 base::in_bytes(entry.key_size + value.value().size()) +
-                                 ": a call that does not wait takes less than 1000 or so"};
+        return {Code::limit,
+                "key and value have " + base::in_bytes(entry.key_size + value.value().size()) +
+                    ": a call that does not wait takes at most " + std::to_string(most)};
     }
     constexpr std::uint32_t all = ~0U;  // the whole value found
     reply.what = static_cast<std::uint32_t>(kind);
