@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lease of a place in shared memory: any process takes it when it is free, writes into the place by turns, and keeps it without a lock;
-// the place's owner takes it back without asking, but only where everything that was written has been used up. Knows nothing of what is
-// written, and counts it in units of its users. Lives in shared memory. The owner is one thread, and so is a holder; any thread may try to
-// take.
+// A lease of a place in shared memory: any process takes it when it is free, and then writes into
+// the place again and again without a lock. The place's owner revokes the lease without the
+// holder's help, but only after it has consumed all that the holder wrote. Knows nothing of what is
+// written, and counts it in units of its users. The owner is one thread, and so is a holder; any
+// thread may call take().
 //
-//     holder                                          owner
-//     take(): free -> held
-//     enter(): "I write here" ; is it still mine?     begin_revoke(): held -> being revoked
-//       no, being revoked: come again                 (a barrier on all CPUs, or a sequentially consistent fence on both sides)
-//       no, another generation: it was taken back     the holder does not write, and is_used_up()? ready the place, make_free()
-//     write; leave(): "so much was written"           else give_back(): held, as before
+//   holder                                      owner
+//   take(): free -> held
+//   enter(): store the note, load the state     begin_revoke(): held -> revoking
+//     revoking: retry later                     (a barrier on all CPUs, or a seq_cst fence of both)
+//     another generation: revoked               no note of the holder, and is_used_up()?
+//   write; leave(): store the count               ready the place, make_free()
+//                                               else give_back(): held again
 //
-// Either the owner sees that the holder writes, or the holder sees that the lease is being revoked. What was written and is used up needs
-// its writer no more, so a lease that was taken back costs its holder nothing but another take(). "I write here" stands in a note of the
-// writer, not in the lease: a holder that does not yet know that its lease is another's must not touch the lease.
+// Either the owner sees the holder's note, or the holder sees that the lease is being revoked. The
+// owner has consumed all units when it revokes, so a revoked holder has nothing to send again: it
+// calls take(). The note "I write here" is a word of the writer, not of the lease, because a holder
+// whose lease was revoked and taken by another process must not change the lease's words.
 //
-// WORDS OVERWRITTEN. The state has a check. A holder that reads nonsense tries again later. The owner, if it knows the holder, writes the state
-// anew; if not, it writes "revoking, holder 0". A holder that reads this with its own generation knows that it is meant, and enters itself as the
-// holder. A note, and what was written, are told twice: where the two words differ, the holder is taken for one who writes, until it tells them
-// anew with its next write.
+// OVERWRITTEN WORDS. The state carries a checksum. A holder that reads a state with a wrong
+// checksum retries later. The owner restores the state if it knows the holder; else it stores
+// "revoking, holder 0". A holder that reads this state with its own generation stores itself as its
+// holder. A note consists of two equal words, and so does the count of written units (the second
+// one inverted). If either word of a note names the place, the owner takes the holder for writing.
+// If the words of the count differ, the owner takes the lease for not used up until the holder
+// stores both again with its next write.
 //
-// WHEN A SIDE DIES OR STOPS. take() is one instruction. A holder that stops between enter() and leave() keeps the lease. Of a holder that
-// is dead the owner uses up what there is, and calls make_free(). An owner that dies leaves a place that nobody takes back.
-// A lease is known by its generation, of which there are 2^18: a holder that slept while the lease was given to so many is a stranger to it.
+// WHEN A SIDE DIES OR STOPS. take() is one instruction. A holder that stops between enter() and
+// leave() keeps the lease. After a holder's death the owner consumes all that the holder wrote, and
+// calls make_free(). After the owner's death the lease is never revoked. The generation has 18
+// bits: a holder that sleeps through 2^18 generations of its lease may not notice that it was
+// revoked.
 // Tests: tests/unit/sync/lease_test.cpp, under the seeded scheduler.
 #pragma once
 
@@ -36,10 +44,12 @@ namespace acp::sync {
 enum class LeaseKind : std::uint8_t {
     free = 1,
     held = 2,
-    revoking = 3,  // its owner is about to take it back, or not
+    // the owner decides whether to revoke it: make_free() or give_back() ends this state
+    revoking = 3,
 };
 
-// The state of a lease: a word that is 0 for none. Of random words one in 2^24 is sound, and so it is with the state of another lease.
+// The state of a lease in one word; the word 0 is not a sound state. A random word, or a state of
+// another lease, is sound with a probability of 2^-24.
 class LeaseState {
 public:
     static constexpr std::uint32_t holder_max = (1U << 20) - 1;
@@ -47,12 +57,13 @@ public:
 
     constexpr LeaseState() noexcept = default;
 
-    //   lease  the number of the lease, so that no two have a state in common
+    //   lease  the number of the lease, part of the checksum, so that a state of another lease is
+    //          not sound
     constexpr LeaseState(std::uint64_t word, std::uint32_t lease) noexcept
         : word_(word), lease_(lease) {}
 
     //   generation  < generations; counts how often the lease was made free
-    //   holder      <= holder_max; 0 of one that is free
+    //   holder      <= holder_max; 0 in a free lease
     constexpr LeaseState(LeaseKind kind,
                          std::uint32_t generation,
                          std::uint32_t holder,
@@ -69,7 +80,7 @@ public:
         return (word_ & kind_mask) != 0 && word_ == with_check(word_ & said_mask, lease_);
     }
 
-    // Of a sound one.
+    // These are valid only if is_sound().
 
     [[nodiscard]] constexpr LeaseKind kind() const noexcept {
         return static_cast<LeaseKind>(word_ & kind_mask);
@@ -106,7 +117,8 @@ private:
     std::uint32_t lease_ = 0;
 };
 
-// Where a writer says where it writes: a number that it chooses, not 0. In memory that the owners of its leases have mapped.
+// A word pair in which a writer publishes the place it is writing to, as a number, not 0. Lies in
+// memory that the owners of the writer's leases have mapped.
 template <template <class> class Atomic = std::atomic>
 class WriterNote {
 public:
@@ -115,41 +127,47 @@ public:
     void end() noexcept { set(0); }
 
     [[nodiscard]] bool says(std::uint64_t place) const noexcept {
-        // acquire: partner is set(); what was written before is there
+        // acquire: partner is set(); makes the units visible that the writer wrote before
         return first_.load(std::memory_order_acquire) == place ||
                second_.load(std::memory_order_acquire) == place;
     }
 
 private:
-    // release: partner is says(), which must not find a new place and miss what was written at the one before
+    // release: partner is says(): an owner that reads the new place must see what was written to
+    // the place before
     void set(std::uint64_t place) noexcept {
         first_.store(place, std::memory_order_release);
         second_.store(place, std::memory_order_release);
     }
 
-    Atomic<std::uint64_t> first_{0};  // the same twice; writer: the one whose note it is
+    // both words are equal between two calls of set(); writer: the process whose note it is
+    Atomic<std::uint64_t> first_{0};
     Atomic<std::uint64_t> second_{0};
 };
 
 // What enter() found.
 enum class LeaseEntry : std::uint8_t {
     open,     // write, then leave()
-    not_now,  // the owner is about to decide, or the state is nonsense
-    revoked,  // the lease is another's by now, and all that was written under it was used up
+    not_now,  // retry later: the owner is deciding, or the state was overwritten
+    // the owner revoked the lease after it had consumed all that the holder wrote: take() again
+    revoked,
 };
 
 struct StandardFence {
     static void order() noexcept { base::fence(std::memory_order_seq_cst); }
 };
 
-// A lease as it lies in shared memory. Zeros are one that nobody can take.
+// The words of a lease in shared memory. If they are zero, take() fails until the owner's
+// make_free().
 template <template <class> class Atomic = std::atomic>
 struct LeaseWords {
-    Atomic<std::uint64_t> state{
-        0};  // LeaseState. Writers: takers (free -> held), a holder that is not known (itself), the owner (the rest)
-    Atomic<std::uint64_t> written{
-        0};  // units. Writers: the holder; the owner, where nobody holds it
-    Atomic<std::uint64_t> inverse{0};  // all bits of written inverted. Writers: likewise
+    // LeaseState. Writers: take() (free -> held), enter() of a holder that the owner does not know
+    // (stores itself as the holder), the owner (the rest)
+    Atomic<std::uint64_t> state{0};
+    // units that the holder has written. Writers: the holder; the owner while the lease has no
+    // holder
+    Atomic<std::uint64_t> written{0};
+    Atomic<std::uint64_t> inverse{0};  // `written` with all bits inverted. Writers: as of `written`
 };
 
 static_assert(sizeof(LeaseWords<>) == 24);
@@ -158,19 +176,20 @@ template <template <class> class Atomic = std::atomic, typename FullFence = Stan
 class WriteLease {
 public:
     //   words   outlive this
-    //   number  of the lease, the same for all
+    //   number  of the lease; the owner and all holders pass the same one
     explicit WriteLease(LeaseWords<Atomic>& words, std::uint32_t number = 0) noexcept
         : words_(words), number_(number) {}
 
-    // What orders "I write here" before the look at the state.
+    // Which thread orders the store of the holder's note before its load of the state.
     enum class Fence : std::uint8_t {
-        by_owner,  // the owner's barrier on the CPUs of all, between begin_revoke() and is_used_up()
-        by_each    // a sequentially consistent fence of each
+        // the owner executes a barrier on all CPUs between begin_revoke() and is_used_up()
+        by_owner,
+        by_each  // owner and holder execute a seq_cst fence each
     };
 
     // --- The owner ---
 
-    // Makes the lease one that may be taken. The place is ready, and nobody holds the lease.
+    // Makes the lease free to take. Call when the place is ready and the lease has no holder.
     void make_free(std::uint32_t generation) noexcept {
         tell(0);
         // release: partner is take(); the place is ready
@@ -181,43 +200,48 @@ public:
         return {words_.state.load(std::memory_order_relaxed), number_};
     }
 
-    // Begins to take the lease back from whoever has it. false: the state is no longer `from`.
-    //   from  also one that is not sound
+    // Begins to revoke the lease from its holder. false: the state is no longer `from`, and
+    // unchanged.
+    //   from        may be unsound
     [[nodiscard]] bool begin_revoke(LeaseState from, std::uint32_t generation) noexcept {
         const std::uint32_t holder = from.is_sound() ? from.holder() : 0;
         return change(from, made(LeaseKind::revoking, generation, holder));
     }
 
-    // Of a lease that is being revoked, after the barrier, and after the holder's note has not said that it writes here: whether `used`
-    // units are all that was ever written. Else a guess.
+    // Whether `used` units are all that the holder ever wrote. Certain only for a lease that is
+    // being revoked, after the barrier, and after the holder's note did not name the place.
     [[nodiscard]] bool is_used_up(std::uint64_t used) const noexcept {
-        // acquire: partner is leave(); the holder's writes come before whatever the owner does to the place
+        // acquire: partner is leave(); the holder's writes come before all that the owner then does
+        // to the place
         return words_.written.load(std::memory_order_acquire) == used &&
                words_.inverse.load(std::memory_order_relaxed) == ~used;
     }
 
-    // Makes it held: ends a begin_revoke() that came too early.
+    // Makes the lease held again: takes a begin_revoke() back.
     void give_back(std::uint32_t generation, std::uint32_t holder) noexcept {
         words_.state.store(made(LeaseKind::held, generation, holder).word(),
                            std::memory_order_release);
     }
 
-    // Takes the lease from whoever has it, used up or not. The holder may go on writing until its note no longer says so: make_free() waits for that.
-    //   generation  another one than that of the holder
+    // Revokes the lease at once, used up or not. The holder may still be writing: call make_free()
+    // only after its note no longer names the place.
+    //   generation  not the holder's
     void close(std::uint32_t generation) noexcept {
-        // seq_cst: comes before the owner's barrier and looks
+        // seq_cst: comes before the owner's barrier and its loads of notes
         words_.state.store(made(LeaseKind::revoking, generation, 0).word(),
                            std::memory_order_seq_cst);
     }
 
-    // The same as give_back() where there is nonsense.
+    // Restores the state of a held lease that was overwritten. Does nothing if the state has
+    // changed.
     void mend(LeaseState nonsense, std::uint32_t generation, std::uint32_t holder) noexcept {
         (void)change(nonsense, made(LeaseKind::held, generation, holder));
     }
 
-    // --- Whoever wants to write ---
+    // --- Holders ---
 
-    // Takes the lease if it is free. The state that is the caller's then; else one that is not sound.
+    // Takes the lease if it is free, and returns the state to pass to enter(); else an unsound
+    // state.
     [[nodiscard]] LeaseState take(std::uint32_t holder) noexcept {
         const LeaseState found = state();
         if (!found.is_sound() || found.kind() != LeaseKind::free) return {};
@@ -225,9 +249,9 @@ public:
         return change(found, mine) ? mine : LeaseState();
     }
 
-    // Before each write. Where it is not open, there is nothing to leave.
-    //   mine   of take()
-    //   place  what the owner looks for in the note
+    // Call before each write. If this does not return `open`, do not write and do not call leave().
+    //   mine   what take() returned
+    //   place  what the note names while the caller writes
     [[nodiscard]] LeaseEntry enter(LeaseState mine,
                                    WriterNote<Atomic>& note,
                                    std::uint64_t place,
@@ -236,10 +260,11 @@ public:
         if (fence == Fence::by_each) [[unlikely]] {
             FullFence::order();
         } else {
-            // The processor is held by the owner's barrier, the compiler by this.
+            // This keeps the compiler from reordering the note and the load; the owner's barrier
+            // keeps the processor from it.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
-        // acquire: nothing that follows is done before it
+        // acquire: the caller's writes come after this load
         const LeaseState now(words_.state.load(std::memory_order_acquire), number_);
         if (now == mine) [[likely]]
             return LeaseEntry::open;
@@ -250,13 +275,14 @@ public:
         return is_undecided ? LeaseEntry::not_now : LeaseEntry::revoked;
     }
 
-    // After each write.   written  units that the holder has written by now
+    // Call after each write.   written  all units that the holder has written under this lease
     void leave(WriterNote<Atomic>& note, std::uint64_t written) noexcept {
         tell(written);
         note.end();
     }
 
-    // The same where several write for the holder, one after the other, and none knows what was written before.   more  units
+    // leave() for several writers that write for one holder, one after the other, and do not know
+    // the count.   more  units that this write added. If the count was overwritten it stays so.
     void leave_counting(WriterNote<Atomic>& note, std::uint64_t more) noexcept {
         const std::uint64_t before = words_.written.load(std::memory_order_relaxed);
         if (words_.inverse.load(std::memory_order_relaxed) == ~before) tell(before + more);
@@ -270,14 +296,15 @@ private:
         return {kind, generation, holder, number_};
     }
 
-    // The owner found nonsense, and does not know the holder.
+    // Whether the owner found an overwritten state of a lease whose holder it does not know.
     [[nodiscard]] static bool is_of_nobody(LeaseState state) noexcept {
         return state.is_sound() && state.kind() == LeaseKind::revoking && state.holder() == 0;
     }
 
     [[nodiscard]] bool change(LeaseState from, LeaseState to) noexcept {
         std::uint64_t word = from.word();
-        // seq_cst: begin_revoke() comes before the owner's looks; acquire for take(): the place is ready
+        // seq_cst: begin_revoke() comes before the owner's loads of notes; acquire for take(): the
+        // place is ready
         return words_.state.compare_exchange_strong(word, to.word(), std::memory_order_seq_cst,
                                                     std::memory_order_relaxed);
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading for the last time what another process has written, and will write again, into memory of both. A line that both caches hold costs the
-// writer, when it writes, a question to all of them; one that the reader has written comes in one step (docs/adr/0024-pipe.md). So the only
-// reader of a line stores a zero into it as soon as it has read it. Pure; any thread.
+// How the only reader of shared lines consumes them before the writer writes them again. If both
+// caches hold a line, the writer's next store must invalidate the copies in all caches; if the
+// reader wrote the line last, the writer gets it from that cache in one step
+// (docs/adr/0024-pipe.md). So the reader stores a zero into each line as soon as it has read it.
+// Pure; any thread.
 // Tests: tests/unit/sync/lines_test.cpp.
 #pragma once
 
@@ -20,13 +22,15 @@ inline void clear_lines(char* range, std::uint64_t bytes) noexcept {
         std::memcpy(range + done, &zero, sizeof zero);
 }
 
-// Copies the first bytes of a range that begins with a line, and stores a zero into each of its lines.
-//   wanted  at most bytes: so many are copied
+// Copies the first `wanted` bytes of a range that begins at a line, and stores a zero into each
+// line of the range.
+//   wanted  at most `bytes`, the length of the range
 inline void take_lines(char* target,
                        char* range,
                        std::uint64_t wanted,
                        std::uint64_t bytes) noexcept {
-    // In one pass with the copy: a pass of its own would wait for every line once more.
+    // The zeros are stored in the same pass as the copy: a second pass would wait for every line
+    // again.
     constexpr std::uint64_t step = 2 * line_bytes;
     const auto clear = [&](std::uint64_t line) {
         constexpr std::uint64_t zero = 0;

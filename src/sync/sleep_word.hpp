@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The awaited word: an epoch number and, in its lowest bit, whether a thread sleeps for it. The one exchange that publishes an
-// epoch also tells whether a wake is due, so neither side needs a fence, and there is no count of sleepers that a killed one
-// could leave wrong. Knows neither the futex nor the policy of waiting. Lives in shared memory; zero is epoch 0 without
-// sleepers.
+// The awaited word: an epoch number and, in its lowest bit, whether a thread sleeps for it. The
+// exchange that publishes an epoch also returns whether a thread sleeps, so neither side needs a
+// fence, and there is no count of sleepers that a killed sleeper could leave wrong. Knows neither
+// the futex nor the policy of waiting. Lives in shared memory; zero is epoch 0 without sleepers.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ namespace acp::sync {
 //   look for deaths (never before announcing)
 //   futex wait on word() while it is v
 //
-// If one side dies or stops: a waiter that dies leaves the bit set, which costs one needless wake. The watcher finds a
-// publisher that dies before publish(). If a publisher dies between publish() and its wake, the watcher's clear_sleep() and
-// wake, or their timeout, wake the sleepers.
+// If one side dies or stops: a waiter that dies leaves the bit set, which costs one needless wake.
+// The watcher finds a publisher that dies before publish(). If a publisher dies between publish()
+// and its wake, the watcher's clear_sleep() and wake, or their timeout, wake the sleepers.
 template <template <class> class Atomic = std::atomic>
 class SleepWord {
 public:
@@ -26,13 +26,15 @@ public:
     // a thread sleeps: the caller must then wake all sleepers on word().
     [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
         // acq_rel: release for load() of the waiters, which then see all that came before; acquire
-        // takes over what an earlier publisher released, so that it is passed on. Against
-        // announce_sleep() the modification order of this one word decides who sees whom.
+        // takes over what an earlier publisher released, so that it is passed on. Either this
+        // exchange returns the bit of an announce_sleep(), or that announce_sleep() fails: the
+        // modification order of the word decides.
         return (word_.exchange(epoch << epoch_shift, std::memory_order_acq_rel) & sleep_bit) != 0;
     }
 
-    // The same by one of several, and perhaps late: only the first of them publishes, and nothing where a later epoch was published. So what
-    // clear_sleep() has counted is never taken back before whoever waits for the next epoch.
+    // publish() for several threads that may publish the same epoch, perhaps late. Only the first
+    // one publishes; none does after a later epoch. A second publish() of an epoch would clear the
+    // count of clear_sleep(), on which the waiters of the next epoch rely.
     [[nodiscard]] bool publish_unless_reached(std::uint32_t epoch) noexcept {
         std::uint32_t value = load();
         do {
@@ -68,10 +70,12 @@ public:
         return true;
     }
 
-    // For a thread that makes sleepers look again without a new epoch (the death watcher): first store what they are to see,
-    // then clear, then wake all on word(). true when a thread slept. Besides clearing the bit it counts, since clearing alone
-    // loses a wake where two threads wait: A looks for deaths and finds none; the watcher stores, clears and wakes nobody; B
-    // sets the bit again; A falls asleep on the value it knows.
+    // For a thread that makes sleepers look again without a new epoch (the death watcher): first
+    // store what they are to see, then clear, then wake all on word(). true when a thread slept.
+    // Besides clearing the bit this increments a counter in the word. Without it two waiting
+    // threads A and B would lose a wake: A looks for deaths and finds none; the watcher stores,
+    // clears the bit and wakes, with no thread asleep yet; B sets the bit again, so the word has
+    // its old value; A falls asleep on that value.
     bool clear_sleep() noexcept {
         // relaxed: a stale value only costs another attempt
         std::uint32_t value = word_.load(std::memory_order_relaxed);
@@ -79,8 +83,8 @@ public:
         do {
             next = (value & ~low_bits) | ((value + clearing) & clearings);
             // acq_rel: release for a sleeper whose load() or announce_sleep() comes after and which
-            // must then see the death; one before finds the word changed and does not sleep. acquire
-            // passes on what was published. relaxed on failure: as above.
+            // must then see the death; one before finds the word changed and does not sleep.
+            // acquire passes on what was published. relaxed on failure: as above.
         } while (!word_.compare_exchange_weak(value, next, std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
         return (value & sleep_bit) != 0;
@@ -98,8 +102,8 @@ private:
     static constexpr std::uint32_t low_bits = clearings | sleep_bit;
     static constexpr unsigned epoch_shift = 4;
 
-    // epoch << 4 | clearings << 1 | sleep bit. Writers: publishers (all of it), waiters (set the bit),
-    // the death watcher (clears the bit and counts). Readers: waiters.
+    // epoch << 4 | clearings << 1 | sleep bit. Writers: publishers (all of it), waiters (set the
+    // bit), the death watcher (clears the bit and counts). Readers: waiters.
     Atomic<std::uint32_t> word_{0};
 };
 
