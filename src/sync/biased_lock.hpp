@@ -56,8 +56,8 @@ public:
             is_by_adopter_ = true;
             return true;
         }
-        // release: the other thread may see this store instead of that of the last unlock();
-        // partner: end_adoption()
+        // release: the other thread may see this store in place of the last unlock(), partner:
+        // end_adoption()
         in_use_.store(0, std::memory_order_release);
         return false;
     }
