@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     const uint64_t* word = acp_query_address(acp_query_starter_ga(rank));
     const double start_us = now_us();
     if (rank < 2) {
-        const acp_ga_t other = acp_query_starter_ga((rank + 1) % acp_procs());
+        const acp_ga_t other = acp_query_starter_ga(1 - rank);
         for (uint64_t round = 1; round <= rounds; ++round) {
             if (rank == 0) acp_swap8(ACP_GA_NULL, other, round, ACP_HANDLE_NULL);
             if (acp_wait_word(word, sizeof *word, ACP_WORD_EQUAL, round, -1) != ACP_OK)

@@ -62,9 +62,9 @@ class SmallExamples(harness.ExampleTest):
                         self.assertEqual(job.out, line + "\n", str(job))
 
     def test_flag_ping_pong_tells_the_way_of_a_word(self):
-        for launcher in ((), ("--nodes", "2")):
-            with self.subTest(launcher=launcher):
-                job = self.run_job(2, "flag_ping_pong", launcher=launcher)
+        for ranks, launcher in ((2, ()), (3, ()), (5, ("--nodes", "2"))):
+            with self.subTest(ranks=ranks, launcher=launcher):
+                job = self.run_job(ranks, "flag_ping_pong", launcher=launcher)
                 self.assert_succeeds(job)
                 self.assertRegex(job.out, r"^10000 rounds, \d+\.\d\d us one way\n$")
 

@@ -35,7 +35,7 @@ by_acpcc() {
     run_consumer "$work/by_acpcxx"
     for example in "$1"/share/doc/acp/examples/*.c; do
         "$1/bin/acpcc" -Wall -Werror "$example" -lm -o "$work/example" || fail "$example is not compiled"
-        "$1/bin/acprun" -n 3 "$work/example" >"$work/example.log" 2>&1 || fail "$example: $(cat "$work/example.log")"
+        "$1/bin/acprun" --timeout 60 -n 3 "$work/example" >"$work/example.log" 2>&1 || fail "$example: $(cat "$work/example.log")"
     done
     for example in "$1"/share/doc/acp/examples/*.cpp; do # they want files
         "$1/bin/acpc++" -std=c++20 -Wall -Werror "$example" -o "$work/example" || fail "$example is not compiled"
