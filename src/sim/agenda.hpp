@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The virtual clock and the queue of events: events come out ordered by time, and those of equal time in the order they were
-// added, so that a run is deterministic. Does not know what an event means. One thread. Tests: tests/unit/sim/agenda_test.cpp.
+// The virtual clock and the queue of events: events come out ordered by time, and those of equal
+// time in the order they were added, so that a run is deterministic. Does not know what an event
+// means. One thread. Tests: tests/unit/sim/agenda_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,9 @@
 
 namespace acp::sim {
 
-// What happens at an event's time. wake: a node runs; port: a datagram reaches a node's switch port; arrive: it reaches the
-// socket; settle: a placement settles; fault: a fault begins or ends; forge: the attacker sends.
+// What happens at an event's time. wake: a node runs; port: a datagram reaches a node's switch
+// port; arrive: it reaches the socket; settle: a placement settles; fault: a fault begins or ends;
+// forge: the attacker sends.
 enum class EventKind : std::uint8_t { wake, port, arrive, settle, fault, forge };
 
 struct AgendaEntry {

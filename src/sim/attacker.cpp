@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides what is copied and when copies arrive, and checks two rules that only an attacker can see broken: only answers are
-// sent to an address that is no node's, and fewer bytes than came from there. One thread.
+// Decides which datagrams are copied and when copies arrive, and checks two rules at the attacker's
+// address, which is no node's: nodes send only answers to it, and fewer bytes than it sent. One
+// thread.
 #include "sim/attacker.hpp"
 
 #include <algorithm>
@@ -35,8 +36,9 @@ datagram::Address Attacker::elsewhere() noexcept {
     return datagram::ipv4(127, 0, 0, 99, port_elsewhere);
 }
 
-// The source address of a copy: mostly the attacker's own, sometimes that of another node, which then gets the answer. With the
-// address of the named node the copy equals the original, which matters only if that node itself is gone.
+// The source address of a copy: mostly the attacker's own, sometimes that of another node, which
+// then gets the answer. With the address of the named node the copy equals the original, which
+// matters only if that node itself is gone.
 datagram::Address Attacker::any_source(NodeId to, NodeId named) {
     if (plan_->attack.takes_asker_off && random_.below(2) == 0) return Network::address_of(named);
     if (random_.below(4) != 0) return elsewhere();
@@ -91,7 +93,8 @@ void Attacker::hear(Time now, std::span<const std::byte> bytes, std::vector<Forg
         return judge_->fail(who + " sends more to a stranger than came from there");
     }
     if (++relays_ > relays_max) return;
-    // The answer is passed on to the node it is addressed to, from its author's address or from the attacker's own.
+    // The attacker relays the answer to the node that it names, from its author's address or from
+    // its own.
     const auto target = datagram::load<std::uint32_t>(bytes.data() + datagram::outer_bytes + 8);
     if (target >= plan_->nodes || target == outer.source) return;
     Forgery& forged = out.emplace_back();
@@ -109,7 +112,8 @@ void Attacker::forge(Time now, std::vector<Forgery>& out) {
         const auto to = static_cast<NodeId>(random_.below(plan_->nodes));
         const auto named =
             static_cast<NodeId>((to + 1 + random_.below(plan_->nodes - 1)) % plan_->nodes);
-        // Several at once are a flood: they go to the node that severs, in the name of the last one that it severs.
+        // A flood: several datagrams at once to the severing node, in the name of the node that it
+        // severed last.
         const bool is_flood = attack.repeats != 0 && !plan_->faults.empty();
         if (is_flood) forge_one(now, plan_->faults.back().a, plan_->faults.back().b, out);
         if (!is_flood) forge_one(now, to, named, out);
@@ -137,7 +141,7 @@ void Attacker::forge_one(Time now, NodeId to, NodeId named, std::vector<Forgery>
 bool Attacker::takes_off(NodeId asker, std::span<const std::byte> bytes) {
     if (!plan_->attack.takes_asker_off || has_taken_off_ || asker >= plan_->nodes) return false;
     if (bytes.size() < datagram::outer_bytes || type_of(bytes) != PacketType::init) return false;
-    // Not always the first INIT of a run.
+    // With a probability of 1/3, so that it is not always the first INIT of a run.
     has_taken_off_ = random_.below(3) == 0;
     return has_taken_off_;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An attacker on the simulated network, without a key. It copies datagrams and sends them again from elsewhere, once or
-// repeatedly, also so that the copy overtakes the original; passes answers to the copies on; sends data in other nodes' names;
-// and cuts a node off after its first INIT. It sees every datagram, but loses and changes none. A seed decides what it does.
-// One thread. Tests: tests/unit/sim/attacker_test.cpp.
+// An attacker on the simulated network, without a key. It replays datagrams from another address,
+// once or repeatedly, also so that the copy overtakes the original; relays the answers to its
+// copies; sends data in the names of nodes; and cuts a node off after its first INIT. It sees every
+// datagram, but loses and changes none. A seed decides what it does. One thread.
+// Tests: tests/unit/sim/attacker_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -37,21 +38,23 @@ public:
     // The attacker's own address, which is no node's.
     [[nodiscard]] static datagram::Address elsewhere() noexcept;
 
-    // Sees a datagram that is sent to node `to` and will arrive at `arrival`. Appends what the attacker sends because of it.
+    // Shows the attacker a datagram that is sent to node `to` and will arrive at `arrival`. Appends
+    // the datagrams with which it reacts.
     void see(Time now,
              NodeId to,
              Time arrival,
              std::span<const std::byte> bytes,
              std::vector<Forgery>& out);
 
-    // Receives what a node has sent to elsewhere().
+    // Gives the attacker a datagram that a node has sent to elsewhere(). Appends its relays.
     void hear(Time now, std::span<const std::byte> bytes, std::vector<Forgery>& out);
 
-    // Makes a datagram in the name of a node, as anybody can who knows only the outer header. Several if the plan asks for a
-    // flood.
+    // Appends a datagram in the name of a node, for which the attacker needs no key but only the
+    // layout of the outer header; several if the plan asks for a flood.
     void forge(Time now, std::vector<Forgery>& out);
 
-    // Whether to cut a node off from all others now that its INIT is on its way. At most once in a run.
+    // Whether the attacker cuts a node off from all others now that its INIT has been sent. At most
+    // once in a run.
     [[nodiscard]] bool takes_off(NodeId asker, std::span<const std::byte> bytes);
 
     // The error that a forged ICMP message has left in a node's socket (errno); 0: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes deaths, cuts and restarts, and checks the news about them.
+// Notes deaths, cuts and restarts, and checks the reports of them.
 #include "sim/casualties.hpp"
 
 #include <algorithm>
@@ -53,8 +53,8 @@ void Casualties::on_process_dead(NodeId node, std::uint32_t process, std::uint32
 void Casualties::on_node_dead(NodeId node, NodeId dead) {
     judge_->note((std::uint64_t{node} << 41) ^ dead);
     judge_->tell("node %u hears that node %u is dead", node, dead);
-    // A restarted node missed what came before: a meeting under way makes no sense to it, and it gives the others up
-    // (WIRE-104).
+    // A restarted node has lost the state of a meeting that is in progress, so it severs the other
+    // nodes (WIRE-104).
     if (dead >= plan_->nodes || (broken_[dead] == 0 && began_anew_[node] == 0)) {
         judge_->fail("node " + std::to_string(node) + " hears of the death of node " +
                      std::to_string(dead) + ", which nobody has severed");

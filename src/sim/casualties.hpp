@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the faults of a run did to nodes and processes; and a check of the news about it: each node hears of each death once,
-// and only of processes that died; a node reported as lost has been severed or restarted. Knows no command and no router. One
-// thread.
+// The effects of a run's faults on nodes and processes, and a check of the reports about them: each
+// router reports each death once, and only of processes that died; a node that is reported as lost
+// was severed or restarted. Knows no command and no router. One thread.
 // Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
@@ -44,19 +44,20 @@ public:
     // Whether one of these processes is dead, or on a broken node.
     [[nodiscard]] bool is_any_lost(std::initializer_list<std::uint32_t> processes) const;
 
-    // Whether every node has heard of every death.
+    // Whether every node's router has reported every death.
     [[nodiscard]] bool are_all_heard_of() const;
 
-    // Names a death that this node has not heard of, for a message; empty: none.
+    // Names a death that this node's router has not reported, for a message; empty: none.
     [[nodiscard]] std::string unheard(NodeId node) const;
 
 private:
     const Plan* plan_;
     Judge* judge_;
-    std::vector<std::uint8_t> dead_;                // per process: nonzero if it died
-    std::vector<std::uint8_t> broken_;              // per node: severed, severing, or restarted
-    std::vector<std::uint8_t> began_anew_;          // per node: nonzero if restarted
-    std::vector<std::vector<std::uint8_t>> heard_;  // [node][process]: has heard of its death
+    std::vector<std::uint8_t> dead_;        // per process: nonzero if it died
+    std::vector<std::uint8_t> broken_;      // per node: severed, severing, or restarted
+    std::vector<std::uint8_t> began_anew_;  // per node: nonzero if restarted
+    // [node][process]: nonzero: the router has reported the death
+    std::vector<std::vector<std::uint8_t>> heard_;
     bool is_any_cut_ = false;
     bool is_any_dead_ = false;
 };

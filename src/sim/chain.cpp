@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chain experiment: process 0 copies from each node to the next, and notes when each chain has ended. One thread.
+// The chain experiment: process 0 copies from each node to the next, and notes when each chain has
+// ended. One thread.
 #include "sim/chain.hpp"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ Plan make_chain_plan(const ChainOptions& options) {
     for (NodeId node = 0; node <= plan.nodes; ++node) plan.first_process.push_back(node);
     plan.manners.assign(plan.nodes, MemoryManner::prompt);
     plan.link.delay_ns = 20 * us;
-    // Each datagram in a burst ends it with probability `leave`. Bursts begin as often as gives the share of loss asked for.
+    // Each datagram in a burst ends it with probability `leave`. Bursts begin as often as gives the
+    // share of loss asked for.
     const double leave = 1.0 / options.burst;
     plan.link.burst_leave_ppm = parts_of_million(leave);
     plan.link.burst_enter_ppm =

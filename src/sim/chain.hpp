@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An experiment: how long do chains of copies take, each ordered after the one before it, on links that lose datagrams in
-// bursts, duplicate and reorder them? Knows no command line. One run, one thread.
+// An experiment: how long do chains of copies take, each ordered after the one before it, on links
+// that lose datagrams in bursts, duplicate and reorder them? Knows no command line. One run, one
+// thread.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +21,7 @@ struct ChainOptions {
     std::uint32_t burst = 8;          // mean length of a burst, in datagrams
     double doubled = 0.2;             // share of datagrams that is duplicated
     double overtaken = 0.2;           // share of datagrams that is reordered
-    std::uint32_t overtaken_by = 64;  // a datagram is overtaken by at most so many
+    std::uint32_t overtaken_by = 64;  // most datagrams that overtake one
     std::FILE* story = nullptr;
 };
 

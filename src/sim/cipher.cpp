@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking cipher. A tag is two lanes of a multiply-and-mix over eight bytes at a time. Each step is invertible, so one
-// changed word always changes the tag. It resists bit flips and no cleverer attacker. One thread.
+// The checking cipher. A tag is two lanes of a multiply-and-mix over eight bytes at a time. Each
+// step is invertible, so one changed word always changes the tag. It resists bit flips and no
+// cleverer attacker. One thread.
 #include "sim/cipher.hpp"
 
 #include <array>
@@ -118,7 +119,8 @@ private:
     Judge* judge_;
 };
 
-// A key agreement by multiplication modulo 2^64: both sides compute the same number, which anybody could compute too.
+// A key agreement by multiplication modulo 2^64: both sides compute the same number, and so could
+// any eavesdropper.
 class CheckingAgreement final : public datagram::KeyAgreement {
 public:
     explicit CheckingAgreement(std::uint64_t drawn) noexcept : own_(drawn | 1U) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cipher suite for the simulator: fast, and without cryptographic worth. But a changed bit makes open() fail, sealed bytes
-// are unreadable until they are opened, and a ledger that all endpoints of a run share, also across restarts, detects a key and
-// nonce that seal twice. One thread.
+// A cipher suite for the simulator: fast, and without cryptographic worth. But a changed bit makes
+// open() fail, sealed bytes differ from the plain ones, and a ledger that all endpoints of a run
+// share, also across restarts, detects a pair of key and nonce that seals twice. One thread.
 // Tests: tests/unit/sim/cipher_test.cpp.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace acp::sim {
 
-// All pairs of key and nonce that sealed something, as a set of 64-bit hashes. With 10^5 seals a run is accused wrongly once in
-// 10^9 runs.
+// All pairs of key and nonce that were used to seal, as a set of 64-bit hashes. With 10^5 seals in
+// a run two hashes collide, and the ledger reports a false reuse, in one of 10^9 runs.
 class NonceLedger {
 public:
     NonceLedger();

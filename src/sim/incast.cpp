@@ -27,7 +27,8 @@ Plan make_incast_plan(const IncastOptions& options) {
     plan.link.ns_per_kib = ns_per_kib;
     plan.link.queue_bytes = 4U << 20;
     plan.copy_bytes_max = options.copy_bytes;
-    // More copies than the link could carry if one sender had it alone, so that no sender runs out of them.
+    // More copies than the link could carry if one sender had it alone, so that no sender runs out
+    // of them.
     plan.steps = static_cast<std::uint32_t>(
         (options.warm_up_ns + options.duration_ns) / (options.copy_bytes * ns_per_kib / 1024) + 64);
     plan.gap_ns_max = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two experiments. Incast: many nodes copy to one; does its socket overflow once credit has settled, and does each sender get
-// its share? And a job with many silent nodes, in which one node copies; does it get the whole link? Knows no command line. One
-// run, one thread.
+// Two experiments. Incast: many nodes copy to one node. Measured: whether its socket overflows
+// after the warm-up, and how fairly the senders share its link. Silent nodes: in a job of many
+// nodes one copies and most are silent. Measured: whether the copying node gets the whole link.
+// Knows no command line. One run, one thread.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ struct IncastOptions {
     NodeId senders = 16;
     NodeId silent_nodes = 0;  // further nodes of the job, which send nothing
     Time duration_ns = 1 * s;
-    Time warm_up_ns = 200 * ms;               // at the beginning; not measured
+    Time warm_up_ns = 200 * ms;               // the first part of a run, which is not measured
     std::uint64_t receive_bytes = mib;        // size of the receiver's socket buffer
     std::uint32_t datagram_bytes_max = 1472;  // the path MTU is as large
     // The receiver is stopped for pause_ns in every 3 * pause_ns.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects the verdict of a run: the first violation, a hash over all events (two runs of one seed must have the same), and on
-// request the story, a log line per event. Knows no rule itself. One run, one thread.
+// Collects the verdict of a run: the first violation, a hash over all events (two runs of one seed
+// must have the same), and on request the story, a log line per event. Knows no rule itself. One
+// run, one thread.
 #pragma once
 
 #include <cstdarg>

@@ -100,7 +100,8 @@ void LinkModel::handle(const LinkEvent& event) {
     }
 }
 
-// A datagram reaches the queue. Returns whether it fits; then busy_until_ is when it has left the queue.
+// A datagram reaches the queue. Returns whether it fits; then busy_until_ is when it has left the
+// queue.
 bool LinkModel::enqueue(double at, bool& is_marked) {
     const double one = settings_.datagram_bytes;
     const double queued = std::max(0.0, busy_until_ - at) * settings_.bytes_per_ns;
@@ -122,7 +123,8 @@ void LinkModel::send(Rival& rival) {
         schedule(static_cast<Time>(busy_until_) + settings_.base_rtt_ns, Kind::rival_acknowledge,
                  rival.index, segment);
     }
-    // One alarm is enough: on_timeout() looks at the deadline again, which every acknowledgement moves.
+    // One alarm is enough: when it expires, the sender compares the clock with its deadline, which
+    // every acknowledgement moves.
     if (rival.tcp.deadline() != never && rival.alarm == never) {
         rival.alarm = std::max(rival.tcp.deadline(), now_ + 1);
         schedule(rival.alarm, Kind::rival_wake, rival.index, 0);
@@ -198,11 +200,12 @@ void LinkModel::plan_wake(Flow& flow) {
     if (at != never) schedule(at, Kind::wake, flow.index, 0);
 }
 
-// Puts the flow's datagrams from `first` on into the queue at the time they are made, and schedules their arrival.
+// Puts the flow's datagrams from `first` on into the queue at the time they are made, and schedules
+// their arrival.
 void LinkModel::carry(Flow& flow, PacketNumber first) {
     const auto at = static_cast<double>(flow.ready);
-    // Datagrams are handed over in groups, as a receiver that acknowledges several at a time sees them; a group arrives when
-    // its last datagram has left the queue.
+    // Datagrams arrive in groups of ack_every, for each of which the receiver sends one
+    // acknowledgement. A group arrives when its last datagram has left the queue.
     Packets told;
     const auto pass_on = [&](Time done) {
         if (told.numbers.empty()) return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A modelled bottleneck link on which the real parts of the protocol run: senders with endless data; one queue that drops what
-// does not fit (drop-tail); random loss; a receiver that acknowledges several datagrams at a time; and on request TCP senders
-// (TcpCubic) that share the queue. Acknowledgements are not lost. A run depends on nothing but its settings: time is virtual,
+// A modelled bottleneck link on which the real parts of the protocol run: senders with endless
+// data; one queue that drops datagrams that do not fit (drop-tail); random loss; a receiver that
+// acknowledges several datagrams at a time; and on request TCP senders (TcpCubic) that share the
+// queue. Acknowledgements are not lost. A run depends on nothing but its settings: time is virtual,
 // and chance comes from a seed. One thread.
 // Tests: tests/unit/sim/congestion_link_test.cpp, rival_test.cpp.
 #pragma once
@@ -29,7 +30,7 @@ using datagram::SettledPackets;
 
 struct LinkSettings {
     double bytes_per_ns = 1.25;  // 10 Gb/s
-    Time base_rtt_ns = 30'000;   // without a queue
+    Time base_rtt_ns = 30'000;   // round trip with an empty queue
     std::uint64_t queue_bytes = 4U << 20;
     std::uint64_t mark_above_bytes = ~0ULL;  // datagrams that find a longer queue get an ECN mark
     double loss = 0;                         // probability of random loss per datagram
@@ -57,10 +58,10 @@ public:
     // Restarts the measurements.
     void measure_from_here();
 
-    [[nodiscard]] double utilisation() const;  // share of the link's rate that arrived
-    [[nodiscard]] double fairness() const;     // Jain's fairness index of what the flows got
+    [[nodiscard]] double utilisation() const;  // arrived bytes as a share of the link's rate
+    [[nodiscard]] double fairness() const;     // Jain's fairness index of the flows' arrived bytes
 
-    // What a flow got on average, as a multiple of what a TCP sender got. Only with rivals.
+    // The mean rate of a flow divided by the mean rate of a TCP sender. Only with rivals.
     [[nodiscard]] double share_beside_rivals() const;
 
     // The share of the datagrams sent by the flows that the queue dropped.
@@ -70,7 +71,8 @@ public:
 
     [[nodiscard]] std::uint64_t queue_max() const { return measured_.queue_max; }
 
-    [[nodiscard]] std::uint64_t dropped() const { return measured_.dropped; }  // by the queue
+    // Datagrams of the flows that the queue dropped.
+    [[nodiscard]] std::uint64_t dropped() const { return measured_.dropped; }
 
     [[nodiscard]] std::uint64_t window(std::size_t flow = 0) const;
     [[nodiscard]] std::uint64_t pacing_window(std::size_t flow = 0) const;
@@ -117,8 +119,8 @@ private:
     struct Measured {
         Time from = 0;
         std::uint64_t queue_max = 0;
-        std::uint64_t dropped = 0;  // by the queue; datagrams of the flows alone
-        std::uint64_t sent = 0;     // by the flows
+        std::uint64_t dropped = 0;  // datagrams of the flows that the queue dropped
+        std::uint64_t sent = 0;     // datagrams that the flows sent
         std::uint64_t in_flight_max = 0;
     };
 
@@ -152,7 +154,7 @@ private:
     Time now_ = 0;
     double busy_until_ = 0;  // when the link has sent all that is in the queue
     Measured measured_;
-    std::size_t active_flows_;  // flows from this index on send nothing any more
+    std::size_t active_flows_;  // flows from this index on have stopped sending
     bool are_rivals_active_ = true;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends nodes to meetings, and judges what these gather.
+// Makes nodes join meetings, and checks the tables that the meetings gather.
 #include "sim/meeting_judge.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Time MeetingJudge::issue(NodeId node, Time now, router::Router& router) {
 
 void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     Met& met = meetings_[node];
-    // No meeting is begun that could not end.
+    // After a loss a meeting could not end, so none is started.
     if (met.called == goal_ || met.called != met.ended || now < met.next_call ||
         !casualties_->is_job_whole()) {
         return;

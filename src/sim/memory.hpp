@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of all simulated processes, kept threefold: what it holds; what it must hold; and which bytes may hold anything
-// because a command failed halfway. Knows no router. One thread. Tests: tests/unit/sim/memory_test.cpp.
+// The memory of all simulated processes. For each byte it has the value held, the value expected,
+// and whether the expected value is unknown because a command failed halfway. Knows no router. One
+// thread. Tests: tests/unit/sim/memory_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,7 @@ public:
                     std::uint64_t bytes,
                     Range& range) const noexcept;
 
-    // What memory holds, and must hold. The range lies within the process's memory.
+    // The bytes held, and the bytes expected. The range lies within the process's memory.
     [[nodiscard]] std::span<std::byte> held(const Range& range) noexcept {
         return std::span(arrays_[range.process].held).subspan(range.offset, range.bytes);
     }
@@ -60,11 +61,11 @@ public:
         return std::span(arrays_[range.process].expected).subspan(range.offset, range.bytes);
     }
 
-    // Marks bytes as unknown: they may hold anything from now on.
+    // Marks bytes as unknown: from now on any value of them is accepted.
     void forget(const Range& range);
     [[nodiscard]] bool is_known(const Range& range) const noexcept;
 
-    // Whether all known bytes hold what they must; otherwise describes the first difference.
+    // Whether all known bytes have the expected values; otherwise describes the first difference.
     [[nodiscard]] bool is_as_expected(const Range& range, std::string& difference);
 
     // Runs a command on the bytes held. Both ends lie within memory. Returns an atomic's old value.

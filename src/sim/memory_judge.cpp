@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares memory with what it must hold.
+// Compares the memory held with the memory expected.
 #include "sim/memory_judge.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ void MemoryJudge::check_count(const ProgramStep& step, const CommandName& name) 
 void MemoryJudge::doubt(const ProgramStep& step) {
     if (step.kind == StepKind::invoke) return;
     if (step.kind == StepKind::bad) {
-        // A command with a wrong address must write nothing, not even at its right end.
+        // A command with one wrong address must write nothing at all.
         return;
     }
     memory_->forget(step.target);
@@ -126,7 +126,8 @@ void MemoryJudge::check_word(std::size_t word) {
 
 void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::string& name) {
     const Count& count = counts_[word];
-    // Each value put into the word can leave it only once: as the old value of one swap, or as the final value.
+    // Each value put into the word can leave it only once: as the old value of one swap, or as the
+    // final value.
     std::set<std::uint64_t> possible{word_starts_[word]};
     for (const auto& seen : count.seen) possible.insert(seen.second);
     possible.insert(count.unseen.begin(), count.unseen.end());
@@ -143,7 +144,8 @@ void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::st
 void MemoryJudge::check_additions(std::size_t word, std::uint64_t end, const std::string& name) {
     Count& count = counts_[word];
     const std::uint64_t start = word_starts_[word];
-    // Sorted by old value, each addition must begin where the one before ended, unless one between them was not seen.
+    // Sorted by old value, each addition must begin where the one before ended, unless one between
+    // them was not seen.
     std::uint64_t surplus = end - start;
     for (auto& seen : count.seen) {
         seen.first -= start;  // relative to the start, so that sorting works despite wrap-around

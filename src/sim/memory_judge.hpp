@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges the effects of commands on memory: a command that ended well has left what it must, and what a failed one may have
-// written is unknown from then on. Words that all processes use are judged by the old values returned and by their final value:
-// additions must form a chain, swaps a permutation. Knows no router. One thread. Tests: tests/unit/sim/world_test.cpp.
+// Checks the effects of commands on memory: after a success the target has the expected bytes;
+// after a failure the bytes that the command may have written count as unknown. Shared words are
+// checked by the old values returned and by their final value: additions must form a chain, swaps a
+// permutation. Knows no router. One thread. Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,15 @@ public:
     // Begins a round: all programs run again on memory as it is now.
     void begin_round();
 
-    // The command of a step in this round. Values to swap in differ in each round, so that none occurs twice.
+    // The command of a step in this round. The values that swaps store differ from round to round,
+    // so that none occurs twice.
     [[nodiscard]] memory::Command command_of(const ProgramStep& step) const noexcept;
 
     // Checks memory after a copy, an atomic or a count that ended well.
     void check(const ProgramStep& step, const CommandName& name);
 
-    // Marks as unknown what a command may have written: it failed, or its end was lost.
+    // Marks the bytes as unknown that a command may have written that failed or whose completion
+    // was lost.
     void doubt(const ProgramStep& step);
 
     // Checks all memory and all shared words. To be called once at the end of each round.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to a datagram in flight. All chance comes from one seeded generator. One thread.
+// The fate of each datagram in flight. All random numbers come from one seeded generator. One
+// thread.
 #include "sim/network.hpp"
 
 #include <cstring>
@@ -175,7 +176,8 @@ void Network::dispatch(NodeId from,
     agenda_->add(at, has_ports_ ? EventKind::port : EventKind::arrive, to, index);
 }
 
-// Sends the attacker's datagrams. The network never loses or changes them, and cuts do not stop them.
+// Sends the attacker's datagrams. The network never loses or changes them, and cuts do not stop
+// them.
 void Network::inject() {
     for (Forgery& forged : forgeries_) {
         if (is_healed_) break;
@@ -259,7 +261,8 @@ bool Network::receive(NodeId node, std::uint32_t& index) {
     if (socket.packets.empty()) return false;
     index = socket.packets.front();
     socket.packets.pop_front();
-    // Like Linux: the charge for datagrams read is returned when nothing is left, or when it is a quarter of the buffer.
+    // As Linux does, the socket drops the charge of read datagrams when it is empty, or when that
+    // charge reaches a quarter of the buffer.
     socket.read += datagram::true_bytes(static_cast<std::uint32_t>(packets_[index].bytes.size()));
     if (socket.packets.empty() || socket.read >= plan_->receive_bytes / 4) {
         socket.bytes -= socket.read;

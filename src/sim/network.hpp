@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated network: delays, queues, loses, duplicates, corrupts, reorders or cuts off datagrams between nodes as the plan
-// says. Each node has a switch port of a certain rate and a socket of a certain size. Knows no frame and no key. One thread.
+// The simulated network: delays, queues, loses, duplicates, corrupts, reorders or cuts off
+// datagrams between nodes as the plan says. Each node has a switch port of a certain rate and a
+// socket of a certain size. Knows no frame and no key. One thread.
 // Tests: tests/unit/sim/network_test.cpp.
 #pragma once
 
@@ -57,11 +58,12 @@ public:
               std::span<const std::byte> bytes,
               bool may_fragment);
 
-    // Handles an event of kind port or arrive. Returns true if the node's socket received something.
+    // Handles an event of kind port or arrive. Returns true if the node's socket received
+    // something.
     bool on_event(const AgendaEntry& event);
 
-    // Takes the oldest datagram from a node's socket, by index; false if there is none. The caller returns the index by
-    // release().
+    // Takes the oldest datagram from a node's socket and stores its index; false if there is none.
+    // The caller returns the index by release().
     bool receive(NodeId node, std::uint32_t& index);
 
     [[nodiscard]] Packet& packet(std::uint32_t index) noexcept { return packets_[index]; }
@@ -72,7 +74,7 @@ public:
 
     void release(std::uint32_t index) { free_.push_back(index); }
 
-    // Drops all that is in a node's socket, as a restart does.
+    // Drops all datagrams in a node's socket, as a restart does.
     void drop_socket(NodeId node);
 
     void begin(const PlannedFault& fault) { change(fault, 1); }
@@ -82,7 +84,8 @@ public:
     // Ends all random faults: nothing is lost, corrupted, duplicated or reordered from now on.
     void heal() noexcept { is_healed_ = true; }
 
-    // Handles an event of kind forge: the attacker sends something of its own. Adds the next such event.
+    // Handles an event of kind forge: the attacker sends forged datagrams. Adds the next such
+    // event.
     void forge();
 
     // The error that a forged ICMP message has left in a node's socket (errno); 0: none.
@@ -104,13 +107,14 @@ private:
         std::uint32_t blocks = 0;       // cuts in force
         std::uint32_t hole_blocks = 0;  // holes in force: longer datagrams than hole_bytes vanish
         std::uint32_t hole_bytes = 0;
-        bool is_in_burst = false;  // in a burst of losses (Gilbert-Elliott model)
+        bool is_in_burst = false;  // true: a burst of losses is on (Gilbert-Elliott model)
     };
 
     struct Socket {
         std::deque<std::uint32_t> packets;
-        std::uint64_t bytes = 0;  // charged to the socket, as the kernel does (true_bytes())
-        std::uint64_t read = 0;   // of them read already, but still charged
+        // bytes charged to the socket as the kernel charges them (true_bytes())
+        std::uint64_t bytes = 0;
+        std::uint64_t read = 0;  // the part of `bytes` that was read and is still charged
         Time port_free_at = 0;
     };
 
@@ -139,7 +143,7 @@ private:
     std::vector<Packet> packets_;
     std::vector<std::uint32_t> free_;
     Attacker attacker_;
-    std::vector<Forgery> forgeries_;  // what the attacker sends next
+    std::vector<Forgery> forgeries_;  // the datagrams that the attacker sends next
     NetworkCounts counts_;
     bool is_healed_ = false;
     bool has_ports_ = false;

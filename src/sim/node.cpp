@@ -17,7 +17,7 @@ constexpr std::uint32_t turns_max = 4;
 constexpr std::uint32_t transmits_max = 4096;  // transmissions of one wake: more are a storm
 constexpr Time turn_cost_ns = 300;
 constexpr Time datagram_cost_ns = 400;
-// Datagrams per second to a node not heard for silence_ns.
+// Most datagrams per second to a node from which none has arrived for silence_ns.
 constexpr std::uint32_t silent_sends_max = 64;
 constexpr Time silence_ns = 3 * s;
 constexpr std::uint64_t forged_keys_max = 400;  // keys per second made for forged datagrams
@@ -103,7 +103,7 @@ void Node::wake() {
     check_counters();
     if (common_.plan->attack.is_on() && now >= checked_ + wait_check_ns) check_waiting(now);
     const NetworkCounts& counts = common_.network->counts();
-    // The gateway's own computing time: it cannot run again before that.
+    // The computing time of this run of the gateway: the next run begins no earlier than that.
     const Time cost = turn_cost_ns + datagram_cost_ns * (counts.handed - handed_before +
                                                          counts.sent - sent_before);
     Time next = std::min({next_issue, endpoint_->deadline(), router_->deadline()});
@@ -147,8 +147,8 @@ void Node::hand(Time now, Packet& packet) {
     endpoint_->on_datagram(now, from, packet.bytes);
     const bool is_late = sight.incarnation == packet.incarnation && number < sight.largest;
     if ((is_late && counters.wrong_epoch != keyless) || counters.too_long != too_long) {
-        // The datagram arrived so late that its key was dropped (WIRE-39), or was too long for the receiver (WIRE-78): it is no
-        // sign of life to the endpoint.
+        // The endpoint dropped the datagram, because it arrived after its key was dropped (WIRE-39)
+        // or was too long for the receiver (WIRE-78): it is no sign of life.
         sight.heard = before_it.heard;
         sight.asked = before_it.asked;
         sight.sent_in_slice = before_it.sent_in_slice;
@@ -163,7 +163,7 @@ void Node::hand(Time now, Packet& packet) {
     }
 }
 
-// Hands over a datagram of the attacker: a copy of an authentic one, or a forgery.
+// Hands the endpoint a datagram of the attacker: a copy of an authentic one, or a forgery.
 void Node::hand_forged(Time now, Packet& packet) {
     datagram::PeerStats stats;
     const bool is_folded = endpoint_->stats(packet.from, stats) && stats.is_folded;
@@ -182,7 +182,8 @@ void Node::hand_forged(Time now, Packet& packet) {
     }
 }
 
-// Checks that a node to which content is owed without a connection is connected or severed in time, whatever arrives meanwhile.
+// Checks that a node for which content is held is connected or severed in time, even if datagrams
+// arrive from it.
 void Node::check_waiting(Time now) {
     checked_ = now;
     const Time patience =
@@ -201,8 +202,9 @@ void Node::check_waiting(Time now) {
     }
 }
 
-// Whether the kernel accepts a burst in the end, if the sender tries as often as os::DatagramSocket: a forged ICMP message may
-// have left an error in the socket, which the kernel reports instead of sending.
+// Whether the kernel accepts a burst within as many tries as os::DatagramSocket makes. A try fails
+// if a forged ICMP message has left an error in the socket: the kernel reports the error instead of
+// sending.
 bool Node::is_sent(const datagram::Transmit& batch) {
     NodeId to = 0;
     if (!Network::node_at(batch.to, common_.plan->nodes, to)) return true;
@@ -285,7 +287,7 @@ void Node::restart() {
     router_->set_now(common_.agenda->now());
     for (std::uint32_t process = common_.plan->first_process[self_];
          process < common_.plan->first_process[self_ + 1]; ++process) {
-        // Processes that died stay dead; the new router tells the others again.
+        // Processes that died stay dead; the new router reports them to the other nodes again.
         if (common_.referee->is_dead(process)) router_->note_death(process, process + 1);
     }
     wake_at(common_.agenda->now());
@@ -346,8 +348,8 @@ void Node::tell_counters() const {
 
 void Node::check_counters() {
     const datagram::EndpointCounters& counters = endpoint_->counters();
-    // These counters rise only for authenticated datagrams, so any increase is a defect of an endpoint. With security off,
-    // corrupted datagrams pass for authentic.
+    // These counters rise only for authenticated datagrams, so any increase is a defect of an
+    // endpoint. With security off, corrupted datagrams pass for authentic.
     const char* wrong = counters.malformed != 0       ? "malformed datagrams"
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"
@@ -377,7 +379,7 @@ void Node::on_room(NodeId node) {
     ++news_;
 }
 
-// Whether something kept content from that node during the timeout before now.
+// Whether a fault kept content from that node during the last peer timeout.
 bool Node::may_have_stalled(NodeId node, Time now) const {
     const Time timeout = common_.plan->peer_timeout_ns;
     const auto keeps_it = [&](const PlannedFault& fault) {
@@ -409,9 +411,12 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
                              reason == datagram::SeverReason::stalled;
     // NOLINTNEXTLINE(bugprone-branch-clone): each branch has a reason of its own
     if (common_.plan->attack.is_on() && common_.plan->is_calm() && is_given_up) {
-        is_right = false;  // only the attacker gave a reason; a severed node is told so
+        // No fault of the network explains it, only the attacker; and a node that another one
+        // severed gets a CLOSE.
+        is_right = false;
     } else if (reason == datagram::SeverReason::silent) {
-        // Right if the node was not heard for the timeout, and was sent datagrams for a good part of it.
+        // Right if nothing arrived from the node for the timeout, and datagrams were sent to it for
+        // a quarter of it.
         const Time timeout = common_.plan->peer_timeout_ns;
         is_right = now - sight.heard + slack >= timeout &&
                    now - std::min(sight.asked, now) + slack >= timeout / 4;
@@ -424,8 +429,8 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     } else if (datagram::is_told_by_it(reason)) {
         is_right = is_other_new || (*common_.cuts)[node][self_] != 0;
     } else if (reason == datagram::SeverReason::told) {
-        // The fault called sever(), or the router did: it heard of the loss from others, or was restarted and cannot follow the
-        // node's frames.
+        // The fault called sever(), or the router did: other nodes reported the loss to it, or it
+        // was restarted and lacks the state for the node's frames.
         is_right = sight.is_told || common_.referee->is_broken(node) || incarnation_ != 0;
     } else {
         is_right = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One simulated gateway: endpoint, router and memory on the simulated network, driven as a real gateway drives them. It stands
-// between endpoint and router and checks the endpoint's contract: no frames of a severed node; a node is severed once, and for
-// a reason that the network gave; no storm of datagrams to a node that does not answer. One thread.
+// One simulated gateway: endpoint, router and memory on the simulated network, driven as a real
+// gateway drives them. It stands between endpoint and router and checks the endpoint's contract: no
+// frames of a severed node; a node is severed once, and for a reason that the network gave; no
+// storm of datagrams to a node that does not answer. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace acp::sim {
 
 inline constexpr std::size_t transmit_bytes = 65536;
 
-// What all nodes of a run share. All must outlive the nodes.
+// The objects that all nodes of a run share. All must outlive the nodes.
 struct Common {
     const Plan* plan;
     Judge* judge;
@@ -43,7 +44,8 @@ public:
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // Makes endpoint and router. Returns false if the endpoint refused its settings, which the judge was told.
+    // Makes endpoint and router. If the endpoint refuses its settings, reports a violation to the
+    // judge and returns false.
     bool start();
 
     void wake();            // handles an event of kind wake
@@ -69,17 +71,17 @@ public:
         return endpoint_->stats(other, stats) && (stats.is_connected || stats.is_folded);
     }
 
-    // Whether nothing is unacknowledged, in progress, or accepted by memory and not settled.
+    // Whether no content is unacknowledged, no command in progress, and no memory access unsettled.
     [[nodiscard]] bool is_at_rest() const noexcept;
 
     // Writes the endpoint's counters to the story.
     void tell_counters() const;
 
-    // Describes what is still held although nothing is in progress; empty: nothing. At most one buffer per peer may be held, in
-    // which nothing was committed.
+    // Describes the buffers and records that are held although no command is in progress; empty:
+    // none. At most one buffer per peer may be held, without committed content.
     [[nodiscard]] std::string leaks() const;
 
-    // Describes what keeps the node from rest, for a message.
+    // Describes why the node is not at rest, for a message.
     [[nodiscard]] std::string unrest() const;
 
     [[nodiscard]] const datagram::EndpointCounters& counters() const noexcept {
@@ -98,19 +100,19 @@ public:
     void on_met(std::uint32_t number, std::span<const std::uint32_t> table) override;
 
 private:
-    // What this node saw of another one; the endpoint is judged by it.
+    // The datagrams between this node and another one; the endpoint's decisions are judged by it.
     struct Sight {
         Time heard = 0;                // when its last intact datagram was handed to the endpoint
         Time asked = datagram::never;  // when the first datagram after that was sent to it
         Time sent = 0;                 // when the last datagram was sent to it
-        Time busy = 0;                 // since when no long pause lay between two
-        Time slice = 0;                // start of the second that sent_in_slice counts
+        Time busy = 0;   // when the present series of datagrams without a long pause began
+        Time slice = 0;  // start of the second in which sent_in_slice counts
         std::uint32_t sent_in_slice = 0;
         bool is_severed = false;
-        bool is_told = false;           // a fault called sever()
+        bool is_told = false;           // a fault called sever() of this node
         std::uint32_t incarnation = 0;  // incarnation that sent the last datagram
         std::uint64_t largest = 0;      // largest packet number of that incarnation
-        // Since when content is owed to it without a connection.
+        // since when content for it is held without a connection; never: none is
         Time waits_since = datagram::never;
     };
 
@@ -137,10 +139,10 @@ private:
     NonceLedger taken_;  // (sender, packet number) of content that the endpoint accepted
     Time wake_at_ = datagram::never;  // time of the wake event scheduled; never: none
     Time paused_until_ = 0;
-    std::uint32_t full_buffers_ = 0;  // free buffers when nothing is held
+    std::uint32_t full_buffers_ = 0;  // free buffers when none is held
     std::uint64_t news_ = 0;  // reports of router and endpoint: shows whether anything moved
     bool is_closed_ = false;
-    Time forged_slice_ = 0;            // start of the second that keys_in_slice_ counts
+    Time forged_slice_ = 0;            // start of the second in which keys_in_slice_ counts
     std::uint64_t keys_in_slice_ = 0;  // keys made for forged datagrams of folded peers
     std::uint32_t bursts_cost_ = 0;    // bursts lost by errors that forged ICMP messages left
     Time checked_ = 0;                 // when check_waiting() ran last

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packet type of a datagram on the simulated wire, which everybody can read. Pure.
+// The packet type of a datagram on the simulated wire: a byte of the outer header, which is not
+// encrypted. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that answers in its own time. One thread.
+// Accesses to simulated memory that settle at once or later. One thread.
 #include "sim/placement.hpp"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ constexpr std::uint64_t slot_bits = 32;
 }  // namespace
 
 std::uint32_t echo(std::span<const std::byte> arguments, std::span<std::byte> result) noexcept {
-    // The result is between nothing and twice as long as the arguments, whose bytes it repeats in changed form.
+    // The result is between nothing and twice as long as the arguments, whose bytes it repeats in
+    // changed form.
     const std::uint64_t first = arguments.size() >= 8 ? load(arguments.first(8)) : arguments.size();
     const std::uint64_t wanted = base::mix64(first) % (2 * arguments.size() + 1);
     const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, result.size()));
@@ -182,7 +183,7 @@ bool ArrayPlacement::on_event(const AgendaEntry& event) {
 }
 
 base::Code ArrayPlacement::do_job(const PendingAccess& job, std::uint64_t& value) const {
-    // The process itself was to do the access.
+    // On a real node the process itself would do this access, and it is dead.
     if ((*around_.dead)[job.process] != 0) return base::Code::peer;
     if (job.kind == Kind::put) {
         std::memcpy(around_.memory->held(job.range).data(), job.bytes.data(), job.bytes.size());

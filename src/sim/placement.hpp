@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a simulated node's memory answers its router: at once, at the next flush, later, or not now, as the process's manner
-// says. Wrong addresses are refused as on a real node. One thread.
+// The placement of a simulated node. As the process's manner says, an access settles at once, in
+// the next flush(), or later, or is refused for now. Wrong addresses are refused as on a real node.
+// One thread.
 // Tests: tests/unit/sim/placement_test.cpp.
 #pragma once
 
@@ -20,7 +21,7 @@ inline constexpr std::uint32_t operation_echo = 1;  // the only operation that i
 [[nodiscard]] std::uint32_t echo(std::span<const std::byte> arguments,
                                  std::span<std::byte> result) noexcept;
 
-// Is told of each operation that ran.
+// The observer of the operations that ran.
 class Witness {
 public:
     Witness() = default;
@@ -84,7 +85,7 @@ private:
         std::span<std::byte> into;     // get
     };
 
-    // Chooses how a process answers the next request, by its manner.
+    // Chooses how the next access to a process's memory settles, by its manner.
     router::SettlementState answer(std::uint32_t process);
     PendingAccess& take(std::uint32_t process, Kind kind, router::Ticket ticket);
     base::Code do_job(const PendingAccess& job, std::uint64_t& value) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes plans from seeds. Knows what is worth trying, not what comes of it. Pure; any thread.
+// Makes plans from seeds. Knows which settings and faults are worth trying, and no rules. Pure; any
+// thread.
 #include "sim/plan.hpp"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ void choose_endpoint(Plan& plan, base::Random& random, Scale scale) {
     plan.executions_max = static_cast<std::uint32_t>(log_uniform(random, 8, 256));
     plan.undelivered_bytes_max = log_uniform(random, 16 * kib, 256 * kib);
     if (random.below(3) == 0) {
-        // It wraps around soon.
+        // The delivery sequence number wraps around soon.
         plan.first_delivery = 0U - static_cast<std::uint32_t>(random.below(64));
     }
     if (random.below(4) == 0) plan.idle_fold_ns = log_uniform(random, 10 * ms, 10 * s);
@@ -95,13 +96,13 @@ void choose_link(Plan& plan, base::Random& random) {
         link.corrupt_ppm = static_cast<std::uint32_t>(log_uniform(random, 1000, 10 * percent));
     }
     if (link.loss_ppm > 10 * percent || link.burst_enter_ppm > 0) {
-        // Otherwise bad luck alone would sever nodes, and little would be tried.
+        // With short timeouts such losses alone would sever nodes early in the run.
         plan.peer_timeout_ns = 30 * s;
         plan.connect_timeout_ns = 30 * s;
     }
 }
 
-// How long a fault lasts: mostly shortly, sometimes longer than a node waits for another.
+// The duration of a fault: mostly short, sometimes longer than the peer timeout.
 Time lasting(base::Random& random, const Plan& plan) {
     if (random.below(5) == 0) return plan.peer_timeout_ns + random.below(5 * s);
     return log_uniform(random, 1 * ms, plan.peer_timeout_ns / 2);
@@ -177,7 +178,8 @@ void choose_work(Plan& plan, base::Random& random, Scale scale) {
 
 constexpr Time harmless_cut = 5 * ms;  // half the time for which no node gives up another
 
-// Plans a flood: one node severs two others and is flooded with data in the name of the second; the first must still be told.
+// Plans a flood: one node severs two others and is flooded with data in the name of one of them; it
+// must still send the other one its CLOSE.
 void choose_flood(Plan& plan, base::Random& random) {
     plan.attack.forge_every_ns = 1 * ms;
     plan.attack.repeats = 63;
@@ -185,7 +187,8 @@ void choose_flood(Plan& plan, base::Random& random) {
     plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
     plan.link.reorder_ppm = 0;
     plan.link.queue_bytes = mib;
-    // On a short path one of many probes would be answered by chance, however few answers are allowed.
+    // On a short path one of many probes would be answered by chance, however few answers are
+    // allowed.
     plan.link.delay_ns = std::max<Time>(plan.link.delay_ns, 50 * ms);
     plan.link.jitter_ns = 0;
     plan.receive_bytes = std::max<std::uint64_t>(plan.receive_bytes, 4 * mib);
@@ -198,7 +201,7 @@ void choose_flood(Plan& plan, base::Random& random) {
     PlannedFault flooded = sever;
     flooded.b = (sever.a + 2) % plan.nodes;
     flooded.from = flooded.until = 1 * ms;
-    // The CLOSE that is sent unasked is lost, so the severed node must ask.
+    // The first CLOSE is lost, so the severed node gets one only in answer to its own datagrams.
     PlannedFault deaf = sever;
     deaf.kind = FaultKind::one_way;
     deaf.from = sever.from - harmless_cut;
@@ -208,7 +211,8 @@ void choose_flood(Plan& plan, base::Random& random) {
     plan.faults_end = std::max(plan.faults_end, 3 * plan.peer_timeout_ns);
 }
 
-// Chooses the attacker by a generator of its own, so that plans without one are the same as before it existed.
+// Chooses the attacker by a second generator, so that a plan without one does not depend on this
+// function.
 void choose_attack(Plan& plan, std::uint64_t seed) {
     base::Random random(base::mix64(seed ^ 0x636f7079U));
     if (random.below(4) != 0) return;
@@ -222,8 +226,8 @@ void choose_attack(Plan& plan, std::uint64_t seed) {
         attack.copy_ppm = million;
         attack.data_copy_ppm = random.below(2) == 0 ? 0 : 10 * percent;
     } else if (kind < 70) {
-        // One node sends an INIT and is never heard again, but its INIT is repeated for ever. A node that waits for it must be
-        // told.
+        // One node is cut off after its INIT, but the attacker repeats the INIT for ever. A node
+        // that waits for it must report it as lost.
         attack.copy_ppm = million;
         attack.takes_asker_off = true;
         attack.repeat_ns = 200 * ms;
@@ -242,7 +246,7 @@ void choose_attack(Plan& plan, std::uint64_t seed) {
         attack.icmp_ppm = static_cast<std::uint32_t>(log_uniform(random, percent, 30 * percent));
     }
     if (random.below(2) == 0) return;
-    // There are no other faults, so whatever goes wrong is the attacker's doing.
+    // Without other faults every failure is the attacker's doing.
     plan.link.loss_ppm = plan.link.burst_enter_ppm = plan.link.corrupt_ppm = 0;
     plan.link.reorder_ppm = 0;
     plan.link.queue_bytes = std::max<std::uint32_t>(plan.link.queue_bytes, mib);
@@ -276,7 +280,7 @@ NodeId Plan::node_of(std::uint32_t process) const noexcept {
 }
 
 std::uint64_t log_uniform(base::Random& random, std::uint64_t low, std::uint64_t high) {
-    // Draws a number of bits first, then a number of so many bits; draws again if it lies outside.
+    // Draws a number of bits first, then a number with that many bits within the bounds.
     const auto bits_low = static_cast<std::uint64_t>(std::bit_width(low));
     const auto bits_high = static_cast<std::uint64_t>(std::bit_width(high));
     const std::uint64_t bits = bits_low + random.below(bits_high - bits_low + 1);

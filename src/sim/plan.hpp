@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a run: how many nodes and processes there are, how their links behave, which faults happen when, how memory
-// answers, and how much there is to do. A value that follows from the seed alone; any thread.
+// The plan of a run: how many nodes and processes there are, how their links behave, which faults
+// happen when, how memory accesses settle, and how many commands there are. A value that follows
+// from the seed alone; any thread.
 // Tests: tests/unit/sim/plan_test.cpp.
 #pragma once
 
@@ -30,20 +31,21 @@ struct LinkPlan {
     std::uint32_t queue_bytes = 1U << 20;
     std::uint32_t loss_ppm = 0;
     std::uint32_t burst_enter_ppm = 0;        // chance of a burst of losses to begin
-    std::uint32_t burst_leave_ppm = million;  // chance of it to end, per datagram
+    std::uint32_t burst_leave_ppm = million;  // chance of a burst to end, per datagram
     std::uint32_t duplicate_ppm = 0;
     Time duplicate_late_ns = 0;  // a duplicate arrives up to this much later
     std::uint32_t reorder_ppm = 0;
-    std::uint32_t reorder_span = 0;  // a datagram is overtaken by at most so many
+    std::uint32_t reorder_span = 0;  // most datagrams that overtake one
     std::uint32_t corrupt_ppm = 0;
 };
 
-// An attacker without a key, active while faults are on (sim/attacker.hpp). All zero: there is none.
+// An attacker without a key, active while faults are on (sim/attacker.hpp). All zero: there is
+// none.
 struct AttackPlan {
     std::uint32_t copy_ppm = 0;       // chance of a handshake message to be copied
     std::uint32_t data_copy_ppm = 0;  // chance of data to be copied
     bool overtakes = false;           // the first copy arrives before the original
-    Time late_ns = 0;                 // else it arrives up to this much after it
+    Time late_ns = 0;                 // else the copy arrives up to this much after the original
     std::uint32_t repeats = 0;        // repetitions of each copy; forgeries sent at once
     Time repeat_ns = 100 * ms;
     Time forge_every_ns = 0;     // interval of forged data; 0: none
@@ -63,7 +65,7 @@ enum class FaultKind : std::uint8_t {
     pause,     // node a is stopped
     restart,   // node a's gateway restarts and its processes end; `until` is not used
     death,     // process a ends
-    sever      // node a is told to sever b
+    sever      // node a calls sever(b)
 };
 
 struct PlannedFault {
@@ -75,7 +77,7 @@ struct PlannedFault {
     Time until = 0;
 };
 
-// How a process's memory answers the router.
+// How accesses to a process's memory settle.
 enum class MemoryManner : std::uint8_t {
     prompt,    // settles in the call
     batched,   // settles in flush()
@@ -115,21 +117,22 @@ struct Plan {
     Time gap_ns_max = 100 * us;  // longest pause between two steps of a process
     std::uint32_t meetings = 0;
     bool has_bad_addresses = false;  // programs contain commands with wrong addresses
-    bool is_closed_by_one = false;   // at the end node 0 leaves, and all others must hear of it
+    // at the end node 0 leaves, and all others must report it as lost
+    bool is_closed_by_one = false;
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return first_process.back(); }
 
     [[nodiscard]] NodeId node_of(std::uint32_t process) const noexcept;
 
-    // Whether the network carries everything and all gateways run all the time: then only an attacker can make a node give up
-    // another one.
+    // Whether the network loses no datagram and all gateways run all the time: then only an
+    // attacker can make a node sever another one unasked.
     [[nodiscard]] bool is_calm() const noexcept;
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed, Scale scale);
 
-// Makes a plan for four nodes that work for a while every ten seconds, under every fault that heals by itself. The faults of
-// one round are drawn `rounds` times.
+// Makes a plan for four nodes that work for a while every ten seconds, under every fault that heals
+// by itself. The faults of one round are drawn `rounds` times.
 [[nodiscard]] Plan make_soak_plan(std::uint64_t seed, std::uint32_t rounds);
 
 inline constexpr Time soak_round_ns = 10 * s;

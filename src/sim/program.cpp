@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes programs. Each process owns a few blocks of memory, on its own node and on others; its copies and atomics run between
-// them. Pure; any thread.
+// Makes programs. Each process owns a few blocks of memory, on its own node and on others; its
+// copies and atomics run between them. Pure; any thread.
 #include "sim/program.hpp"
 
 #include <algorithm>
@@ -9,11 +9,11 @@ namespace acp::sim {
 
 namespace {
 
-constexpr std::uint64_t guard_bytes = 24;  // between blocks; nobody may write there
+constexpr std::uint64_t guard_bytes = 24;  // between blocks; no command may write there
 constexpr std::uint32_t blocks_per_process = 4;
 constexpr std::uint64_t block_bytes_min = 64;
-constexpr std::uint64_t short_bytes_max = 64;  // longest copy that may be followed by similar ones
-// Steps searched for conflicts; ordered after all before these.
+constexpr std::uint64_t short_bytes_max = 64;  // longest copy after which similar ones may follow
+// Steps that are searched for conflicts. A step is ordered after all steps before these.
 constexpr std::size_t conflict_window = 48;
 constexpr std::uint32_t argument_bytes_max = 1024;
 
@@ -103,7 +103,8 @@ private:
         step.command.bytes = step.source.bytes;
     }
 
-    // Makes another copy similar to the one before it, between the same processes, so that both may run side by side.
+    // Makes another copy similar to the one before it, between the same processes, so that both may
+    // run side by side.
     bool make_alike(ProgramStep& step, const ProgramStep& before) {
         constexpr int tries = 8;
         if (before.kind != StepKind::copy || before.source.bytes > short_bytes_max) return false;
@@ -129,7 +130,7 @@ private:
         set_operands(step, width);
         if (!memory::row_of(step.command.operation).has_expected) step.command.expected = 0;
         if (random_.below(4) == 0 && !is_near(self, step.source.process)) {
-            // The old value is not wanted.
+            // The command does not return the old value.
             step.target = {step.source.process, step.source.offset, 0};
         }
     }
@@ -171,7 +172,8 @@ private:
     bool make_bad(ProgramStep& step, std::uint32_t self) {
         make_copy(step, self);
         step.is_bad_target = random_.below(2) == 0;
-        // The wrong end must be on another node: a wrong address on the own node is found before the router is called.
+        // The wrong end must be on another node: in a job a wrong address on the own node is
+        // refused before the router is called.
         const Range& end = step.is_bad_target ? step.target : step.source;
         if (is_near(self, end.process)) return false;
         step.kind = StepKind::bad;
@@ -199,7 +201,7 @@ private:
                earlier.source.meets(later.source);
     }
 
-    // Orders a step after the newest one that it conflicts with, now and then after a later one.
+    // Orders a step after the newest step that it conflicts with, sometimes after a later step.
     std::uint32_t order_of(const std::vector<ProgramStep>& steps, const ProgramStep& step) {
         const std::size_t oldest =
             steps.size() > conflict_window ? steps.size() - conflict_window : 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs: for each process a list of commands over memory that it alone may write, on any node, and over words that
-// all processes use. Two commands of one process that would race are ordered, so the value of every byte follows from the
-// program. Knows no network. A value that follows from the plan alone; any thread.
+// Random programs: for each process a list of commands over memory that it alone may write, on any
+// node, and over words that all processes use. Two commands of one process that would race are
+// ordered, so the value of every byte follows from the program. Knows no network. A value that
+// follows from the plan alone; any thread.
 // Tests: tests/unit/sim/program_test.cpp.
 #pragma once
 
@@ -17,8 +18,8 @@ inline constexpr std::uint32_t no_step = ~0U;
 
 enum class StepKind : std::uint8_t {
     copy,
-    atomic,  // on a word of the process's own: the value returned is known
-    count,   // on a shared word
+    atomic,  // on a word that only this process changes: the old value is known
+    count,   // an atomic on a shared word
     invoke,
     bad  // a command with a wrong address
 };
@@ -31,8 +32,8 @@ struct ProgramStep {
     Range source;
     Range target;
     std::uint32_t word = 0;       // count: index of the shared word
-    std::uint32_t operation = 0;  // of invoke
-    std::uint32_t process = 0;    // of invoke
+    std::uint32_t operation = 0;  // invoke: its number
+    std::uint32_t process = 0;    // invoke: the process on whose memory it runs
     std::uint32_t argument_bytes = 0;
     memory::Command command;
 };

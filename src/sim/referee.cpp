@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs programs, and judges how their commands end.
+// Runs programs, and checks the completions of their commands.
 #include "sim/referee.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Time retry_ns = 20 * us;
 constexpr std::size_t run_max = 16;  // commands given to the router in one call
-// Commands of a process that may wait for their order; then its program waits.
+// Most commands of a process that wait for their order; with more the program pauses.
 constexpr std::size_t waiting_max = 64;
 constexpr std::uint64_t invoke_id_bytes = 8;
 
@@ -97,8 +97,8 @@ Time Referee::issue(NodeId node, Time now, router::Router& router) {
     return next;
 }
 
-// The waiting steps from `first` on that may be issued now in one call; an invoke is issued alone. Empty if the first may not
-// begin.
+// The waiting steps from `first` on that may be issued now in one call; an invoke is issued alone.
+// Empty if the step `first` may not begin.
 std::span<const std::uint32_t> Referee::run_at(std::uint32_t process, std::size_t first) const {
     const Initiator& initiator = initiators_[process];
     const auto may_begin = [&](std::size_t at) {
@@ -126,7 +126,7 @@ std::size_t Referee::submit(std::uint32_t process,
     std::array<memory::Command, run_max> commands;
     std::array<memory::NumberedCommand, run_max> numbered;
     for (std::size_t i = 0; i < run.size(); ++i) {
-        // Before the call, for the command may end within it.
+        // Stored before the call, because the command may complete within it.
         initiator.steps[run[i]].state = State::issued;
         commands[i] = memory_.command_of(step_of(process, run[i]));
         // Tokens are even and follow from the step, so that they name it.
@@ -297,7 +297,8 @@ void Referee::end_badly(std::uint32_t process,
                  " for no reason: " + name_of(process, index).text());
 }
 
-// Checks that a command with a wrong address failed with the right code, and that the completion names the wrong end.
+// Checks that a command with a wrong address failed with the right code, and that the completion
+// names the wrong end.
 void Referee::check_bad(std::uint32_t process,
                         std::uint32_t index,
                         const router::CommandEnd& completion) {
@@ -306,7 +307,7 @@ void Referee::check_bad(std::uint32_t process,
         step.is_bad_target ? router::BlamedAddress::target : router::BlamedAddress::source;
     const bool is_code =
         completion.code == base::Code::stale || completion.code == base::Code::address;
-    // If one node holds both ends, it need not say which one is wrong.
+    // If both ends are on one node, the completion need not name the wrong one.
     const bool is_one_place =
         plan_->node_of(step.source.process) == plan_->node_of(step.target.process);
     const bool is_end = completion.blamed == end ||
@@ -348,7 +349,7 @@ void Referee::abandon(std::uint32_t process) {
     initiator.waiting.clear();
     for (std::uint32_t index = 0; index < initiator.steps.size(); ++index) {
         const State state = initiator.steps[index].state;
-        // Its commands may run on, and nobody will be told how they ended.
+        // Commands in flight may still run, and no completion reports how.
         if (state == State::issued) memory_.doubt(step_of(process, index));
         if (state != State::well && state != State::badly) --left_;
     }
@@ -368,7 +369,7 @@ void Referee::restart(NodeId node) {
 
 bool Referee::is_done() const {
     if (left_ != 0) return false;
-    // After a cut, meetings cannot end and news may not reach everybody.
+    // After a cut meetings cannot end, and reports of deaths may not reach every node.
     if (casualties_.is_any_cut()) return true;
     return casualties_.is_job_whole() ? meetings_.is_done() : casualties_.are_all_heard_of();
 }

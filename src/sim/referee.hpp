@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the programs and checks the rules: a command begins when its order allows and ends exactly once; it ends well only when
-// all its bytes are in place, and badly only for a reason that the faults gave; an operation runs once; a meeting ends when all
-// have come; all nodes hear of a death. Other classes judge meetings, memory and news of losses; they do not know the referee.
-// Knows routers by their calls and reports alone, and neither endpoint nor network. One thread.
+// Runs the programs and checks the rules: a command begins when its order allows and completes
+// exactly once; it succeeds only when all its bytes are in place, and fails only for a reason that
+// a fault gave; an operation runs once; a meeting ends when all nodes have joined it; all nodes
+// report a death. Other classes judge meetings, memory and reports of losses; they do not know the
+// referee. Knows routers by their calls and reports alone, and neither endpoint nor network. One
+// thread.
 // Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
@@ -29,7 +31,8 @@ public:
     // All arguments must outlive it.
     Referee(const Plan& plan, const Workplan& work, Memory& memory, Judge& judge);
 
-    // Gives the router of a node the commands that its processes are to begin now. Returns when to call again.
+    // Gives the router of a node the commands that its processes are to begin now. Returns when to
+    // call again.
     Time issue(NodeId node, Time now, router::Router& router);
 
     // Judge what routers report.
@@ -71,19 +74,21 @@ public:
 
     [[nodiscard]] bool is_any_cut() const noexcept { return casualties_.is_any_cut(); }
 
-    // Whether everything that must end has ended.
+    // Whether all commands, meetings and reports that must come have come.
     [[nodiscard]] bool is_done() const;
 
-    // Whether a meeting that some nodes came to can never end, because a process that should come is dead.
+    // Whether a node joined a meeting that has not ended there. If is_done(), a loss keeps that
+    // meeting from ending.
     [[nodiscard]] bool is_meeting_stuck() const { return meetings_.is_stuck(); }
 
-    // Describes what has not ended, for a message.
+    // Describes the unfinished commands, meetings and reports, for a message.
     [[nodiscard]] std::string unfinished() const;
 
     // Checks all memory and all shared words. To be called once at the end of each round.
     void look_at_all() { memory_.look_at_all(); }
 
-    // Begins another round: all programs run again on memory as it is now, and as many meetings follow. Only when is_done().
+    // Begins another round: all programs run again on memory as it is now, and as many meetings
+    // follow. Only when is_done().
     void begin_round(Time now);
 
     // Bytes of the copies by this process that ended well.
@@ -109,7 +114,8 @@ private:
         std::uint32_t prefix = 0;  // all steps before this one have ended
         std::uint64_t bytes = 0;
         Time next_call = 0;
-        // called, but not yet issued: for their order, or for room
+        // steps that the program has reached and that wait for their order, or for room in the
+        // router
         std::vector<std::uint32_t> waiting;
         bool is_gone = false;  // the process died, or its node was restarted
     };

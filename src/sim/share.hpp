@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Experiments on the modelled link: what a sender gets beside TCP CUBIC on shallow and deep queues, what it loses alone on a
-// queue of four packets, and how soon it uses a path that has become longer. The result is a table of values seen and their
-// bounds. Knows no command line. One thread.
+// Experiments on the modelled link: the share of a sender beside TCP CUBIC on shallow and deep
+// queues, the losses of a single sender on a queue of four packets, and the time until a sender
+// fills a path that has become longer. The result is a table of measured values and their bounds.
+// Knows no command line. One thread.
 #pragma once
 
 #include <string>

@@ -101,8 +101,8 @@ void TcpCubic::grow(Time now) noexcept {
 }
 
 void TcpCubic::reduce() noexcept {
-    // Fast convergence (RFC 9438, 4.7): a flow that met congestion at a smaller window than the last time leaves room for
-    // others.
+    // Fast convergence (RFC 9438, 4.7): a flow that lost segments at a smaller window than the last
+    // time leaves room for new flows.
     window_max_ = window_ < window_max_ ? window_ * (1 + beta) / 2 : window_;
     window_ = std::max(window_min, window_ * beta);
     threshold_ = window_;

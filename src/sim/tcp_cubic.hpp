@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model of a TCP sender with CUBIC congestion control (RFC 9438) and endless data: the traffic of other programs on the link
-// that a job shares. Slow start ends by HyStart (RFC 9406, the delay rule); three later acknowledgements show a loss; all
-// losses of one window cause one reduction; nothing is paced. A retransmitted segment counts like a new one, since the
-// receiver's byte order does not matter here. It shares no code with the algorithms that it judges. One thread.
+// A model of a TCP sender with CUBIC congestion control (RFC 9438) and endless data: the traffic of
+// other programs on the link that a job shares. Slow start ends by HyStart (RFC 9406, the delay
+// rule); three later acknowledgements show a loss; all losses of one window cause one reduction;
+// nothing is paced. A retransmitted segment counts like a new one, since the receiver's byte order
+// does not matter here. It shares no code with the algorithms that it judges. One thread.
 // Tests: tests/unit/sim/tcp_cubic_test.cpp.
 #pragma once
 
@@ -19,7 +20,7 @@ public:
     static constexpr double aggressiveness = 0.4;  // RFC 9438's C, segments per cubic second
     static constexpr double initial_window = 10;   // segments
     static constexpr Time timeout_min_ns = 200'000'000;
-    // A segment is lost when so many later ones came.
+    // A segment counts as lost when this many later segments were acknowledged.
     static constexpr std::uint64_t overtaken_by = 3;
 
     // Segments that may be sent now.
@@ -31,7 +32,8 @@ public:
     // The receiver acknowledges a segment. Segments arrive in the order in which they were sent.
     void on_ack(Time now, std::uint64_t number);
 
-    // To be called at deadline(), unless that has moved: everything in flight is lost, and the window falls to one segment.
+    // Call at deadline(), unless that has moved: all segments in flight count as lost, and the
+    // window falls to one segment.
     void on_timeout(Time now);
 
     // When the retransmission timeout expires; datagram::never: nothing is in flight.
@@ -59,7 +61,7 @@ private:
     double threshold_ = 1e18;     // slow start ends here, segments
     double window_max_ = 0;       // W_max: window before the last reduction
     double reached_at_ = 0;       // K: seconds from the epoch's start until window_max_
-    double friendly_window_ = 0;  // W_est: what a Reno flow of the same mean would have
+    double friendly_window_ = 0;  // W_est: the window of a Reno flow with the same mean
     double epoch_window_ = 0;     // window when the epoch began
     Time epoch_ = 0;              // 0: none since the last reduction
     Time smoothed_rtt_ = 0;

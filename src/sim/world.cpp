@@ -187,7 +187,7 @@ void World::run_until_rest() {
         return std::all_of(nodes_.begin(), nodes_.end(),
                            [](const auto& node) { return node->is_at_rest(); });
     };
-    // Rest must last: now and then a node has something more to report, such as who is lost.
+    // Rest must last: a node may still report a lost node after a time without traffic.
     do {
         while (!is_rest()) {
             if (agenda_.now() < deadline && advance()) continue;
@@ -219,7 +219,8 @@ void World::check_silence() {
     for (const auto& node : nodes_) probes += node->counters().path_probes;
     if (!run_for(silence_time)) return;
     for (const auto& node : nodes_) probes -= node->counters().path_probes;
-    // Path probes may go on, and their acknowledgements; and a node may ping each peer once before it folds it.
+    // Endpoints still send path probes and their acknowledgements, and a node may ping each peer
+    // once before it folds the connection.
     const std::uint64_t allowed =
         2 * (0 - probes) + 2 * std::uint64_t{plan_.nodes} * (plan_.nodes - 1);
     if (network_.counts().sent - sent > allowed) {

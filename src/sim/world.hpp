@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole simulated job, from a plan to a verdict. First the faults are active, and nothing wrong may happen; then they stop,
-// and everything must end; then nothing may be left over. Knows no command line. One thread runs it; any number of runs may go
-// on side by side.
+// A whole simulated job, from a plan to a verdict. While the faults are active no rule may be
+// violated; after they stop all commands must complete; after that no buffer may be held. Knows no
+// command line. One thread runs it; several threads may each execute a run.
 // Tests: tests/unit/sim/world_test.cpp.
 #pragma once
 
@@ -50,8 +50,8 @@ public:
     // Runs the job to its end.
     RunVerdict run();
 
-    // Runs the job step by step, for tests that look on: begin() once, then advance() for one event at a time. Both return
-    // false if nothing follows.
+    // Runs the job step by step, for tests that inspect it in between: begin() once, then advance()
+    // for one event at a time. Both return false at the end of the run.
     bool begin();
     bool advance();
 
@@ -104,7 +104,8 @@ private:
 // Runs one seed twice. It is a violation too if the two runs differ.
 [[nodiscard]] RunVerdict run_seed_twice(std::uint64_t seed, Scale scale);
 
-// Runs rounds of one job under faults that heal; each round begins ten virtual seconds after the one before.
+// Runs rounds of one job under faults that heal; each round begins ten virtual seconds after the
+// one before.
 [[nodiscard]] RunVerdict run_soak(
     std::uint64_t seed,
     std::uint32_t rounds,
