@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all parts of a router share during a call: its time, the counters, whether anything moved, and when the next scan for
-// overdue commands is due. The router sets the time in each call that has one; any part may count and arm the scan. Knows no
-// other part. One thread.
+// The state that all parts of a router share: the time of the present call, the counters, whether a
+// step was made, and the time of the next scan for overdue commands. The router sets the time in
+// each call that has one; any part may count and arm the scan. Knows no other part. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ public:
 
     [[nodiscard]] const RouterCounters& counters() const noexcept { return counters_; }
 
-    // Notes that something was done; Router::poll() reports it.
+    // Notes that a frame was written, an access settled or a command completed; Router::poll()
+    // reports it.
     void note_move() noexcept { ++moves_; }
 
     [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
 
-    // Notes that something may become overdue: a scan follows within scan_ns.
+    // Call when work begins that may become overdue: the next scan comes within scan_ns.
     void arm_scan() noexcept {
         if (scan_at_ == datagram::never) scan_at_ = now_ + scan_ns;
     }

@@ -20,8 +20,9 @@ Fault Answers::on_long(const RouterPeer& from, const LongFrame& frame) {
     return Fault::none;
 }
 
-// A VALUE comes from the word's node if the target is here; or from the target's node, which has no room for the value now.
-// Then this node sends it there again later, for the atomic must not run twice.
+// A VALUE comes from the word's node, if the target is here; or from the target's node, if that has
+// no room for the value now. This node then sends the value there again later, because the atomic
+// must not run twice.
 Fault Answers::on_value(const RouterPeer& from, std::uint32_t index, std::uint64_t value) {
     const Outstanding& record = own_[index];
     if (record.operation == invoke_operation || record.operation == 0 ||

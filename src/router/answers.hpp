@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles what other nodes report about commands of this node's processes, except their ENDs (OwnCommands::on_end): old values,
-// failures, refusals, results; and the question whether a command is still outstanding. Reports of nodes that may not make them
-// are recognised. One thread. Tests: tests/unit/router/router_test.cpp, room_test.cpp, failure_test.cpp.
+// Handles what other nodes report about commands of this node's processes, except their ENDs
+// (OwnCommands::on_end): old values, failures, refusals, results; and the question whether a
+// command is still outstanding. Recognises reports from nodes that the command does not involve.
+// One thread.
+// Tests: tests/unit/router/router_test.cpp, room_test.cpp, failure_test.cpp.
 #pragma once
 
 #include "router/activity.hpp"

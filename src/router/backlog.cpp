@@ -60,7 +60,7 @@ void Backlog::go_on(std::uint32_t index, StepOutcome step) {
     if (step == StepOutcome::again || step == StepOutcome::blocked) enqueue(index);
 }
 
-// Gives up work for a severed node and tells the initiator.
+// Drops work for a severed node and fails its command.
 void Backlog::abandon(std::uint32_t index) {
     const OperationRecord& operation = operations_[index];
     if (!operation.is_cancelled && operation.work == Work::request) {
@@ -105,8 +105,8 @@ void Backlog::end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept {
     Flow& flow = flows_[turn.flow];
     if (step == StepOutcome::done) operations_.release(turn.operation);
     if (step == StepOutcome::again) flow.work.push(operations_.pool(), turn.operation);
-    // The endpoint has no room: this work keeps its place in its flow, and the flow its turn. Otherwise the flow goes to the
-    // end of the node's queue, so that initiators take turns.
+    // The endpoint has no room: this work keeps its place in its flow, and the flow its turn.
+    // Otherwise the flow goes to the end of the node's queue, so that initiators take turns.
     if (step == StepOutcome::blocked) {
         flow.work.push_front(operations_.pool(), turn.operation);
         to.flows.push_front(flows_, turn.flow);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where work of this node waits: in a flow for its turn to be sent to a node (ORD-50), or parked at a process of this node
-// until placement has room (ORD-41). A flow holds the work of one initiator for one node; the flows of a node take turns, so
-// that no initiator delays the others. Says which work is next, not how it is done (scheduler.hpp). Work for a severed node is
-// given up at once. One thread.
+// Where work of this node waits: in a flow for its turn to be sent to a node (ORD-50), or parked at
+// a process of this node until placement has room (ORD-41). A flow holds the work of one initiator
+// for one node; the flows of a node take turns, so that no initiator delays the others. Says which
+// work is next, not how it is done (scheduler.hpp). Work for a severed node is dropped at once. One
+// thread.
 // Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 
@@ -23,8 +24,8 @@ inline constexpr std::uint32_t retries_per_poll_max = 64;
 inline constexpr Time retry_ns_min = 10'000;  // pause after a refusal by placement
 inline constexpr Time retry_ns_max = 1'000'000;
 
-// What a step of work results in: the work is done; it has more to send at once; it waits elsewhere; or the endpoint has no
-// room.
+// What a step of work results in: the work is done; it has more to send at once; it waits
+// elsewhere; or the endpoint has no room.
 enum class StepOutcome : std::uint8_t { done, again, parked, blocked };
 
 class Backlog {
@@ -35,7 +36,8 @@ public:
         std::uint32_t operation = no_index;
     };
 
-    // All arguments must outlive this. Throws std::bad_alloc; later calls allocate only when the index grows.
+    // All arguments must outlive this. Throws std::bad_alloc; later calls allocate only when the
+    // index grows.
     //   kept_bytes_max  bytes of pieces that may be kept for each process
     Backlog(Nodes& nodes,
             Operations& operations,
@@ -59,10 +61,11 @@ public:
     // Ends that turn according to the outcome of the step.
     void end_turn(RouterPeer& to, Turn turn, StepOutcome step) noexcept;
 
-    // Gives up all work that waits for a severed node, and tells the initiators.
+    // Drops all work that waits for a severed node, and fails its commands.
     void abandon_all(RouterPeer& gone);
 
-    // Pieces kept for a process: may_keep() tells whether another one fits into kept_bytes_max, the others count.
+    // The bytes of pieces kept for a process: may_keep() returns whether another piece fits into
+    // kept_bytes_max, count_kept() adds a piece, count_given_up() subtracts one.
     [[nodiscard]] bool may_keep(std::uint64_t process, std::uint64_t bytes) const noexcept {
         return waiting_[nodes_.local_index(process)].kept_bytes + bytes <= kept_bytes_max_;
     }
@@ -75,12 +78,13 @@ public:
         waiting_[nodes_.local_index(process)].kept_bytes -= bytes;
     }
 
-    // If it is time, calls ask(operation) for parked work, up to retries_per_poll_max times per process. ask() returns false if
-    // there is still no room: the work stays parked.
+    // If it is time, calls ask(operation) for parked work, up to retries_per_poll_max times per
+    // process. ask() returns false if there is still no room: the work stays parked.
     template <typename Ask>
     void retry_due(Ask ask);
 
-    // Notes that there may be room at a process of this node, so that its parked work is tried at the next poll.
+    // Notes that there may be room at a process of this node, so that its parked work is tried at
+    // the next poll.
     void retry_soon(std::uint64_t process) noexcept {
         if (waiting_[nodes_.local_index(process)].is_listed) retry_at_ = 0;
     }

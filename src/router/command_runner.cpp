@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has placement run commands, and acts on the outcome.
+// Passes commands to placement, and handles the outcome.
 #include "router/command_runner.hpp"
 
 #include <algorithm>
@@ -84,8 +84,9 @@ StepOutcome CommandRunner::after_run(std::uint32_t index,
     return StepOutcome::done;
 }
 
-// Brings the old value to its target: it is there already, is not wanted, goes to the initiator, or is sent to a third node.
-// ORD-62
+// ORD-62. Sends the old value to its target's node. Does nothing if that is this node: placement
+// has stored it, or the atomic has no target. If it is the initiator's node a VALUE frame carries
+// it, else a PUT.
 StepOutcome CommandRunner::after_atomic(std::uint32_t index, std::uint64_t old) {
     OperationRecord& operation = operations_[index];
     const auto target = static_cast<std::uint32_t>(nodes_.where(operation.target));

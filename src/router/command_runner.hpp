@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs commands by placement on this node: copies between its processes, and atomics whose word is here. A long copy is run in
-// parts, so that it does not hold up other work; an atomic is run once, and then its old value goes to its target. Does not
-// know who asked. One thread.
+// Runs commands by placement on this node: copies between its processes, and atomics whose word is
+// here. A long copy is run in parts, so that other work gets its turn in between; an atomic is run
+// once, and then its old value goes to its target. Does not know where a command came from. One
+// thread.
 // Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
@@ -28,13 +29,14 @@ public:
                   Placement& placement,
                   Activity& activity);
 
-    // Runs a command, or its first part. Returns false if there is no free record; nothing was done then.
+    // Runs a command, or its first part. Returns false if there is no free record; nothing was done
+    // then.
     [[nodiscard]] bool begin(const Task& task);
 
     // Runs the next part of a command.
     [[nodiscard]] StepOutcome step(std::uint32_t index);
 
-    // Placement has run a command or a part of it.
+    // Call when placement has run a command or a part of it.
     //   old  the old value of an atomic
     [[nodiscard]] StepOutcome after_run(std::uint32_t index,
                                         const Settlement& ran,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a router: what it did, and one counter for each reason to refuse a frame. They count from the router's
-// construction and are written by the router's thread.
+// The counters of a router: commands, frames and bytes, and one counter for each reason to refuse a
+// frame. They count from the router's construction and are written by the router's thread.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace acp::router {
 
-// Why a frame is refused. Its sender is then severed, for it violates the protocol, and whatever the frame carried would
-// otherwise be lost silently (WIRE-104).
+// Why a frame is refused. The router severs its sender, because it violates the protocol, and
+// because the contents of the frame would otherwise be lost silently (WIRE-104).
 enum class Fault : std::uint8_t {
     none,
     short_frame,    // the datagram ends inside the frame
@@ -24,10 +24,11 @@ enum class Fault : std::uint8_t {
     bad_operation,  // an unknown operation, or not of this width
     bad_length,     // more bytes than the whole copy, or none where there must be some
     misdirected,    // about memory or a process of another node
-    forged,         // from a node that has no say in this
+    forged,         // from a node that may not send this frame about this command
     overrun,        // more bytes of a copy arrived than it has
     contradiction,  // a piece of a copy with another total than the first
-    bad_meeting     // about a meeting or round that cannot be in progress, or with wrong values
+    // about a meeting or round that cannot be in progress, or with wrong values
+    bad_meeting
 };
 
 inline constexpr std::size_t fault_count = 15;
@@ -54,17 +55,19 @@ struct RouterCounters {
     // At the target's node.
     std::uint64_t puts = 0;
     std::uint64_t bytes_placed = 0;
-    std::uint64_t late_puts =
-        0;  // pieces of a get that has ended, and work of who is gone: not begun
-    std::uint64_t puts_kept = 0;     // kept here because the process had no room
-    std::uint64_t puts_refused = 0;  // answered by REFUSED: no room here either
-    std::uint64_t forgotten = 0;     // copies given up when only a part was placed
+    // pieces of a get that has completed, and work of initiators that are dead or severed: not
+    // begun
+    std::uint64_t late_puts = 0;
+    std::uint64_t puts_kept = 0;     // kept by the router because placement had no room
+    std::uint64_t puts_refused = 0;  // answered by REFUSED: the router had no room to keep them
+    std::uint64_t forgotten = 0;     // copies dropped when only a part was placed
     std::uint64_t bad_tickets = 0;   // calls of on_settled() with an unknown ticket
 
     // On all nodes.
-    std::uint64_t ends_overflows = 0;  // nodes severed because they let us send no ENDs
-    std::uint64_t news = 0;            // deaths of processes learnt
-    std::uint64_t no_memory = 0;       // reservations refused by the endpoint for lack of memory
+    // nodes severed because too many short frames waited for room to them
+    std::uint64_t ends_overflows = 0;
+    std::uint64_t news = 0;       // losses noted: deaths of processes, severed nodes
+    std::uint64_t no_memory = 0;  // reservations that the endpoint refused for lack of memory
 };
 
 }  // namespace acp::router

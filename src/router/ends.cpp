@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells initiators of this node directly, and those of others by short frames.
+// Completes commands of this node directly, and reports to other nodes by short frames.
 #include "router/ends.hpp"
 
 namespace acp::router {
@@ -16,7 +16,8 @@ void Ends::finish(std::uint32_t initiator, std::uint64_t token) {
         return;
     }
     finished_.note(initiator, token);
-    // ENDs are collected until flush(), as long as tokens are consecutive and the slot is not needed for another initiator.
+    // ENDs are collected until flush(), as long as tokens are consecutive and the slot is not
+    // needed for another initiator.
     Run& run = runs_[initiator & (runs_open_max - 1)];
     if (run.count != 0) {
         if (run.initiator == initiator && run.token + 2ULL * run.count == token &&

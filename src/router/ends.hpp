@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the initiators of commands how these end: all is in place, it failed, an old value, a part was refused. An initiator of
-// this node is told at once, the node of another one by a short frame; ENDs of consecutive commands share a frame. Knows
-// neither how a command is carried out nor what the initiator does then. One thread.
+// Reports to the initiators of commands: completion, failure, an old value, or that a part was
+// refused. A command of this node's processes is completed at once; to another node a short frame
+// goes, and ENDs of consecutive commands share one. Does not know how a command is carried out. One
+// thread.
 // Tests: tests/unit/router/outbox_test.cpp.
 #pragma once
 
@@ -23,10 +24,11 @@ class Ends {
 public:
     Ends(Nodes& nodes, OwnCommands& own, Resends& resends, Outbox& outbox, Activity& activity);
 
-    // ORD-60: all bytes of a copy, or an atomic's old value, are in place here: ends the command well.
+    // ORD-60: completes a command with success. Call when all bytes of a copy, or an atomic's old
+    // value, are in place here.
     void finish(std::uint32_t initiator, std::uint64_t token);
 
-    // ORD-21: a command has failed: tells its initiator, on whichever node it is.
+    // ORD-21: completes a command with an error, on this node or by a FAILED frame.
     void fail(std::uint32_t initiator, std::uint64_t token, const CommandFailure& failure);
 
     // WIRE-114: sends the old value of an atomic to the initiator's node.
@@ -36,19 +38,21 @@ public:
                     std::uint64_t token,
                     std::uint64_t value);
 
-    // WIRE-116: there is no room here for a command, which is to be sent again. Only the fields written here are used of
-    // `task`.
+    // WIRE-116: there is no room here for a command; the initiator's node sends it again later.
+    // Only the fields written here are used of `task`.
     //   to  the node of the initiator, which is not this one
     void refuse_command(RouterPeer& to, const Task& task);
 
-    // WIRE-116: there is no room here for a piece, which is to be sent again.
+    // WIRE-116: there is no room here for a piece; its sender sends it again later.
     void refuse_piece(const PutFrame& frame);
 
-    // Whether the command has ended, as far as this node knows. If it cannot know, it asks the node of the initiator (ORD-32),
-    // which answers by OVER.
+    // Whether the command is known to have completed. If its initiator is on another node, returns
+    // false and sends that node an ASK (ORD-32), which it answers by OVER if the command is not
+    // outstanding.
     [[nodiscard]] bool is_over_or_ask(std::uint32_t initiator, std::uint64_t token);
 
-    // Whether these commands of another node's process, in a row, are known to be in place here: see FinishedBook.
+    // Whether the `count` consecutive commands of another node's process that an AFTER names are
+    // known to be in place here: see FinishedBook.
     [[nodiscard]] bool has_finished(const ShortFrame& after) const noexcept {
         return finished_.has_all(after.initiator, after.token, after.count);
     }

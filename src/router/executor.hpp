@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does the work that a command needs at the node of its source: sends pieces (PieceSender), runs the command here
-// (CommandRunner), or runs a numbered operation (InvokeRunner). Short work is done at once; other work proceeds step by step,
-// in turns with the rest. One thread.
+// Does the work that a command needs at the node of its source: sends pieces (PieceSender), runs
+// the command here (CommandRunner), or runs a numbered operation (InvokeRunner). Short work is done
+// at once; longer work in steps, between which other work has its turn. One thread.
 // Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
@@ -24,8 +24,8 @@ public:
              Placement& placement,
              Activity& activity);
 
-    // Begins a command whose source is on this node, or a part of it. Returns false if there is no free record; nothing was
-    // done then.
+    // Begins a command whose source is on this node, or a part of it. Returns false if there is no
+    // free record; nothing was done then.
     [[nodiscard]] bool begin(const Task& task) {
         const auto target = static_cast<std::uint32_t>(nodes_.where(task.command.target_or_word()));
         if (!task.command.is_copy() || nodes_.is_mine(target)) return runner_.begin(task);
@@ -33,14 +33,15 @@ public:
             task, nodes_.lane_to(nodes_.peer_of(target), task.command.target, task.command.source));
     }
 
-    // As PieceSender says.
+    // See PieceSender::send_after().
     [[nodiscard]] bool send_after(const Outstanding& record) {
         const auto target = static_cast<std::uint32_t>(nodes_.where(record.target));
         return pieces_.send_after(
             record, nodes_.lane_to(nodes_.peer_of(target), record.target, record.source));
     }
 
-    // Sends the old value of an atomic to the target's node again. Returns false if there is no free record.
+    // Sends the old value of an atomic to the target's node again. Returns false if there is no
+    // free record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value) {
         return pieces_.begin_value(command, value);
     }
@@ -53,19 +54,20 @@ public:
         return invokes_.on_invoke(from, frame, arguments);
     }
 
-    // Makes a step of work whose turn it is at a node: pieces, staged, value, run, or another node's invoke.
+    // Makes a step of work whose turn it is at a node: pieces, staged, value, run, or another
+    // node's invoke.
     [[nodiscard]] StepOutcome step(std::uint32_t index, RouterPeer& to);
 
-    // Tries a command again that placement had no room for.
+    // Runs a parked command again, for which placement had no room.
     void run_again(std::uint32_t index) { backlog_.go_on(index, runner_.step(index)); }
 
-    // Placement has run a command or a part of it.
+    // Call when placement has run a command or a part of it.
     //   old  the old value of an atomic
     void on_run(std::uint32_t index, base::Code code, std::uint64_t old) {
         backlog_.go_on(index, runner_.after_run(index, {SettlementState::settled, code}, old));
     }
 
-    // Placement has read a staged piece, or failed to.
+    // Call when placement has read a staged piece, or failed to.
     void on_staged(std::uint32_t index, base::Code code) { pieces_.on_staged(index, code); }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which commands of other nodes' processes were finished here lately: that a command stands in it proves that its bytes are
-// in place; that it does not proves nothing, for newer ones take the places of older ones. One thread.
+// A cache of the commands of other nodes' processes that completed here lately. The bytes of a
+// command in it are in place; a command that is not in it may have been replaced by a newer one.
+// One thread.
 // Tests: tests/unit/router/order_test.cpp.
 #pragma once
 
@@ -18,7 +19,7 @@ public:
         entries_[place_of(initiator, token)] = {token, initiator};
     }
 
-    // Whether `count` commands, with the tokens token, token + 2, ..., stand in the book.
+    // Whether `count` commands, with the tokens token, token + 2, ..., are all in the book.
     [[nodiscard]] bool has_all(std::uint32_t initiator,
                                std::uint64_t token,
                                std::uint32_t count) const noexcept {
@@ -31,7 +32,7 @@ public:
 
 private:
     struct Entry {
-        std::uint64_t token = 1;  // of no command: these are even
+        std::uint64_t token = 1;  // odd: no command has it
         std::uint32_t initiator = 0;
     };
 

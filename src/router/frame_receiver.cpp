@@ -104,8 +104,9 @@ Fault FrameReceiver::on_short(RouterPeer& from, const ShortFrame& frame) {
             to_.watch_list.watch_for(from, frame.initiator);
             return Fault::none;
         default:
-            // What that node sent before may lie in the sockets still, so it is severed in the next poll. Others may take this
-            // node for lost: then they stop answering it, which it will notice.
+            // GONE. The lost node's last frames may still be in the sockets, so the next poll
+            // severs it. A GONE that names this node is ignored: the nodes that have severed it
+            // stop answering, and the endpoint detects that.
             if (frame.initiator != to_.nodes.self()) to_.nodes.sever_later(frame.initiator);
             return Fault::none;
     }

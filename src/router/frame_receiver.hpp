@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses the frames of a datagram, checks them, and gives each to the part that handles it. A frame that violates the protocol
-// is counted under the reason and its sender severed (WIRE-104): the rest of the datagram cannot be parsed, and nothing may be
-// lost silently. One thread. Tests: tests/unit/router/frames_test.cpp, router_test.cpp, failure_test.cpp.
+// Parses the frames of a datagram, checks them, and gives each to the part that handles it. A frame
+// that violates the protocol is counted under its fault, and its sender is severed (WIRE-104),
+// because the rest of the datagram cannot be parsed and no frame may be lost silently. One thread.
+// Tests: tests/unit/router/frames_test.cpp, router_test.cpp, failure_test.cpp.
 #pragma once
 
 #include "router/activity.hpp"
@@ -45,7 +46,8 @@ private:
     [[nodiscard]] Fault on_after(RouterPeer& from, const ShortFrame& after, Bytes& frames);
     [[nodiscard]] Fault on_short(RouterPeer& from, const ShortFrame& frame);
 
-    // Takes a frame off the front of `frames` and, if it is valid, passes it with the bytes that follow it to handle().
+    // Takes a frame off the front of `frames` and, if it is valid, passes it with the bytes that
+    // follow it to handle().
     template <typename Frame, typename Handle>
     [[nodiscard]] Fault take(Bytes& frames, Handle handle) {
         Frame frame;

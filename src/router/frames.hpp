@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that routers send each other, as they lie in a datagram: little endian, back to back, without alignment. Each
-// struct is the fixed part of a frame. read() takes a frame off the front and checks all that can be checked without knowing
-// what is in progress. Has no state. Any thread.
-// Protocol: docs/spec/frames.md. Tests: tests/unit/router/frames_test.cpp.
+// The frames that routers send each other, as they lie in a datagram: little endian, back to back,
+// without alignment. Each struct is the fixed part of a frame. read() takes a frame off the front
+// and makes all checks that need no state of commands or meetings. Has no state. Any thread.
+// Protocol: docs/spec/frames.md.
+// Tests: tests/unit/router/frames_test.cpp.
 #pragma once
 
 #include <array>
@@ -44,11 +45,11 @@ enum class FrameType : std::uint8_t {
 // WIRE-110. PUT: a piece of a copy, whose `bytes` bytes follow.
 struct PutFrame {
     FrameType type = FrameType::put;
-    std::uint8_t is_value = 0;  // 1: the old value of an atomic, which cannot be sent again
+    std::uint8_t is_value = 0;  // 1: the old value of an atomic, which its sender does not keep
     std::uint16_t bytes = 0;
     std::uint32_t initiator = 0;
     std::uint64_t token = 0;
-    std::uint64_t target = 0;  // where this piece goes
+    std::uint64_t target = 0;  // address of this piece's first byte
     std::uint64_t total = 0;   // bytes of the whole copy
 };
 
@@ -67,9 +68,10 @@ struct CommandFrame {
 };
 
 // WIRE-112. END: commands token, token + 2, ... are in place.
-// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE, WATCH: initiator
-// is the node, token is 0.
-// WIRE-121. AFTER: the PUT that follows is placed if commands token, token + 2, ... are in place, and refused otherwise.
+// WIRE-113. ASK, OVER: count is 0. DEAD: initiator is the process, token its wait status. GONE,
+// WATCH: initiator is the node, token is 0.
+// WIRE-121. AFTER: the PUT that follows is placed if commands token, token + 2, ... are in place,
+// and refused otherwise.
 struct ShortFrame {
     FrameType type = FrameType::end;
     std::uint8_t reserved = 0;
@@ -89,7 +91,8 @@ struct LongFrame {
     std::uint64_t detail = 0;
 };
 
-// WIRE-116. REFUSED: what is to be sent again; for a copy, the bytes that were to go to `target`.
+// WIRE-116. REFUSED: names the part of a command to send again; for a copy, `bytes` bytes from
+// `target` on.
 struct RefusedFrame {
     FrameType type = FrameType::refused;
     std::uint8_t is_command = 0;  // 1: a COMMAND or INVOKE, 0: a PUT
@@ -153,8 +156,8 @@ inline void write(std::byte* at, const Frame& frame) noexcept {
     std::memcpy(at, &frame, sizeof frame);
 }
 
-// Writes whole words. If a frame were assembled field by field in memory and then copied, the wide loads would stall on the
-// narrow stores.
+// Writes whole words. If a frame were assembled field by field in memory and then copied, the wide
+// loads would stall on the narrow stores.
 inline void write(std::byte* at, const PutFrame& frame) noexcept {
     const std::array<std::uint64_t, 4> words = {
         static_cast<std::uint64_t>(frame.type) | std::uint64_t{frame.is_value} << 8U |
@@ -163,7 +166,7 @@ inline void write(std::byte* at, const PutFrame& frame) noexcept {
     std::memcpy(at, words.data(), sizeof words);
 }
 
-// What must be known of the job to check a frame.
+// The limits of node and process numbers in a frame.
 struct JobShape {
     std::uint32_t nodes = 1;
     std::uint32_t procs = 1;
@@ -220,7 +223,8 @@ template <typename Frame>
     return 0;
 }
 
-// Takes a frame and the bytes that follow it off `rest`. On a fault all three are unspecified (WIRE-102, WIRE-103).
+// Takes a frame and the bytes that follow it off `rest`. On a fault all three are unspecified
+// (WIRE-102, WIRE-103).
 template <typename Frame>
 [[nodiscard]] inline Fault read(Bytes& rest, JobShape shape, Frame& frame, Bytes& tail) noexcept {
     if (rest.size() < sizeof frame) return Fault::short_frame;

@@ -69,8 +69,8 @@ StepOutcome InvokeRunner::step(std::uint32_t index, RouterPeer& to) {
     }
 }
 
-// WIRE-118. There must be room before the operation runs, because it writes its result into the datagram and must not run
-// twice.
+// WIRE-118. There must be room before the operation runs, because it writes its result into the
+// datagram and must not run twice.
 InvokeRunner::Ran InvokeRunner::run(const OperationRecord& operation,
                                     Bytes arguments,
                                     RouterPeer& to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs numbered operations for processes of other nodes: at once if there is room for the result, otherwise in turn with what
-// else is sent to that node. Knows only the result of what placement does. One thread.
+// Runs numbered operations for processes of other nodes: at once if there is room for the result,
+// otherwise in its turn in the flow to that node. One thread.
 // Tests: tests/unit/router/router_test.cpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends what a loss involves, and passes the news on.
+// Fails the commands and drops the work that a loss involves, and forwards the loss to other nodes.
 #include "router/losses.hpp"
 
 namespace acp::router {
@@ -41,7 +41,7 @@ void Losses::on_severed(NodeId node, bool is_news) {
 
 Fault Losses::on_dead(const ShortFrame& frame) {
     if (in_.nodes.is_dead(frame.initiator)) return Fault::none;
-    // A node knows of its own processes' deaths before any other.
+    // The router's owner reports the deaths of this node's processes; no other node does.
     if (in_.nodes.is_mine(frame.initiator)) return Fault::forged;
     on_death(frame.initiator, static_cast<std::uint32_t>(frame.token), false);
     return Fault::none;
@@ -68,7 +68,8 @@ void Losses::cancel_work_of(std::uint32_t initiator) {
     });
 }
 
-// ORD-25: sends the news to the nodes 2^k above and below, each of which passes on what is new to it.
+// ORD-25: sends the loss to the nodes 2^k above and below. Each of them forwards a loss that it did
+// not know.
 void Losses::pass_on(const Note& news) {
     const std::uint64_t self = in_.nodes.self();
     const std::uint64_t nodes = in_.nodes.nodes();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles the loss of a node or process: ends everything that involves the node, or that the process has begun, with an error
-// code, and passes the news on by a dissemination pattern (ORD-20 to ORD-26). What others do on memory of a dead process goes on:
-// placement knows which of it is left. Work that placement has accepted is left until it settles. Does not know how losses
-// are detected. One thread. Tests: tests/unit/router/failure_test.cpp, model_test.cpp.
+// Handles the loss of a node or process: fails all commands that involve the node, or that the
+// process initiated, and forwards the loss to other nodes by dissemination (ORD-20 to ORD-26).
+// Commands of other processes on memory of a dead process still run: placement knows which of its
+// memory remains. Work that placement has accepted is kept until it settles. Does not know how
+// losses are detected. One thread.
+// Tests: tests/unit/router/failure_test.cpp, model_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ namespace acp::router {
 
 class Losses {
 public:
-    // The parts that hold something that a loss ends, and those to tell. All must outlive the Losses.
+    // The parts whose commands, work or meetings a loss ends, and `completions`, which reports it
+    // to the owner. All must outlive the Losses.
     struct Involved {
         Nodes& nodes;
         OwnCommands& own;
@@ -37,18 +40,18 @@ public:
 
     explicit Losses(const Involved& involved) noexcept : in_(involved) {}
 
-    // A node was severed.
-    //   is_news  others may not know it yet
+    // Call when a node was severed.
+    //   is_news  true: forward the loss, because other nodes may not know it
     void on_severed(NodeId node, bool is_news);
 
-    // A process has died.
-    //   is_local  found or told on this node, whose processes need not be told
+    // Call when a process has died.
+    //   is_local  true: the router's owner knows it already, so on_process_dead() is not called
     void on_death(std::uint32_t process, std::uint32_t wait_status, bool is_local);
 
     // Another node reports that a process has died.
     [[nodiscard]] Fault on_dead(const ShortFrame& frame);
 
-    // Severs a node and ends what involves it.
+    // Severs a node and fails the commands that involve it.
     void sever(NodeId node, datagram::SeverReason reason);
 
     // Severs the nodes for which Nodes::sever_later() was called.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rounds of a meeting. In round r a node sends a table of values: if nodes are paired, those of the 2^r nodes whose numbers
-// differ from its own in the lower r bits; otherwise those of its own node and of the c - 1 nodes below it, c = min(2^r, nodes
-// - 2^r). That is a run of process indexes, which may wrap around, and is kept at its place in the table.
+// The rounds of a meeting. In round r a node sends a table of values: if nodes are paired, the
+// values of the 2^r nodes whose numbers differ from its own at most in the lower r bits; otherwise
+// those of its own node and of the c - 1 nodes below it, c = min(2^r, nodes - 2^r). These values
+// belong to consecutive process indexes, which may wrap around, and stand in the table by these
+// indexes.
 #include "router/meeting.hpp"
 
 #include <algorithm>
@@ -32,7 +34,7 @@ Meeting::Content Meeting::gathered_by(const Part& part) noexcept {
     return part.total != 0 ? Content::table : Content::nothing;
 }
 
-// Taking a minimum twice changes nothing, so it does not matter on how many ways a node's words arrive.
+// A node's words may arrive on several ways: taking the same minimum twice changes nothing.
 void Meeting::lower(Words& least, const Words& words) noexcept {
     for (std::uint32_t i = 0; i < least_words; ++i) least[i] = std::min(least[i], words[i]);
 }
@@ -99,8 +101,8 @@ void Meeting::start(std::uint32_t number, std::span<const std::uint32_t> values)
 
 // WIRE-119
 Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::byte> values) {
-    // The sender may have ended this meeting and come to the next one; it cannot be further ahead, for no meeting ends without
-    // this node.
+    // The sender may have completed this meeting and joined the next one. It cannot be further
+    // ahead, because no meeting completes without this node.
     const bool is_next = part.number == number_ + 1 && is_on_;
     if ((part.number != number_ && !is_next) || part.round >= rounds_) return Fault::bad_meeting;
     if (from != heard_in(part.round)) return Fault::forged;
@@ -120,7 +122,7 @@ Fault Meeting::hear(std::uint32_t from, const Part& part, std::span<const std::b
         span_of(from, part.round, start, count);
         if (part.total != count) return Fault::bad_meeting;
         if (heard.values[part.round] + part.count > count) return Fault::overrun;
-        // Parts of the next meeting may come before this node has come to it.
+        // Parts of the next meeting may arrive before this node joins it.
         if (heard.table.empty()) heard.table.resize(procs());
         for (std::uint32_t i = 0; i < part.count; ++i) {
             const std::uint64_t at = (std::uint64_t{start} + part.offset + i) % procs();

@@ -45,7 +45,7 @@ Fault Meetings::on_meet(const RouterPeer& from, const MeetFrame& frame, Bytes va
     return fault;
 }
 
-// Sends one part. Returns false if nothing is due, or there is no room.
+// Sends one part. Returns false if none is due, or there is no room.
 bool Meetings::send_part() {
     Meeting::Part part;
     NodeId node = 0;

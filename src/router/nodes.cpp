@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a record of each node that was met, and lists of what is lost; both have capacity for all from the start.
+// Keeps a record of each lane that was used, and lists of dead processes and of nodes to sever; all
+// have their full capacity from the start.
 #include "router/nodes.hpp"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where everything is: the process that an address belongs to, the node of a process, a record of each node that was met on
-// each rail, and who is lost. Severing is only noted here; losses.hpp carries it out at a safe point. Knows the job's map and the endpoint,
-// but neither commands nor frames. One thread.
+// The router's map of the job: the process that an address belongs to, the node of a process, a
+// record of each lane (node and rail) that was used, and the dead processes and severed nodes.
+// sever_later() only notes a node; losses.hpp severs it at a safe point. Knows the job's map and
+// the endpoint, but neither commands nor frames. One thread.
 // Tests: tests/unit/router/nodes_test.cpp.
 #pragma once
 
@@ -39,7 +40,7 @@ public:
 
     [[nodiscard]] std::uint32_t procs() const noexcept { return procs_; }
 
-    // Whether a process is of this node. Any number may be passed.
+    // Whether a process is on this node. Any number may be passed.
     [[nodiscard]] bool is_mine(std::uint64_t process) const noexcept {
         return process - first_process_ < local_count_;
     }
@@ -56,7 +57,8 @@ public:
         return process_of(layout_, address);
     }
 
-    // A process number for CommandFailure::process, whatever an address says: 0 instead of one that the job does not have.
+    // A process number for CommandFailure::process, 0 in place of a number that the job does not
+    // have.
     [[nodiscard]] std::uint32_t named(std::uint64_t process) const noexcept {
         return process < procs_ ? static_cast<std::uint32_t>(process) : 0;
     }
@@ -71,8 +73,9 @@ public:
     // The record of a node: its lane of rail 0.
     [[nodiscard]] RouterPeer& peer(NodeId node) { return lane(node); }
 
-    // The lane by which the frames of a command go to a node: that of the rail of its target's colour, or of its source's where
-    // the target has colour 0. An invoke, which has no addresses, goes by rail 0: colours are the upper bits of an address.
+    // The lane by which the frames of a command go to a node: that of the rail of its target's
+    // colour, or of its source's where the target has colour 0. An invoke, which has no addresses,
+    // goes by rail 0: colours are the upper bits of an address.
     [[nodiscard]] RouterPeer& lane_to(RouterPeer& node,
                                       GlobalAddress target,
                                       GlobalAddress source) {
@@ -102,7 +105,8 @@ public:
         }
     }
 
-    // Whether any node is severed or any process dead. While this is false the checks below can be skipped.
+    // Whether any node is severed or any process dead. While this is false the checks below can be
+    // skipped.
     [[nodiscard]] bool is_any_lost() const noexcept { return is_any_lost_; }
 
     [[nodiscard]] bool is_dead(std::uint64_t process) const noexcept;
@@ -113,8 +117,9 @@ public:
         return is_dead(process) || peer_of(process).is_severed;
     }
 
-    // ORD-24: whether work that comes is not to be begun, since its initiator is gone. Nobody waits for it, and who has heard of the loss may have
-    // freed the memory that it names.
+    // ORD-24: whether arriving work is not to be begun, because its initiator is dead or on a
+    // severed node. No process waits for its completion, and processes that know of the loss may
+    // have freed the memory that it names.
     [[nodiscard]] bool is_work_of_the_lost(std::uint32_t initiator) {
         return is_any_lost() && is_gone(initiator);
     }
@@ -125,7 +130,7 @@ public:
     // Notes that a node is severed. Returns false if it was known.
     bool note_severed(NodeId node);
 
-    // Requests that a node be severed at the next safe point: not in the middle of a frame or a step.
+    // Requests that a node be severed at the next safe point, between two frames or steps.
     void sever_later(NodeId node);
 
     [[nodiscard]] bool has_to_sever() const noexcept { return !to_sever_.empty(); }
@@ -146,11 +151,11 @@ private:
     std::uint32_t procs_;
     std::uint32_t first_process_;
     std::uint32_t local_count_;
-    std::vector<RouterPeer*> peer_at_;  // one per lane; nullptr: never met
+    std::vector<RouterPeer*> peer_at_;  // one per lane; nullptr: lane not used yet
     std::vector<RouterPeer> peers_;     // capacity for all, so that records never move
     RouterPeer* last_peer_ = nullptr;   // the last result of peer_of(), often the next one too
     std::vector<std::uint32_t> dead_;   // processes, sorted; capacity for all
-    std::vector<NodeId> to_sever_;      // each once; capacity for all
+    std::vector<NodeId> to_sever_;      // no node twice; capacity for all nodes
     bool is_any_lost_ = false;
 };
 

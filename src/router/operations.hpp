@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records of the work that this node does for commands of any node, and the buffers that belong to them: bytes that were
-// read and wait to be sent, arguments of other nodes' invokes, pieces for which there was no room. Records are counted in
-// shares, each with a maximum, so that no kind of work can take all. Does not know what the work is or in which queue it waits.
-// One thread.
+// The records of the work that this node does for commands of any node, and their buffers: bytes
+// that were read and wait to be sent, arguments of other nodes' invokes, pieces for which there was
+// no room. Records are counted in shares, each with a maximum, so that no kind of work can take
+// all. Does not know how the work is done or in which queue a record waits. One thread.
 // Tests: tests/unit/router/backlog_test.cpp.
 #pragma once
 
@@ -39,8 +39,9 @@ public:
     // Takes a record for an invoke of another node's process, with a copy of its arguments.
     [[nodiscard]] std::uint32_t take_invoke(Bytes arguments) noexcept;
 
-    // The record held ready for the next piece that arrives, so that there is a ticket before placement is asked to put the
-    // piece. Takes one if there is none; no_index if the share `inner` has its maximum.
+    // The record held ready for the next piece that arrives, so that there is a ticket before
+    // placement is asked to put the piece. Takes one if there is none; no_index if the share
+    // `inner` has its maximum.
     [[nodiscard]] std::uint32_t spare() noexcept {
         if (spare_ == no_index) spare_ = take(Share::inner, Work::spare);
         return spare_;

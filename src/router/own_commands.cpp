@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ways in which commands of this node's processes end. Each calls forget() once.
+// All ways in which commands of this node's processes complete. Each calls forget() once.
 #include "router/own_commands.hpp"
 
 #include <cstring>
@@ -88,8 +88,8 @@ bool OwnCommands::mark_followed(const Outstanding& ordered) noexcept {
     return is_any;
 }
 
-// ORD-66. The node of its target has placed an ordered copy, and therefore what it is ordered after: the ENDs of that may come
-// later.
+// ORD-66. The target's node places an ordered copy only after the commands before it. Completes
+// those commands, whose ENDs may arrive later.
 void OwnCommands::end_before(const Outstanding& ordered) {
     const std::uint32_t initiator = ordered.initiator;
     const std::uint64_t first = ordered.operand;
@@ -101,7 +101,8 @@ void OwnCommands::end_before(const Outstanding& ordered) {
     }
 }
 
-// ORD-66. The node of its target places no copy that is ordered after one that it has not placed.
+// ORD-66. A target's node does not place a copy that is ordered after a failed one. Fails those
+// copies.
 void OwnCommands::fail_ordered_after(std::uint32_t initiator, std::uint64_t token) {
     for_each([&](std::uint32_t index, const Outstanding& record) {
         const bool is_behind = record.is_ordered() && record.initiator == initiator &&

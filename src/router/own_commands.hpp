@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The outstanding commands of this node's processes, from their acceptance to their one completion. Commands end here and
-// nowhere else (ORD-20): well, by the END of another node, with a result, or with a failure. Knows whom to tell, but not how a
-// command is carried out. One thread.
+// The outstanding commands of this node's processes, from their acceptance to their one completion.
+// Only this class completes a command (ORD-20): on success, on an END of another node, with a
+// result, or with an error. Knows the observer of completions, but not how a command is carried
+// out. One thread.
 // Tests: tests/unit/router/own_commands_test.cpp.
 #pragma once
 
@@ -16,15 +17,17 @@ namespace acp::router {
 
 class OwnCommands {
 public:
-    //   completions  told how commands end, from within any call that ends one
-    // All arguments must outlive this. Throws std::bad_alloc; later calls throw nothing: the index grows only if there is memory.
+    //   completions  the observer; called from within each call that completes a command
+    // All arguments must outlive this. Throws std::bad_alloc; later calls throw nothing: the index
+    // grows only if there is memory.
     OwnCommands(Nodes& nodes,
                 PartialCopies& partials,
                 Completions& completions,
                 Activity& activity,
                 const RouterSettings& settings);
 
-    // Takes a record for a command; no_index if there is none. The caller fills it in and calls enter(), or give_back().
+    // Takes a record for a command; no_index if there is none. The caller fills it in and calls
+    // enter(), or give_back().
     [[nodiscard]] std::uint32_t take() noexcept { return commands_.take(); }
 
     void give_back(std::uint32_t index) noexcept { commands_.give(index); }
@@ -38,7 +41,8 @@ public:
         count_entered(commands_[index].initiator, 1);
     }
 
-    // The two steps of enter(), for several commands of one process: insert() for each, then count_entered() once.
+    // The two steps of enter(), for several commands of one process: insert() for each, then
+    // count_entered() once.
     void insert(std::uint32_t index) noexcept { book_.insert(index); }
 
     void count_entered(std::uint32_t initiator, std::uint32_t count) noexcept {
@@ -47,7 +51,7 @@ public:
         activity_.arm_scan();
     }
 
-    // Undoes enter() for a command that could not begin.
+    // Undoes enter() for a command that could not be begun.
     void withdraw(std::uint32_t index) noexcept;
 
     // The record of a command; no_index if it has ended, or never was.
@@ -77,30 +81,34 @@ public:
                                                      : nodes_.where(command.source);
     }
 
-    // The record of the command that a frame is about. no_index, which is counted, if it is not outstanding or does not involve
-    // the sender.
+    // The record of the command that a frame is about. If the command is not outstanding or does
+    // not involve the sender, counts that and returns no_index.
     [[nodiscard]] std::uint32_t find_involved(const RouterPeer& from,
                                               std::uint32_t initiator,
                                               std::uint64_t token) noexcept;
 
-    // Marks those of the commands that an ordered copy is ordered after which have not ended. False: all have.
+    // Marks the outstanding ones of the commands that an ordered copy is ordered after. False: none
+    // is outstanding.
     [[nodiscard]] bool mark_followed(const Outstanding& ordered) noexcept;
 
-    // Ends a command, with Code::ok or a failure. The part of a failed copy that has arrived is given up.
+    // Completes a command, with Code::ok or an error. Drops the record of a failed copy that has
+    // arrived in part.
     void complete(std::uint32_t index, const CommandFailure& failure);
 
-    // Ends an invoke. On ok the result is delivered before the completion.
+    // Completes an invoke. On ok the result is delivered before the completion.
     void complete_invoke(std::uint32_t index, base::Code code, Bytes result);
 
-    // WIRE-112: another node reports that commands are in place. ORD-23: those that are not outstanding have ended before and
-    // are ignored.
+    // WIRE-112: another node reports that commands are in place. ORD-23: tokens that are not
+    // outstanding are ignored.
     [[nodiscard]] Fault on_end(const RouterPeer& from, const ShortFrame& frame);
 
-    // Ends all commands that involve a severed node, or whose initiator has died (ORD-20 to ORD-22).
+    // Fails all commands that involve a severed node, or whose initiator has died (ORD-20 to
+    // ORD-22).
     void end_all_of(const RouterPeer& gone);
     void end_all_of(std::uint32_t initiator);
 
-    // Calls see(index, record) for each outstanding command. It may end the command that it is given, and no other.
+    // Calls see(index, record) for each outstanding command. It may complete the command that it is
+    // given, and no other.
     template <typename See>
     void for_each(See see) {
         for (std::uint32_t index = 0; index < commands_.touched(); ++index) {

@@ -25,7 +25,8 @@ Fault PartialCopies::arrive(NodeId from, const PutFrame& frame, bool& is_full) {
     Partial& partial = partials_[index];
     if (partial.total != frame.total) return Fault::contradiction;
     if (frame.bytes > partial.total - partial.arrived) return Fault::overrun;
-    // Each piece arrives once, since the endpoint delivers each datagram once; so counting bytes suffices.
+    // Each piece arrives once, since the endpoint delivers each datagram once; so counting bytes
+    // suffices.
     partial.arrived += frame.bytes;
     partial.from = from;
     partial.quiet_scans = 0;

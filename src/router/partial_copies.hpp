@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies to this node that have arrived in part: how many of their bytes have arrived, and how many have settled (are in place,
-// or failed). A copy is complete when all have settled. Knows no placement and sends nothing. One thread.
+// Copies to this node that have arrived in part: how many of their bytes have arrived, and how many
+// have settled (are in place, or failed). A copy is complete when all have settled. Knows no
+// placement and sends nothing. One thread.
 // Tests: tests/unit/router/partial_copies_test.cpp.
 #pragma once
 
@@ -13,7 +14,7 @@ namespace acp::router {
 
 class PartialCopies {
 public:
-    // What the settling of a piece means for its copy.
+    // The state of a copy after one of its pieces has settled.
     struct SettledPiece {
         bool is_new_failure = false;  // this is the first piece that failed
         bool is_in_place = false;     // all pieces are in place
@@ -30,7 +31,7 @@ public:
     // Undoes arrive() for a piece that is refused and will be sent again.
     void take_back(const PutFrame& frame) noexcept;
 
-    // A piece has settled. Does nothing for a copy that was given up.
+    // Call when a piece has settled. Does nothing for a copy that was dropped.
     [[nodiscard]] SettledPiece settle(const OperationRecord& piece, bool is_ok) noexcept;
 
     // Forgets a copy, if it is known.

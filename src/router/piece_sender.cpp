@@ -71,7 +71,7 @@ bool PieceSender::send_after(const Outstanding& record, RouterPeer& to) {
     std::byte* room = outbox_.reserve(to, head_bytes + record.bytes);
     if (room == nullptr) return false;
     const Settlement got = placement_.get_now(record.source, {room + head_bytes, record.bytes});
-    // What fails does so when it is no longer ordered after anything.
+    // An error is reported by a later try, when the commands before this one have completed.
     if (got.progress != SettlementState::settled || got.code != Code::ok) return false;
     write(room, ShortFrame{FrameType::after, 0, static_cast<std::uint16_t>(record.expected),
                            record.initiator, record.operand});
@@ -108,7 +108,8 @@ void PieceSender::count_sent(std::uint64_t bytes) noexcept {
     activity_.counters().bytes_sent += bytes;
 }
 
-// WIRE-110. Sends one piece of this node's memory: copies it into the datagram, or has it read when that is sealed.
+// WIRE-110. Sends one piece of this node's memory: copies it into the datagram, or makes the
+// endpoint read it when it seals the datagram.
 PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece) {
     std::byte* room = outbox_.reserve(to, sizeof(PutFrame) + piece.bytes);
     if (room == nullptr) return SendResult::no_room;
@@ -135,8 +136,9 @@ PieceSender::SendResult PieceSender::send(RouterPeer& to, const PutPiece& piece)
     if (lasting == nullptr) {
         outbox_.commit(to, sizeof frame + piece.bytes);
     } else {
-        // The source must not change before the copy has ended, and by then the target has all bytes. A retransmission after
-        // that may carry other bytes, which the receiver drops as a duplicate.
+        // The source must not change before the copy has ended, and by then the target has all
+        // bytes. A retransmission after that may carry other bytes, which the receiver drops as a
+        // duplicate.
         outbox_.commit_with_tail(to, sizeof frame, {lasting, piece.bytes});
     }
     count_sent(piece.bytes);
@@ -178,7 +180,7 @@ StepOutcome PieceSender::step(std::uint32_t index, RouterPeer& to) {
     return stage(index, bytes);
 }
 
-// Has placement read a piece in its own time; it is sent when it has been read.
+// Makes placement read a piece into a staging buffer; the piece is sent when placement has read it.
 StepOutcome PieceSender::stage(std::uint32_t index, std::uint32_t bytes) {
     OperationRecord& operation = operations_[index];
     const std::uint64_t process = nodes_.where(operation.source);
@@ -224,7 +226,7 @@ void PieceSender::on_staged(std::uint32_t index, Code code) {
         return;
     }
     const OperationRecord& piece = operations_[index];
-    // The copy's other pieces need not be sent any more.
+    // The command fails, so its remaining pieces are not sent.
     if (OperationRecord* const copy = operations_.parent_of(piece)) copy->is_cancelled = true;
     ends_.fail(piece.initiator, piece.token,
                {code, BlamedAddress::source, nodes_.named(nodes_.where(piece.source))});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends copies from memory of this node to another one, cut into pieces as long as a datagram carries. A piece is read directly
-// into the datagram; or stays where it is until the datagram is sealed; or is staged in a buffer first if placement needs time
-// to read it. Also sends old values of atomics to third nodes. Does not know who asked. One thread.
+// Sends copies from memory of this node to another one, cut into pieces as long as a datagram
+// carries. A piece is read directly into the datagram; or, if it is long and mapped, only when the
+// endpoint seals the datagram; or into a staging buffer first, if placement cannot read it at once.
+// Also sends old values of atomics to third nodes. Does not know where a command came from. One
+// thread.
 // Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
@@ -30,16 +32,17 @@ public:
                 Placement& placement,
                 Activity& activity);
 
-    // Begins a copy: a short one is sent at once if nothing else waits for that node. Returns false if there is no free record;
-    // nothing was done then.
+    // Begins a copy: a short one is sent at once if no other work waits for that node. Returns
+    // false if there is no free record; nothing was done then.
     [[nodiscard]] bool begin(const Task& task, RouterPeer& to);
 
-    // Sends a whole copy that is ordered after others (WIRE-121), if that can be done now. False: nothing was done.
+    // Sends a whole copy that is ordered after others (WIRE-121), if that can be done now. False:
+    // nothing was done.
     //   record  is_ordered()
     [[nodiscard]] bool send_after(const Outstanding& record, RouterPeer& to);
 
-    // Sends the old value of an atomic of this node's process to the target's node again. Returns false if there is no free
-    // record.
+    // Sends the old value of an atomic of this node's process to the target's node again. Returns
+    // false if there is no free record.
     [[nodiscard]] bool begin_value(const Outstanding& command, std::uint64_t value);
 
     // Sends the next piece of a copy whose turn it is.
@@ -51,7 +54,7 @@ public:
     // Sends an old value whose turn it is.
     [[nodiscard]] StepOutcome step_value(const OperationRecord& value, RouterPeer& to);
 
-    // Placement has read a staged piece, or failed to.
+    // Call when placement has read a staged piece, or failed to.
     void on_staged(std::uint32_t index, base::Code code);
 
 private:

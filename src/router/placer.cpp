@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a piece that arrives may go: to its place; to a record that placement settles later; to the parked work of the process;
-// or back to its sender.
+// The ways of an arriving piece: placed at once; accepted by placement, with a record until it
+// settles; kept in the parked work of the process; or refused.
 #include "router/placer.hpp"
 
 #include <cstring>
@@ -41,7 +41,8 @@ Placer::Placer(Nodes& nodes,
       placement_(placement),
       activity_(activity) {}
 
-// Checks a piece of a get, whose initiator is on this node: the copy must be outstanding, and the piece inside its target.
+// Checks a piece of a get, whose initiator is on this node: the copy must be outstanding, and the
+// piece inside its target.
 //   is_late  set if the copy has ended
 Fault Placer::check_get(const PutFrame& frame, bool& is_late) {
     const std::uint32_t index = own_.find(frame.initiator, frame.token);
@@ -86,7 +87,7 @@ Fault Placer::on_put_after(const RouterPeer& from,
                            const ShortFrame& after,
                            const PutFrame& frame,
                            Bytes bytes) {
-    // Only the initiator's node knows what it has ordered.
+    // Only the initiator's node sends ordered copies.
     if (!from.has(frame.initiator) || after.initiator != frame.initiator) return Fault::forged;
     if (frame.is_value != 0 || frame.bytes != frame.total) return Fault::bad_length;
     if (ends_.has_finished(after)) return on_put(from, frame, bytes);
@@ -140,13 +141,14 @@ void Placer::place(const PutFrame& frame, Bytes bytes, NodeId from) {
     }
 }
 
-// ORD-40: the process has no room, so the piece is kept here, within a limit, and placement is asked again.
+// ORD-40: the process has no room, so the piece is kept here, within a limit, and placement is
+// asked again.
 void Placer::keep(const PutFrame& frame, Bytes bytes, NodeId from) {
     const std::uint64_t process = nodes_.where(frame.target);
     const std::uint64_t cost = bytes.size() + kept_overhead_bytes;
     std::uint32_t index = no_index;
     std::byte* kept = nullptr;
-    // An old value cannot be refused like a piece, so it is kept even beyond the limit.
+    // An old value cannot be read again like a piece, so it is kept even beyond the limit.
     if (frame.is_value != 0 || backlog_.may_keep(process, cost)) {
         kept = new (std::nothrow) std::byte[bytes.size() + 1];
         const Share share = frame.is_value != 0 ? Share::value : Share::inner;
@@ -190,7 +192,8 @@ bool Placer::place_again(std::uint32_t index) {
     return true;
 }
 
-// WIRE-114. Returns an old value for which there is no room; the initiator's node sends it again.
+// WIRE-114. Returns an old value for which there is no room to the initiator's node, which sends it
+// again.
 void Placer::return_value(const PutFrame& frame, Bytes bytes) {
     ++activity_.counters().puts_refused;
     if (nodes_.is_mine(frame.initiator)) {

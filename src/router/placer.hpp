@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places pieces of copies that arrive at the node of their target: at once; or by placement in its own time; or it keeps them
-// while the process has no room; or refuses them. When all bytes of a copy are in place, and not before, its initiator is told
-// (ORD-60). Does not know where pieces come from. One thread.
+// Places pieces of copies that arrive at the node of their target. Placement does so at once or
+// later; while it has no room for the process, the router keeps the piece within a limit, and
+// refuses it beyond. When all bytes of a copy are in place, and not before, reports the completion
+// to its initiator (ORD-60). One thread.
 // Tests: tests/unit/router/router_test.cpp, room_test.cpp.
 #pragma once
 
@@ -18,9 +19,9 @@
 
 namespace acp::router {
 
-// Memory that keeping a piece costs besides its bytes.
+// The memory that a kept piece takes besides its bytes.
 inline constexpr std::uint64_t kept_overhead_bytes = 128;
-// Scans without progress until the initiator is asked.
+// Scans without progress until an ASK is sent to the initiator's node.
 inline constexpr std::uint32_t quiet_scans_max = 4;
 
 class Placer {
@@ -43,25 +44,28 @@ public:
                                      const PutFrame& frame,
                                      Bytes bytes);
 
-    // WIRE-120: several short copies, each handled as if it had come alone.
+    // WIRE-120: several short copies, each handled as a PUT.
     [[nodiscard]] Fault on_puts(const RouterPeer& from, const PutsFrame& frame, Bytes puts);
 
-    // Places the old value of an atomic that came to its initiator's node, which holds the target.
+    // Places the old value of an atomic that arrived at its initiator's node, which holds the
+    // target.
     void place_value(const Outstanding& command, std::uint64_t value);
 
     // Tries again to place a piece that is kept. Returns false if there is still no room.
     [[nodiscard]] bool place_again(std::uint32_t index);
 
-    // Notes that a piece is in place, or failed.
+    // Call when a piece is in place, or failed.
     void settle(const OperationRecord& piece, base::Code code);
 
-    // Gives up copies that a severed node initiated or sent a part of; the latter fail.
+    // Drops the records of copies that a severed node initiated, or had sent only a part of; fails
+    // the latter.
     void end_copies_of(const RouterPeer& gone);
 
-    // Gives up copies that a dead process initiated.
+    // Drops the records of copies that a dead process initiated.
     void drop_copies_of(std::uint32_t initiator);
 
-    // To be called at a scan: for copies that make no progress, asks the initiator whether they are over (ORD-32).
+    // To be called at a scan: for copies that make no progress, asks the initiator's node whether
+    // they have completed (ORD-32).
     void ask_about_quiet();
 
 private:

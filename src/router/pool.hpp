@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of equal records, named by index, taken and released in constant time; an index that finds them by initiator and
-// token; and a queue of them. The memory of a pool is reserved at once, and touched only as far as it was ever in use. Does not
-// know what a record means. One thread.
+// A pool of equal records, named by index, taken and released in constant time; an index that finds
+// them by initiator and token; and a queue of them. The memory of a pool is reserved at once, and
+// touched only as far as it was ever in use. Knows no other field of a record. One thread.
 // Tests: tests/unit/router/pool_test.cpp.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace acp::router {
 
 inline constexpr std::uint32_t no_index = ~0U;
 
-// T has `std::uint32_t next`, which links free records, and `bool is_taken`. A record that is taken again still holds its old
-// contents: the taker writes all of it.
+// T has `std::uint32_t next`, which links free records, and `bool is_taken`. take() does not clear
+// a record that was used before: the caller writes all of it.
 template <typename T>
 class Pool {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -82,9 +82,9 @@ private:
     std::uint32_t free_ = no_index;  // the first released record
 };
 
-// A hash index that finds records of a pool by (initiator, token). T has initiator, token and `std::uint32_t chain`, which
-// links records of one bucket. The tokens of an initiator are even and nearly consecutive, so its records lie in neighbouring
-// buckets and seldom share one.
+// A hash index that finds records of a pool by (initiator, token). T has initiator, token and
+// `std::uint32_t chain`, which links records of one bucket. The tokens of an initiator are even and
+// nearly consecutive, so its records lie in neighbouring buckets and seldom share one.
 template <typename T>
 class Index {
 public:
@@ -152,7 +152,8 @@ private:
     std::size_t count_ = 0;
 };
 
-// A first-in-first-out queue of records of a pool, linked by their `next`: a record can be in one queue at a time.
+// A first-in-first-out queue of records of a pool, linked by their `next`: a record can be in one
+// queue at a time.
 struct Queue {
     std::uint32_t head = no_index;
     std::uint32_t tail = no_index;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes short copies side by side into a datagram; consecutive similar ones share a PUTS frame (WIRE-120): copies of one
-// process, of equal length, with consecutive tokens. One thread. Tests: tests/unit/router/puts_writer_test.cpp.
+// Writes short copies of one process into a datagram. Copies of equal length with consecutive
+// tokens share a PUTS frame (WIRE-120). One thread.
+// Tests: tests/unit/router/puts_writer_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ public:
 
     [[nodiscard]] bool has_room() const noexcept { return !room_.empty(); }
 
-    // Where the bytes of the next copy are to be written; nullptr if they do not fit. Writes nothing.
+    // The address to which the caller writes the bytes of the next copy; nullptr if they do not
+    // fit.
     [[nodiscard]] std::byte* room_for(std::uint64_t token, std::uint64_t bytes) const noexcept {
         const std::size_t before = used_ + (goes_on(token, bytes) ? 0 : sizeof(PutsFrame));
         const std::size_t head = before + sizeof(std::uint64_t);
@@ -28,7 +30,7 @@ public:
         return room_.data() + head;
     }
 
-    // Adds a copy whose bytes are where room_for() said.
+    // Adds a copy whose bytes the caller has written to room_for().
     void add(std::uint32_t initiator, std::uint64_t token, const memory::Command& copy) noexcept {
         if (!goes_on(token, copy.bytes)) {
             write_head();
@@ -47,7 +49,8 @@ public:
         ++count_;
     }
 
-    // Completes the last frame. Nothing may be added afterwards. Returns the number of bytes written.
+    // Completes the last frame. Nothing may be added afterwards. Returns the number of bytes
+    // written.
     std::uint32_t end() noexcept {
         write_head();
         return static_cast<std::uint32_t>(used_);
@@ -58,7 +61,7 @@ public:
     [[nodiscard]] std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
 
 private:
-    // Whether a copy can join the frame begun last.
+    // Whether a copy fits into the frame begun last.
     [[nodiscard]] bool goes_on(std::uint64_t token, std::uint64_t bytes) const noexcept {
         return head_.count != 0 && head_.count != puts_count_max && bytes == head_.bytes &&
                token == head_.token + std::uint64_t{2} * head_.count;
@@ -69,7 +72,8 @@ private:
     }
 
     std::span<std::byte> room_;
-    PutsFrame head_;  // of the frame begun last; written when it ends
+    // the fixed part of the frame begun last; written when the frame is complete
+    PutsFrame head_;
     std::size_t head_at_ = 0;
     std::size_t used_ = 0;
     std::uint64_t copied_bytes_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The records that a router keeps: commands of this node's processes, work done here, copies that have arrived in part, short
-// frames that wait for room, and nodes. Data only: the class that keeps a record has its rules. One thread.
+// The records that a router keeps: commands of this node's processes, work done here, copies that
+// have arrived in part, short frames that wait for room, and nodes. Data only; their rules are in
+// the classes that keep them. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace acp::router {
 
 // Values besides those of memory::Operation, used in this router's records only.
 inline constexpr auto invoke_operation = static_cast<std::uint8_t>(memory::invoke_operation);
-// Stands for any invalid operation that a process asks for.
+// Stands for any invalid operation of a submitted command.
 inline constexpr std::uint8_t bad_operation = 255;
 static_assert(invoke_operation != bad_operation);
 
@@ -32,22 +33,23 @@ struct alignas(64) Outstanding {
     GlobalAddress target = 0;  // invoke: the process
     GlobalAddress source = 0;  // invoke: the operation
     std::uint64_t bytes = 0;   // length of a copy, or of arguments
-    std::uint64_t operand =
-        0;  // invoke: index of its arguments; copy: the first it is ordered after
-    std::uint64_t expected =
-        0;  // copy: how many, from that one on, it is ordered after; invoke: InvokeRequest::place
+    // invoke: index of its arguments; copy: token of the first command that it is ordered after
+    std::uint64_t operand = 0;
+    // copy: number of consecutive commands that it is ordered after; invoke: InvokeRequest::place
+    std::uint64_t expected = 0;
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;
     std::uint8_t operation = 0;
-    std::uint8_t attempts = 0;  // times that it was refused and sent again
+    std::uint8_t attempts = 0;  // number of times it was sent again after a refusal
     std::uint8_t age = 0;       // number of the first scan after it began, modulo 256
     std::uint8_t width : 4 = 0;
     std::uint8_t is_followed : 1 = 0;       // an outstanding copy is ordered after it
     std::uint8_t is_value_dropped : 1 = 0;  // atomic without a target: target is its word
     std::uint8_t is_taken : 1 = 0;
 
-    // Whether it was taken before what it is ordered after had ended (ORD-66).
+    // Whether it is a copy that was submitted before the commands that it is ordered after had
+    // completed (ORD-66).
     [[nodiscard]] bool is_ordered() const noexcept { return operation == 0 && expected != 0; }
 };
 
@@ -66,21 +68,23 @@ struct Note {
     bool is_taken = false;
 };
 
-// The kinds of work that a record stands for. All are done at the node of the command's source, except `request` (at the
-// initiator's node) and `place` (at the target's). The initiator may be a process of any node.
+// The kinds of work that a record stands for. All are done at the node of the command's source,
+// except `request` (at the initiator's node) and `place` (at the target's). The initiator may be a
+// process of any node.
 enum class Work : std::uint8_t {
-    request,  // a command or invoke of this node's process, to be sent
+    request,  // a command or invoke of this node's process, to be sent to another node
     pieces,   // a copy to another node, being cut and sent
-    staged,   // one piece of it that placement reads or has read
+    staged,   // one piece of such a copy, which placement reads or has read
     value,    // the old value of an atomic, to be sent to a third node
-    run,      // a command whose ends, or whose word, are here
-    invoke,   // an operation
+    run,      // a copy with both ends here, or an atomic whose word is here
+    invoke,   // a numbered operation
     place,    // a piece that arrived: placement works on it, or had no room
-    spare     // none: the record is held ready for the next piece
+    spare     // no work: the record is reserved for the next piece
 };
 
-// The share in which a record is counted, so that no kind of work can take the room of another. own: for commands of this
-// node's processes; foreign: for those of others; inner: pieces staged or placed; value: old values of atomics.
+// The share in which a record is counted, so that no kind of work can take the records of another.
+// own: for commands of this node's processes; foreign: for commands of other nodes' processes;
+// inner: pieces staged or placed; value: old values of atomics.
 enum class Share : std::uint8_t { own, foreign, inner, value };
 inline constexpr std::size_t share_count = 4;
 
@@ -93,9 +97,9 @@ struct OperationRecord {
     std::uint64_t offset = 0;  // bytes done
     std::uint64_t operand = 0;
     std::uint64_t expected = 0;
-    std::byte* kept = nullptr;  // place: the bytes that had no room; owned
+    std::byte* kept = nullptr;  // place: the bytes for which placement had no room; owned
     std::uint32_t initiator = 0;
-    // The lane on which it waits to be sent; place: the node where it came from.
+    // The lane on which it waits to be sent; place: the node that sent it.
     std::uint32_t lane = 0;
     std::uint32_t next = 0;
     std::uint32_t generation = 1;  // number of this use of the record, part of its ticket
@@ -108,14 +112,14 @@ struct OperationRecord {
     std::uint8_t width = 0;
     bool is_taken = false;
     bool is_with_placement = false;  // on_settled() will follow
-    bool is_cancelled = false;       // not wanted any more; its initiator was told
-    bool is_staged = false;          // pieces: placement cannot read them at once
+    bool is_cancelled = false;       // its command has failed or its initiator is lost: drop it
+    bool is_staged = false;          // pieces: placement reads them into staging buffers
     bool is_value = false;           // place: an old value
     bool is_value_dropped = false;   // run: an atomic without a target; target is its word
 };
 
-// The work that waits to be sent from one initiator on one lane; the flows of a lane take turns. Exists only while there is
-// some.
+// The work of one initiator that waits for one lane; the flows of a lane take turns. Exists only
+// while it has work.
 struct Flow {
     std::uint64_t token = 0;  // 2 * lane
     std::uint32_t initiator = 0;
@@ -130,7 +134,7 @@ struct Partial {
     std::uint64_t token = 0;
     std::uint64_t total = 0;
     std::uint64_t arrived = 0;  // bytes arrived, without refused ones
-    std::uint64_t settled = 0;  // of them, bytes in place or failed
+    std::uint64_t settled = 0;  // the part of `arrived` that is in place or has failed
     std::uint32_t initiator = 0;
     std::uint32_t next = 0;
     std::uint32_t chain = 0;
@@ -140,7 +144,7 @@ struct Partial {
     bool is_taken = false;
 };
 
-// A part of a command that was refused and is to be sent again.
+// A part of a command that another node refused, until it is sent again.
 struct Resend {
     std::uint64_t token = 0;
     std::uint64_t offset = 0;  // offset of the part; or the old value of an atomic
@@ -159,13 +163,14 @@ struct
     std::byte bytes[invoke_bytes_max];
 };
 
-// A node that something was sent to or heard from, on one rail: a lane. The lane of rail 0 stands for the node as a whole.
-// The comment before each group of fields names the class that writes it.
+// A lane: a node to which a frame was sent or from which one was received, on one rail. The lane of
+// rail 0 stands for the node as a whole. The comment before each group of fields names the class
+// that writes it.
 struct RouterPeer {
     // Nodes.
     NodeId node = 0;
     std::uint32_t lane = 0;                  // rail * nodes + node: on rail 0 the node's number
-    datagram::Endpoint* endpoint = nullptr;  // of the rail
+    datagram::Endpoint* endpoint = nullptr;  // the endpoint of its rail
     std::uint32_t first = 0;                 // the node's first process
     std::uint32_t count = 0;
     bool is_severed = false;
@@ -173,7 +178,7 @@ struct RouterPeer {
 
     // Outbox.
     bool is_blocked = false;                      // the endpoint has no room, until on_room()
-    bool is_ready = false;                        // in the queue of ready nodes
+    bool is_ready = false;                        // true: queued in Outbox's queue of ready nodes
     datagram::Time refused_at = datagram::never;  // since when the endpoint has no memory for it
     Queue notes;                                  // short frames that wait for room
     RouterPeer* next_ready = nullptr;
@@ -183,14 +188,15 @@ struct RouterPeer {
 
     // WatchList, of the lane of rail 0.
     bool is_watched = false;
-    std::uint32_t watch_scan = 0;  // the last scan that wants it watched
-    std::uint32_t asked_scan = 0;  // the last scan that asked it to watch another node,
-    NodeId asked_node = 0;         // and which node
+    std::uint32_t watch_scan = 0;  // the last scan that keeps it watched
+    std::uint32_t asked_scan = 0;  // the last scan in which this node sent it a WATCH
+    NodeId asked_node = 0;         // the node that this WATCH named
 
     [[nodiscard]] bool has(std::uint64_t process) const noexcept { return process - first < count; }
 };
 
-// A command, or a part of one that begins at its addresses, to be begun at the node of its source.
+// A command, or a part of a copy, to be begun at the node of its source. The addresses are those of
+// the part.
 struct Task {
     memory::Command command;
     std::uint64_t total = 0;  // bytes of the whole copy

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that commands of this node's processes make: to the node of their source, by a frame; or, for an invoke of a process
-// of this node, to placement. Without room a request waits for its turn. One thread.
+// Sends the commands of this node's processes to the node of their source, by a COMMAND or INVOKE
+// frame; runs an invoke of a process of this node by placement. Without room a request waits for
+// its turn. One thread.
 // Tests: tests/unit/router/router_test.cpp.
 #pragma once
 
@@ -26,15 +27,16 @@ public:
              Placement& placement,
              Activity& activity);
 
-    // Asks a node for a part of a copy, for an atomic, or for an invoke. Returns false if there is no free record; nothing was
-    // done then.
+    // Sends a node the request for a part of a copy, an atomic, or an invoke, or queues it. Returns
+    // false if there is no free record; nothing was done then.
     //   offset, bytes  the part; 0 and record.bytes unless it is a copy
     [[nodiscard]] bool begin(RouterPeer& to,
                              const Outstanding& record,
                              std::uint64_t offset,
                              std::uint64_t bytes);
 
-    // Begins an invoke of a process of this node. Returns false if there is no free record; nothing was done then.
+    // Begins an invoke of a process of this node. Returns false if there is no free record; nothing
+    // was done then.
     [[nodiscard]] bool begin_here(const Outstanding& record);
 
     // Sends a request whose turn it is. Its command is outstanding.

@@ -41,7 +41,7 @@ void Resends::add_value(std::uint32_t command, std::uint64_t value) {
     again->offset = value;
 }
 
-// Takes and queues a record. Returns nullptr if there was none: then the command has failed.
+// Takes and queues a record. If there is none, fails the command and returns nullptr.
 Resend* Resends::take(std::uint32_t command) {
     const Outstanding& record = own_[command];
     const std::uint32_t taken = resends_.take();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of this node's commands that another node refused for lack of room, until they are due to be sent again: after ever
-// longer pauses, by how often the command was refused (ORD-40). A command for which there is no free record fails. Says when
-// something is due; submitter.hpp sends it. One thread.
+// Parts of this node's commands that another node refused for lack of room, until they are sent
+// again. The pause doubles with each refusal of the command (ORD-40). A command for which there is
+// no free record fails. This class decides when a part is due; submitter.hpp sends it. One thread.
 // Tests: tests/unit/router/own_commands_test.cpp.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace acp::router {
 
 inline constexpr Time resend_ns_min = 200'000;      // pause after the first refusal
-inline constexpr std::uint32_t resends_min = 4096;  // records to be sent again, at least
+inline constexpr std::uint32_t resends_min = 4096;  // least number of records
 // Each pause is twice as long as the one before: up to 51 ms.
 inline constexpr std::uint32_t resend_levels = 9;
 
@@ -24,13 +24,15 @@ public:
     // Throws std::bad_alloc; later calls allocate nothing.
     Resends(OwnCommands& own, Activity& activity, std::uint32_t commands_max);
 
-    // Notes that a part of a copy, or the whole of another command, is to be sent again.
+    // Adds a part of a copy, or a whole command of another kind, to be sent again.
     void add(std::uint32_t command, std::uint64_t offset, std::uint64_t bytes);
 
-    // Notes that the old value of an atomic is to be sent to the target's node again: the atomic must not run again.
+    // Adds the old value of an atomic, to be sent to the target's node again: the atomic itself
+    // must not run again.
     void add_value(std::uint32_t command, std::uint64_t value);
 
-    // Calls send(again) for all that are due. It returns false if there is no room: it and the others stay until the next call.
+    // Calls send(again) for each part that is due. If send() returns false, for lack of room, this
+    // part and the later ones stay until the next call.
     template <typename Send>
     void send_due(Send send) {
         for (Queue& queue : queues_) {

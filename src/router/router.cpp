@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects the parts of a router and passes each call to one of them. What a poll does, in which order, is here.
+// Connects the parts of a router and passes each call to one of them. poll() has the order of their
+// work.
 #include "router/router.hpp"
 
 #include <algorithm>
@@ -144,7 +145,7 @@ bool Router::poll(Time now) {
     parts_->meetings.send_due();
     parts_->scheduler.send_all();
     const std::uint64_t moves_sent = activity.moves();
-    placement_.flush();  // reads requested meanwhile
+    placement_.flush();  // reads that send_all() has requested
     if (activity.moves() != moves_sent) {
         parts_->ends.flush();
         parts_->scheduler.send_all();
@@ -192,7 +193,8 @@ void Router::on_room(NodeId node, std::uint32_t rail) {
     parts_->meetings.note_room();
 }
 
-// The loss of a node that has closed the connection is no news to pass on: if it has severed us, it reports us itself.
+// A node that closed the connection itself is not reported to other nodes: it has left, or has
+// severed this node and reports this node as lost.
 void Router::on_severed(NodeId node, datagram::SeverReason reason) {
     parts_->losses.on_severed(node, !datagram::is_told_by_it(reason));
 }

@@ -29,7 +29,8 @@ void Scanner::watch_overdue() {
     });
 }
 
-// The endpoint does not tell when there is memory again, and would never report that such a node cannot be reached.
+// If the endpoint has no memory for a node's record, it calls neither on_room() nor on_severed()
+// for that node. So the scan tries such a node again, or severs it.
 void Scanner::offer_room_again() {
     const Time now = in_.activity.now();
     for (RouterPeer& to : in_.nodes.met()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds what is overdue by looking at everything twice a second, instead of by a timer each (ORD-31): nodes involved in a
-// command that has been outstanding for half a second to a second are watched, also by the node of its source; for copies that
-// make no progress the initiator is asked; nodes for which the endpoint had no memory are tried again. One thread.
+// Finds overdue work by a scan of all records twice a second, instead of a timer for each (ORD-31):
+// nodes involved in a command that has been outstanding for half a second to a second are watched,
+// also by the node of its source; for copies that make no progress an ASK goes to the initiator's
+// node; nodes for which the endpoint had no memory are tried again. One thread.
 // Tests: tests/unit/router/failure_test.cpp, room_test.cpp.
 #pragma once
 
@@ -34,7 +35,8 @@ public:
         Activity& activity;
     };
 
-    //   no_memory_max_ns  a node for which the endpoint has had no memory for so long is severed; 0: never
+    //   no_memory_max_ns  a node for which the endpoint has had no memory for this time is severed;
+    //                     0: never
     Scanner(const Scanned& scanned, Time no_memory_max_ns) noexcept
         : in_(scanned), no_memory_max_ns_(no_memory_max_ns) {}
 

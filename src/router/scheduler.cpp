@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which part continues which work.
+// Passes each work to the part that continues it.
 #include "router/scheduler.hpp"
 
 namespace acp::router {
@@ -25,7 +25,7 @@ StepOutcome Scheduler::step(std::uint32_t index, RouterPeer& to) {
     const OperationRecord& operation = operations_[index];
     if (operation.is_cancelled) return StepOutcome::done;
     if (operation.share == Share::own && !own_.has(operation.initiator, operation.token)) {
-        return StepOutcome::done;  // it has ended meanwhile
+        return StepOutcome::done;  // the command has completed since
     }
     if (operation.work == Work::request) return requests_.step(operation, to);
     const bool is_invoke_here = operation.work == Work::invoke && operation.share == Share::own;

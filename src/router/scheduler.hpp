@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Continues work that waited: when it has its turn at a node that has room (ORD-50), when a process may have room for what
-// placement refused, and when placement has settled what it accepted. One thread. Tests: tests/unit/router/room_test.cpp.
+// Continues waiting work: when it has its turn at a node that has room (ORD-50), when placement may
+// have room for a refused access, and when placement has settled an accepted one. One thread.
+// Tests: tests/unit/router/room_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,14 @@ public:
               Placer& placer,
               Activity& activity);
 
-    // Gives each ready node its turn once: short frames first, then up to pieces_per_poll_max steps of work.
+    // Gives each ready node its turn once: short frames first, then up to pieces_per_poll_max steps
+    // of work.
     void send_all();
 
     // Tries parked work again, if it is time.
     void retry_waiting();
 
-    // An access that placement accepted has settled.
+    // Call when an access that placement accepted has settled.
     //   value  the old value of an atomic
     void on_settled(Ticket ticket, base::Code code, std::uint64_t value);
 

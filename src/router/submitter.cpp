@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begins commands: makes the record, checks whether the command can end well at all, and chooses the part that makes its first
-// step.
+// Begins commands: makes the record, fails commands that cannot succeed, and chooses the part that
+// makes the first step.
 #include "router/submitter.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using base::Code;
 
 namespace {
 
-// Processes are not trusted to ask for valid operations.
+// A process may submit an invalid operation.
 std::uint8_t operation_of(const memory::Command& command) noexcept {
     return memory::is_sound(command.operation, command.width)
                ? static_cast<std::uint8_t>(command.operation)
@@ -91,8 +91,9 @@ void Submitter::fill_in(Outstanding& record,
     record.age = static_cast<std::uint8_t>(activity_.scan_number());
 }
 
-// The fast path of the most frequent commands: puts of one piece each, written side by side into the datagrams being filled for
-// one lane. Returns how many of the run began so; the next one must take the general path.
+// The fast path of the most frequent commands: puts of one piece each, written side by side into
+// the datagrams being filled for one lane. Returns how many of the run began so; the next one must
+// take the general path.
 std::size_t Submitter::begin_short_puts(std::uint32_t initiator, CommandRun run) {
     std::size_t begun = 0;
     while (begun < run.size()) {
@@ -173,8 +174,8 @@ bool Submitter::invoke(const InvokeRequest& call, Bytes arguments) {
     return begin(index);
 }
 
-// ORD-22: a command that involves a severed node fails before it begins. The memory of a dead process is another matter: what
-// lies in the node's segment stays.
+// ORD-22: a command that involves a severed node fails before it begins. A command on memory of a
+// dead process is begun: memory in the node segment remains.
 bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
     const std::uint64_t source = own_.source_process(command);
     const std::uint64_t target = own_.target_process(command);
@@ -200,7 +201,7 @@ bool Submitter::is_lost(const Outstanding& command, CommandFailure& failure) {
 bool Submitter::begin(std::uint32_t index) {
     const Outstanding& record = own_[index];
     const std::uint64_t source = own_.source_process(record);
-    // All rare reasons to look closer are tested at once.
+    // All rare cases are tested in one branch.
     if (source >= nodes_.procs() || own_.target_process(record) >= nodes_.procs() ||
         nodes_.is_any_lost() || record.operation >= invoke_operation) [[unlikely]] {
         CommandFailure failure;
@@ -216,8 +217,9 @@ bool Submitter::begin(std::uint32_t index) {
     return is_begun;
 }
 
-// ORD-66. A copy that is ordered after others which have not ended leaves with their tokens; where that is not possible now it
-// waits like one that was refused. None of them has failed, else the copy would have ended.
+// ORD-66. A copy that is ordered after outstanding commands is sent with their tokens; if that is
+// not possible now, it waits like a refused one. None of those commands has failed, because their
+// failure would have failed the copy.
 bool Submitter::begin_whole(std::uint32_t index) {
     const Outstanding& record = own_[index];
     if (!record.is_ordered() || !own_.mark_followed(record)) {
@@ -227,8 +229,8 @@ bool Submitter::begin_whole(std::uint32_t index) {
     return true;
 }
 
-// Begins a part of a command at the node of its source: here, or by asking another one. Returns false if there is no free
-// record.
+// Begins a part of a command at the node of its source: here, or by a request to another node.
+// Returns false if there is no free record.
 bool Submitter::begin_part(const Outstanding& record, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t source = own_.source_process(record);
     if (nodes_.is_mine(source)) return executor_.begin(task_of(record, offset, bytes));
@@ -246,8 +248,8 @@ bool Submitter::resend(const Resend& again) {
     if (index == no_index) return true;
     Outstanding& record = own_[index];
     const std::uint8_t attempts = record.attempts;
-    // The count comes first: the part may be refused within begin_part(), and then waits for the next longer pause. It is
-    // undone if there was no room to begin.
+    // The count comes first: the part may be refused within begin_part(), and then waits for the
+    // next longer pause. It is undone if there was no room to begin.
     if (attempts < 0xffU) ++record.attempts;
     ++activity_.counters().resends;
     const bool is_begun = again.is_value        ? executor_.begin_value(record, again.offset)

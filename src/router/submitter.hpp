@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begins commands of this node's processes: what this node can do is begun at once (a command whose source is here); for the
-// rest it asks the node of the source. Also begins again what another node refused. One thread.
+// Begins commands of this node's processes: a command whose source is on this node is begun here;
+// for others a request goes to the node of the source. Also sends again the parts that another node
+// refused. One thread.
 // Tests: tests/unit/router/router_test.cpp, room_test.cpp.
 #pragma once
 
@@ -38,7 +39,7 @@ public:
     // Begins an invoke. Returns false if there is no room; nothing was done then.
     bool invoke(const InvokeRequest& call, Bytes arguments);
 
-    // Begins again what was refused and is due.
+    // Sends the refused parts again that are due.
     void resend_due();
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a router is told about its job, and the interfaces that its owner implements: where processes are (Map), and who is told
-// how commands end and who is lost (Completions). Every part of the router knows this file, and none of them knows Router. One
-// thread.
+// The settings of a router, and the interfaces that its owner implements: Map, the node of each
+// process, and Completions, the observer of completed commands, losses and meetings. Every part of
+// the router knows this file, and none of them knows Router. One thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using datagram::Time;
 // Each rail has a colour of its own.
 inline constexpr std::uint32_t rails_max = memory::colors_max;
 
-// Where processes are. The process indexes of a node are consecutive.
+// The node of each process. The process indexes of a node are consecutive.
 class Map {
 public:
     Map() = default;
@@ -49,18 +49,18 @@ struct CommandEnd {
     std::uint64_t value = 0;  // invoke: length of its result
     base::Code code = base::Code::ok;
     BlamedAddress blamed = BlamedAddress::none;
-    std::uint32_t process = 0;  // failure: the process whose memory or death it is about
-    std::uint32_t place = 0;    // invoke that went well: as in its request
+    std::uint32_t process = 0;  // failure: the process whose memory or death caused it
+    std::uint32_t place = 0;    // successful invoke: InvokeRequest::place
 };
 
 // A call of a numbered operation on the node of a process.
 struct InvokeRequest {
-    std::uint64_t token =
-        0;  // even; no command or invoke of this initiator that has not ended has it
+    // even; no outstanding command or invoke of this initiator has it
+    std::uint64_t token = 0;
     std::uint32_t initiator = 0;  // a process of this node
     std::uint32_t operation = 0;  // its number
-    std::uint32_t process = 0;    // on whose memory it runs
-    std::uint32_t place = 0;      // means nothing here; given back with the result
+    std::uint32_t process = 0;    // the process on whose memory it runs
+    std::uint32_t place = 0;      // chosen by the initiator; returned with the result
 };
 
 class Completions {
@@ -69,14 +69,17 @@ public:
     virtual ~Completions() = default;
     Completions(const Completions&) = delete;
     Completions& operator=(const Completions&) = delete;
-    // Commands of one of this node's processes have ended.
+    // Called when commands of one of this node's processes have completed.
     virtual void on_completion(const CommandEnd& completion) = 0;
-    // The result of an invoke that went well; the same completion follows. `result` is valid during the call.
+    // Called with the result of a successful invoke, before on_completion() with the same
+    // completion. `result` is valid during the call.
     virtual void on_result(const CommandEnd& completion, std::span<const std::byte> result) = 0;
-    // Losses found out here or reported by others; each is told once, and none of this node's own processes.
+    // Called once for each loss that this router detected or another node reported, except for
+    // deaths passed to Router::note_death().
     virtual void on_process_dead(std::uint32_t process, std::uint32_t wait_status) = 0;
     virtual void on_node_dead(NodeId node) = 0;
-    // Meeting `number` has ended on all nodes; `table` is the table or minima that it gathered, or empty.
+    // Meeting `number` has ended on all nodes; `table` is the table or minima that it gathered, or
+    // empty.
     virtual void on_met(std::uint32_t number, std::span<const std::uint32_t> table) = 0;
 };
 
@@ -86,16 +89,16 @@ struct RouterSettings {
     std::uint32_t procs = 1;
     std::uint32_t rails = 1;                  // 1 .. rails_max: endpoints that lead to each node
     std::uint32_t commands_max = 1U << 16;    // outstanding commands of this node's processes
-    std::uint32_t executions_max = 1U << 14;  // commands of others in progress here
-    // Bytes kept per process; others are REFUSED.
+    std::uint32_t executions_max = 1U << 14;  // commands of other nodes in progress here
+    // Bytes of pieces kept per process; pieces beyond are refused.
     std::uint64_t undelivered_bytes_max = 256ULL * 1024;
-    // Outstanding invokes of this node's processes; and as many of others waiting here.
+    // Most outstanding invokes of this node's processes, and most waiting invokes of other nodes.
     std::uint32_t invokes_max = 1024;
-    // Short frames waiting for room; beyond it their node is severed.
+    // Most short frames that wait for room; a node for which there is no more is severed.
     std::uint32_t notes_max = 1U << 18;
-    // A node for which the endpoint has had no memory for so long is severed; 0: never.
+    // A node for which the endpoint has had no memory for this time is severed; 0: never.
     datagram::Time no_memory_max_ns = 0;
-    std::uint32_t staging_buffers = 128;  // buffers for pieces that placement reads in its own time
+    std::uint32_t staging_buffers = 128;  // buffers for pieces that placement does not read at once
 };
 
 }  // namespace acp::router

@@ -31,7 +31,8 @@ void WatchList::ask(RouterPeer& source, NodeId target) {
     const NodeId self = nodes_.self();
     if (source.node == self || target == self || target == source.node) return;
     const std::uint32_t scan = activity_.scan_number();
-    // Asks once per scan and target, and only if no other short frame waits for the node: a request that is late is of no use.
+    // Asks once per scan and target, and only if no other short frame waits for the node: a WATCH
+    // that arrives late has no effect.
     const bool is_asked = source.asked_scan == scan && source.asked_node == target;
     if (is_asked || source.is_severed || !source.notes.is_empty()) return;
     source.asked_scan = scan;
@@ -42,8 +43,8 @@ void WatchList::ask(RouterPeer& source, NodeId target) {
     outbox_.post(source, note);
 }
 
-// A node that asks about a lost one has not heard of its loss: if nodes sever each other in all directions, perhaps none is
-// left to pass the news on.
+// A node that sends a WATCH for a severed node does not know of that loss: if many nodes sever each
+// other, there may be none that forwards it. So this node reports the loss.
 void WatchList::watch_for(RouterPeer& asking, NodeId node) {
     if (node == nodes_.self()) return;
     if (nodes_.peer(node).is_severed) {
@@ -64,7 +65,7 @@ void WatchList::watch_for_long(NodeId node, std::uint32_t scans) {
     activity_.arm_scan();
 }
 
-// Whether a present or later scan wants the node watched. Scan numbers wrap around.
+// Whether the present scan or a later one keeps the node watched. Scan numbers wrap around.
 bool WatchList::is_wanted(const RouterPeer& held) const noexcept {
     return static_cast<std::int32_t>(held.watch_scan - activity_.scan_number()) >= 0;
 }

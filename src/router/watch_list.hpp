@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes that the endpoint watches because something that involves them is overdue, and the nodes that were asked to watch
-// another one (ORD-31, ORD-33). A node is watched from the scan that wants it until a scan that does not, or for the number of
-// scans that a process of this node asks for. Does not know what is overdue. One thread.
+// The nodes that the endpoint watches because a command or meeting that involves them is overdue,
+// and the nodes that were sent a WATCH for another one (ORD-31, ORD-33). A node is watched from the
+// scan that calls want() until a scan that does not, or for a number of scans (watch_for_long()).
+// Does not know which command is overdue. One thread.
 // Tests: tests/unit/router/failure_test.cpp.
 #pragma once
 
@@ -19,24 +20,25 @@ public:
     // All arguments must outlive this. Throws std::bad_alloc; later calls allocate nothing.
     WatchList(Nodes& nodes, Outbox& outbox, Activity& activity);
 
-    // The scan in progress wants this node watched.
+    // Called by the scan in progress for a node to be watched.
     void want(NodeId node);
 
-    // ORD-33: asks the node of a source to watch the node of a target, where a command of this node is in progress between the
-    // two. Only the source's node can notice that the gateway at the target is another instance than the one that was to
-    // answer.
+    // ORD-33: sends a WATCH for the target's node to the source's node, between which a command of
+    // this node is in progress. Only the source's node can detect that the gateway at the target
+    // was restarted after the source's node had connected to it.
     void ask(RouterPeer& source, NodeId target);
 
-    // Another node asks to watch `node`: until the scan after the next one, unless it asks again.
+    // Handles a WATCH of another node: watches `node` until the scan after the next one, unless
+    // another WATCH arrives.
     void watch_for(RouterPeer& asking, NodeId node);
 
-    // A process of this node asks to watch `node` for so many scans.
+    // Watches `node` for `scans` scans, for a process of this node.
     void watch_for_long(NodeId node, std::uint32_t scans);
 
     // Stops watching a severed node.
     void forget(RouterPeer& gone);
 
-    // To be called at the end of a scan: stops watching nodes that it did not want.
+    // To be called at the end of a scan: stops watching nodes for which it did not call want().
     void drop_unwanted();
 
     [[nodiscard]] bool is_empty() const noexcept { return watched_.empty(); }
