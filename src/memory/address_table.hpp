@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The translation table: for every process of a node one row of granules_per_process entries in the node segment, by slot. The
-// row's owner writes it; all processes of the node read it without waiting. An entry is immutable while live; `bytes` is its
-// publication word, stored last and cleared first. The hazard line (memory/hazard.hpp), not the table, protects a reader while
-// it uses the memory. Knows no process and no mapping: for shared segments `base` is relative to the reader's mapping of the
-// node segment.
+// The translation table: for every process of a node one row of granules_per_process entries in the
+// node segment, by slot. The row's owner writes it; all processes of the node read it without
+// waiting. An entry is immutable while live; `bytes` is its publication word, stored last and
+// cleared first. The hazard line (memory/hazard.hpp), not the table, protects a reader while it
+// uses the memory. Knows no process and no mapping: for shared segments `base` is relative to the
+// reader's mapping of the node segment.
 // Tests: a_wild_address_is_refused, a_stale_address_is_refused, one_past_the_end_is_refused,
 // sizes_that_wrap_are_refused, spans_granules.
 #pragma once
@@ -16,17 +17,19 @@
 
 namespace acp::memory {
 
-// The kind of memory of a segment, which decides who can reach it. Memory of a device would be a kind of its own.
+// The kind of memory of a segment, which decides which processes can reach it, and how.
 enum class MemoryKind : std::uint64_t {
-    // private to the owner's process; others reach it through the kernel, or by asking the owner
+    // private to the owner's process; other processes reach it through the kernel, or by a message
+    // to the owner
     private_pages,
     shared,  // in the node segment, which every process of the node has mapped
-    // pages to which the kernel gives no other process access (memfd_secret): only the owner reaches them
+    // pages to which the kernel gives no other process access (memfd_secret): only the owner
+    // reaches them
     hidden
 };
 
-// One granule of one segment. Writer: the process that owns the row. Readers: every process of the node.
-// A zero entry is free.
+// One granule of one segment. Writer: the process that owns the row. Readers: every process of the
+// node. A zero entry is free.
 struct alignas(64) TableEntry {
     // size if loads and stores reach the memory, else 0; stored with release
     std::atomic<std::uint64_t> direct_bytes;
@@ -37,15 +40,16 @@ struct alignas(64) TableEntry {
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> owner_address;  // address of its byte 0 in the owner's address space
     std::atomic<MemoryKind> kind;
-    std::atomic<std::uint64_t>
-        device;  // for memory of a device: the number of the device on its node; else 0
+    // memory of a device: the number of the device on its node; else 0
+    std::atomic<std::uint64_t> device;
 };
 
 static_assert(sizeof(TableEntry) == 64 && std::is_standard_layout_v<TableEntry>);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Whether an access lies inside a segment. One comparison checks bounds, process, granule and generation at once, since an
-// address of another generation gives a far larger offset. No sum that could wrap is formed: never offset + access_bytes.
+// Whether an access lies inside a segment. One comparison checks bounds, process, granule and
+// generation at once, since an address of another generation gives a far larger offset. No sum that
+// could wrap is formed: never offset + access_bytes.
 //   offset  the colourless address minus the segment's start
 [[nodiscard, gnu::always_inline]] inline bool is_within(std::uint64_t offset,
                                                         std::uint64_t segment_bytes,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One global memory access as a value: the operation, its addresses and its operands. Every path that runs commands uses it.
-// Knows no handle and no path.
+// One global memory access as a value: the operation, its addresses and its operands. Every path
+// that runs commands uses it. Knows no handle and no path.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace acp::memory {
 
 // The interface call that issued a copy or an add, if it is not the call named after the operation.
 // list, block: the copy of nothing that stands for all copies of acp_copy_v or acp_copy_strided.
-// From fetch on: what the library does within another call, which names itself before this.
+// From fetch on: a copy that a library layer issues within another call; the message names that
+// call first.
 enum class IssuedBy : std::uint8_t {
     itself,
     put,
@@ -22,16 +23,16 @@ enum class IssuedBy : std::uint8_t {
     put_copied,
     list,
     block,
-    fetch,  // of a message
-    read,   // as by acp_get
-    write,  // as by acp_put
-    move,   // as by acp_copy
+    fetch,  // copies a channel's message to its receiver
+    read,   // like acp_get
+    write,  // like acp_put
+    move,   // like acp_copy
     segment
 };
 
 inline constexpr IssuedBy last_issuer = IssuedBy::segment;
 
-// Which end of a copy that a call has issued was given as a plain pointer.
+// The end of a copy that the caller gave as a plain pointer.
 enum class PointerEnd : std::uint8_t { neither, source, target };
 
 [[nodiscard]] constexpr PointerEnd pointer_end_of(IssuedBy call) noexcept {
@@ -58,27 +59,30 @@ struct Command {
     GlobalAddress source = 0;
     std::uint64_t bytes = 0;     // size of a copy; for an atomic its width
     std::uint64_t operand = 0;   // the operand, or the desired value of compare_swap
-    std::uint64_t expected = 0;  // of compare_swap; for a copy and an add a note()
+    std::uint64_t expected = 0;  // compare_swap: the value to compare with; copy and add: a note()
 
-    // Whether this is a numbered operation on memory of a process. Then target and source are the address of that process's
-    // starter memory, operand is the number, and expected is for the use of the layer that keeps the arguments; all other
-    // fields are 0.
+    // Whether this runs a numbered operation on memory of a process. Then target and source are the
+    // address of that process's starter memory, operand is the number, and expected belongs to the
+    // layer that keeps the arguments; all other fields are 0.
     [[nodiscard]] bool is_invoke() const noexcept { return operation == invoke_operation; }
 
     [[nodiscard]] bool is_copy() const noexcept { return operation == Operation::copy; }
 
-    // Whether a value is to be written to target. An atomic whose old value is not wanted has the null address there.
+    // Whether a value is written to `target`. An atomic that does not return its old value has the
+    // null address there.
     [[nodiscard]] bool has_target() const noexcept { return is_copy() || target != 0; }
 
-    // The target, or the word of an atomic without one: memory that the command writes to in any case.
+    // The target, or the word of an atomic without one: memory that each command has and writes to.
     [[nodiscard]] GlobalAddress target_or_word() const noexcept {
         return has_target() ? target : source;
     }
 
     static constexpr std::uint32_t loans_max = 255;
 
-    // What a copy or an add that was issued by another call keeps in `expected`; the process that runs the command ignores it.
-    //   loan  number of the loaned memory that stands for the caller's pointer (gma/local_ends.hpp), at most loans_max; 0: none
+    // The value of `expected` of a copy or an add: the call that issued it, and the loan. The
+    // process that runs the command ignores it.
+    //   loan  number of the loaned memory that stands for the caller's pointer
+    //         (gma/local_ends.hpp), at most loans_max; 0: none
     [[nodiscard]] static constexpr std::uint64_t note(IssuedBy call,
                                                       std::uint32_t loan = 0) noexcept {
         return static_cast<std::uint64_t>(call) << 16U | loan;
@@ -89,7 +93,8 @@ struct Command {
         return is_noted ? static_cast<IssuedBy>(expected >> 16U & 15U) : IssuedBy::itself;
     }
 
-    // Whether this stands for all copies of a list. Its operand is their number; 0: none was issued.
+    // Whether this stands for all copies of a list. Its operand is their number; 0: none was
+    // issued.
     [[nodiscard]] bool is_of_list() const noexcept {
         return issued_by() == IssuedBy::list || issued_by() == IssuedBy::block;
     }
@@ -101,10 +106,12 @@ struct Command {
     friend bool operator==(const Command&, const Command&) = default;
 };
 
-// Which address of a command a failure is about; none: it is not known, or neither. Frames and rings carry these numbers.
+// The address of a command that caused its failure; none: neither, or it is not known. Frames and
+// rings carry these numbers.
 enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
 
-// The call of the interface that issued a command, for messages; or what the library does in a call whose name comes before this one.
+// The interface call that issued a command, for messages; for a copy that a library layer issued, a
+// phrase that follows the name of the call ("acp_...: a read").
 [[nodiscard]] inline std::string_view call_name(const Command& command) noexcept {
     switch (command.issued_by()) {
         case IssuedBy::put:
@@ -135,19 +142,20 @@ enum class BlamedAddress : std::uint8_t { none = 0, target = 1, source = 2 };
     return call_name(command.operation, command.width);
 }
 
-// What a message calls an address of a command.
+// The word for an address of a command in messages.
 [[nodiscard]] inline const char* role_name(const Command& command, bool is_target) noexcept {
     if (is_target) return "target";
     return command.issued_by() == IssuedBy::put_signal && !command.is_copy() ? "signal" : "source";
 }
 
-// One of several commands that are handed over together, with the number under which its end is reported.
+// One of several commands that are submitted together, with the number that its completion carries.
 struct NumberedCommand {
     std::uint64_t number = 0;
     const Command* command = nullptr;
-    // A short copy that is handed over before the commands that it is ordered after have ended: these are `before_count`
-    // copies to the same process, whose numbers are before, before + 2, ..., and which were handed over already. It runs when
-    // they are complete, and fails with Code::order when one of them has failed. 0: it is ordered after nothing.
+    // For a short copy that is submitted before the commands have completed that it is ordered
+    // after: these are `before_count` copies to the same process with the numbers before, before +
+    // 2, ..., which were submitted earlier. The copy runs when they are complete, and fails with
+    // Code::order if one of them fails. 0: the command has no order.
     std::uint64_t before = 0;
     std::uint32_t before_count = 0;
 };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the bits of a 64-bit global address are divided, chosen once from the number of processes of the job. From the top:
+// How the bits of a 64-bit global address are divided, chosen once from the number of processes of
+// the job. From the top:
 //
 //   generation | colour | process | granule | offset
 //
-// The process field is its index in the job, fixed for its life; acp_reset changes its rank, but no address. A segment occupies
-// as many consecutive granules as its size needs (its last granule is never full). So plain addition walks through a segment of
-// any size, few huge and many small segments share one index space, and the address one past the end never names another
-// segment. Generation 0 is never used, so the null address names nothing. Knows no table and no memory. Any thread; immutable.
+// The process field is its index in the job, fixed for its life; acp_reset changes its rank, but no
+// address. A segment occupies as many consecutive granules as its size needs (its last granule is
+// never full). So an address plus an offset is an address in the same segment, whatever its size;
+// few huge and many small segments share one index space; and the address one past the end never
+// names another segment. Generation 0 is never used, so the null address names nothing. Knows no
+// table and no memory. Any thread; immutable.
 // Tests: round_trips_every_field, null_is_never_an_address, adds_across_granules,
 // fits_the_stated_job_sizes. ADR 0002.
 #pragma once
@@ -49,7 +52,8 @@ public:
 
     [[nodiscard]] std::uint64_t granule_bytes() const noexcept { return 1ULL << offset_bits_; }
 
-    // Number of bits of generation and colour together, at the top; a left shift by this number drops them.
+    // Number of bits of generation and colour together, at the top; a left shift by this number
+    // drops them.
     [[nodiscard]] std::uint32_t tag_bits() const noexcept { return generation_bits_ + color_bits; }
 
     // process * granules_per_process + granule: the index into the job's address table.
@@ -93,8 +97,8 @@ public:
                (index << offset_bits_);
     }
 
-    // The number of granules that a segment of this size occupies: one more than its last byte needs, so that the address one
-    // past the end lies in the segment's own granules.
+    // The number of granules that a segment of this size occupies: one more than its last byte
+    // needs, so that the address one past the end lies in the segment's own granules.
     [[nodiscard]] std::uint64_t granules_for(std::uint64_t bytes) const noexcept {
         return (bytes >> offset_bits_) + 1;
     }

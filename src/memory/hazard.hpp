@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard lines: how a thread announces which segments it accesses, so that unregistering can wait for it. There is one 64-byte
-// line per thread, in the node segment. The thread stores the addresses it is about to use, then reads the table; the owner
-// clears the table, makes every core pass a barrier (membarrier), then reads the lines. So either the thread sees the cleared
-// entry or the owner sees the announcement. The owner skips the lines of processes that it knows to be dead. Where membarrier
-// is refused, the thread executes a fence.
-// Tests: nothing_lands_after_unregister, a_killed_reader_is_skipped, a_stopped_reader_is_waited_for.
+// Hazard lines: a thread publishes in its line the addresses that it accesses, so that
+// unregistering waits for it. There is one 64-byte line per thread, in the node segment. The thread
+// stores the addresses it is about to use, then reads the table; the owner clears the table, makes
+// every core pass a barrier (membarrier), then reads the lines. So either the thread sees the
+// cleared entry or the owner sees the announcement. The owner skips the lines of processes that it
+// knows to be dead. Where membarrier is refused, the thread executes a fence.
+// Tests: nothing_lands_after_unregister, a_killed_reader_is_skipped,
+// a_stopped_reader_is_waited_for.
 #pragma once
 
 #include <atomic>
@@ -14,8 +16,8 @@
 
 namespace acp::memory {
 
-inline constexpr std::uint32_t hazard_lines_per_slot =
-    64;  // number of threads of one process that can have a line of their own
+// most threads of one process that have a line each
+inline constexpr std::uint32_t hazard_lines_per_slot = 64;
 
 // Writer: the one thread that claimed the line. Readers: owners that unregister, statistics.
 template <template <class> class Atomic>
@@ -23,12 +25,12 @@ struct alignas(64) HazardLineOf {
     Atomic<std::uint64_t> target;      // address in use, 0 = none (then source is meaningless)
     Atomic<std::uint64_t> source;      // address in use
     Atomic<std::uint64_t> is_claimed;  // 1 while a thread owns the line
-    Atomic<std::uint64_t> commands;    // commands run directly by this thread
-    Atomic<std::uint64_t> bytes;       // bytes they moved
+    Atomic<std::uint64_t> commands;    // commands that this thread ran by loads and stores
+    Atomic<std::uint64_t> bytes;       // bytes of those commands
     // commands that this thread ran at once through the kernel
     Atomic<std::uint64_t> attached_commands;
     Atomic<std::uint64_t> attached_bytes;
-    // how often the thread decided whether to run a command at once
+    // decisions of the thread whether to run a command through the kernel at once
     Atomic<std::uint64_t> attach_choices;
 };
 
@@ -42,13 +44,14 @@ enum class HazardFence {
     processor  // membarrier is not available, or ThreadSanitizer must see the edge
 };
 
-// Inlined always, as leave(): the compiler's measure of what is worth it is the number of callers, not how often they run.
+// Always inlined, like leave(): the compiler weighs the number of callers, not how often they run.
 template <HazardFence fence, typename Line>
 [[gnu::always_inline]] inline void enter(Line& line,
                                          GlobalAddress target,
                                          GlobalAddress source) noexcept {
-    // release: an owner that reads this source instead of the previous one also sees that the access to the previous one is
-    // over; the store of leave() alone does not order this one. Partner: is_named_by().
+    // release: an owner that reads this source instead of the previous one also sees that the
+    // access to the previous one is over; the store of leave() alone does not order this one.
+    // Partner: is_named_by().
     line.source.store(source, std::memory_order_release);
     if constexpr (fence == HazardFence::processor) {
         line.target.exchange(target,
@@ -61,7 +64,8 @@ template <HazardFence fence, typename Line>
     }
 }
 
-// Whether the calling thread, whose line it is, is inside an access: a handler of a fault in that access must take another line.
+// Whether the calling thread, which owns the line, is inside an access: a handler of a fault in
+// that access must use another line.
 template <typename Line>
 [[nodiscard, gnu::always_inline]] inline bool is_entered(const Line& line) noexcept {
     return line.target.load(std::memory_order_relaxed) != 0;
@@ -73,13 +77,13 @@ template <typename Line>
         0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
 }
 
-// Whether a line names an address for which is_named(address) is true. The owner calls it after it has cleared the table and
-// made every core pass a barrier.
+// Whether a line names an address for which is_named(address) is true. The owner calls it after it
+// has cleared the table and made every core pass a barrier.
 template <typename Line, typename IsNamed>
 [[nodiscard]] inline bool is_named_by(const Line& line, const IsNamed& is_named) {
     // seq_cst: pairs with the exchange in enter() where there is no membarrier
     const std::uint64_t target = line.target.load(std::memory_order_seq_cst);
-    // acquire: pairs with the store in enter()
+    // acquire: pairs with the store of source in enter()
     return target != 0 &&
            (is_named(target) || is_named(line.source.load(std::memory_order_acquire)));
 }

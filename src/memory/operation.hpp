@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one table of operations: the name of each, what it takes, and the number by which rings, messages and frames denote it.
-// Code that names, checks or counts operations asks this table; code that runs them has a switch without a default, for which
-// the compiler warns as long as a new operation is missing (local/direct.hpp, sim/memory.cpp). Knows no memory and no path. Any
-// thread.
+// The table of operations: for each its name, its operands, and the number that denotes it in
+// rings, messages and frames. Code that names, checks or counts operations asks this table; code
+// that runs them has a switch without a default, for which the compiler warns as long as a new
+// operation is missing (local/direct.hpp, sim/memory.cpp). Knows no memory and no path. Any thread.
 // Tests: tests/unit/memory/operation_test.cpp.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace acp::memory {
 
-// Frames (WIRE-111), messages between processes and the rings of the gateway carry these numbers: they never change. The word
-// of an atomic is at source; its old value goes to target.
+// Frames (WIRE-111), messages between processes and the rings of the gateway carry these numbers:
+// they never change. The word of an atomic is at source; its old value goes to target.
 enum class Operation : std::uint8_t {
     copy = 0,
     compare_swap = 1,
@@ -23,15 +23,15 @@ enum class Operation : std::uint8_t {
     bit_xor = 4,
     bit_or = 5,
     bit_and = 6,
-    min = 7,  // signed, as max
+    min = 7,  // signed, like max
     max = 8
 };
 
 struct OperationRow {
     Operation operation;
     bool is_atomic;          // works on one aligned word of 4 or 8 bytes, with an operand
-    bool has_expected;       // also takes a value to compare with
-    std::string_view name;   // the name in traces
+    bool has_expected;       // also has a value to compare with
+    std::string_view name;   // name in traces
     std::string_view call;   // name of the interface call; for an atomic the call on 4-byte words
     std::string_view call8;  // name of the call on 8-byte words
 };
@@ -80,14 +80,16 @@ static_assert(
     return is_known(operation) && (!row_of(operation).is_atomic || width == 4 || width == 8);
 }
 
-// The number of a command that runs a numbered operation of a library layer (local/numbered_operation.hpp). It has no row and
-// is neither known nor sound, so no command from outside can be accepted as one.
+// The number of a command that runs a numbered operation of a library layer
+// (local/numbered_operation.hpp). It has no row and is neither known nor sound, so no command from
+// outside can be accepted as one.
 inline constexpr auto invoke_operation = static_cast<Operation>(254);
 static_assert(operation_count <= 254, "the operations of the table and that of an invoke differ");
 
 inline constexpr std::uint32_t invoke_bytes_max = 1024;  // most bytes of arguments, and of a result
 
-// The interface call, for messages: "acp_copy", "acp_add8"; "a command" if the number denotes no operation.
+// The interface call, for messages: "acp_copy", "acp_add8"; "a command" if the number denotes no
+// operation.
 [[nodiscard]] constexpr std::string_view call_name(Operation operation,
                                                    std::uint32_t width) noexcept {
     if (operation == invoke_operation) return "invoke";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes commands from the rings in turn, checks them, returns their ends, and rings bells.
+// Takes commands from the rings in turn, checks them, writes their completions, and rings bells.
 #include "remote/gateway_rings.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace acp::remote {
 
 namespace {
 
-// Whether a process asks for an operation that exists. For an atomic, `bytes` must be its width.
+// Whether a process's record names a known operation with valid fields. For an atomic, `bytes` must
+// be its width.
 bool is_sound(const memory::Command& command) noexcept {
     if (command.is_invoke()) {
         return command.bytes <= memory::invoke_bytes_max && command.operand <= ~0U &&
@@ -140,8 +141,8 @@ void GatewayRings::complete(std::uint32_t slot, const Ended& ended) {
     }
     Ring& ring = rings_[slot];
     EndedRecord* record = ring.ended->reserve();
-    if (record ==
-        nullptr) {  // there is a record for each command, unless the process overwrote its counter
+    // each command has a record, unless the process overwrote its counter
+    if (record == nullptr) {
         close(slot);
         return;
     }
@@ -169,8 +170,9 @@ void GatewayRings::flush() noexcept {
             continue;
         }
         node::Door& door = segment_.slot(slot).door;
-        // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep, and then looks; and
-        // RingLink::set_service_wanted(). The waiters' bell rings even if is_attended() is false: a thread may still wait.
+        // seq_cst, both: after publish(). Partners: a waiter that attends, or announces its sleep,
+        // and then loads has_news(); and RingLink::set_service_wanted(). The waiters' bell rings
+        // even if is_attended() is false, because a thread may still wait.
         node::ring_bell_after_rmw(door.waiter_bell);
         if (!door.is_attended() && door.must_ring_service.load(std::memory_order_seq_cst) != 0) {
             node::wake_service(segment_, slot);

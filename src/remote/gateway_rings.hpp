@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway's end of the rings by which the processes of its node hand it commands. Takes commands, fairly between processes,
-// and returns how they ended. The content of a ring is not trusted: an invalid record ends with an error, and a ring with
-// impossible counters is closed for good, which harms its own process alone. Knows no frame and no route. One thread: the
-// gateway's. If a process dies after it handed a command over, the command is taken or not, and its end is reported to no
-// process.
+// The gateway's end of the rings by which the processes of its node submit commands to it. Takes
+// commands, fairly between processes, and writes their completions. The content of a ring is not
+// trusted: an invalid record completes with an error, and a ring with impossible counters is closed
+// for ever, which affects its own process alone. Knows no frame and no route. One thread: the
+// gateway's. If a process dies after submitting a command, the gateway may still take and run the
+// command, and drops its completion.
 // Tests: tests/unit/remote/gateway_rings_test.cpp, link_test.cpp.
 #pragma once
 
@@ -22,24 +23,28 @@ namespace acp::remote {
 
 class GatewayRings {
 public:
-    // Takes one command of a process. For an invoke, the command's target is the process, `bytes` the size of
-    // arguments_of(), and the source its place. false: there is no room for the command now; a later take() offers it again.
+    // Takes one command of a process. For an invoke, the command's target is the process, `bytes`
+    // the size of arguments_of(), and the source its place. false: there is no room for the command
+    // now; a later take() offers it again.
     using Taker = std::function<bool(
         std::uint32_t slot, std::uint64_t token, const memory::Command& command)>;
 
     //   segment  of a job of several nodes; must outlive this
     explicit GatewayRings(const node::Segment& segment);
 
-    // Whether take() may find something: a ring was rung, or take() left one non-empty because it had reached commands_max.
-    // Commands that the taker refused do not count until a take() finds room. One or two loads.
+    // Whether take() may find commands: a process rang its ring, or take() left a ring non-empty
+    // because it had reached commands_max. Commands that the taker refused do not count until a
+    // take() finds room. One or two loads.
     [[nodiscard]] bool has_commands() const noexcept;
 
-    // Offers at most commands_max commands, from each process at most commands_per_poll before the next process has its turn. A
-    // process whose command finds no room holds up no other process. Returns how many were taken. Invalid commands are ended
-    // here and not offered.
+    // Offers at most commands_max commands, from each process at most commands_per_poll before the
+    // next process has its turn. A process whose command finds no room holds up no other process.
+    // Returns how many were taken. Invalid commands are completed here with an error and not
+    // offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);
 
-    // The arguments of an invoke that is being offered. Their process may write them at any time, so the taker must copy them.
+    // The arguments of an invoke that is being offered. Their process may write them at any time,
+    // so the taker must copy them.
     [[nodiscard]] std::span<const std::byte> arguments_of(
         std::uint32_t slot, const memory::Command& command) const noexcept;
 
@@ -50,13 +55,15 @@ public:
                     std::uint32_t place,
                     std::span<const std::byte> result) noexcept;
 
-    // Tells a process how commands that were taken from its ring ended. The end of a command that was not taken is ignored.
+    // Writes the completion of commands that were taken from a process's ring. Ignores it if no
+    // command of the process is outstanding.
     void complete(std::uint32_t slot, const Ended& ended);
 
-    // After a batch of complete(): rings the bells of the processes it concerned.
+    // Call after a batch of complete(): publishes the completions and rings the bells of their
+    // processes.
     void flush() noexcept;
 
-    // A process of this node is dead: closes its ring.
+    // Closes the ring of a dead process of this node.
     void forget(std::uint32_t slot) noexcept;
 
     // Commands taken from a process and not completed.
@@ -76,9 +83,9 @@ private:
             commands;  // made when the process first sets its bit in commands_rung
         std::optional<RecordProducer<EndedRecord>> ended;
         std::uint32_t outstanding = 0;
-        bool is_waiting = false;  // in waiting_
+        bool is_waiting = false;  // its slot is in waiting_
         bool is_closed = false;
-        bool is_to_ring = false;  // in to_ring_
+        bool is_to_ring = false;  // its slot is in to_ring_
     };
 
     enum class Offer { taken_all, refused, has_more };
@@ -93,8 +100,9 @@ private:
     std::uint32_t pop_waiting() noexcept;
 
     const node::Segment& segment_;
-    std::vector<Ring> rings_;  // by slot
-    // Slots of rings that may hold commands, next first. Each slot is listed at most once, so there is a place for all.
+    std::vector<Ring> rings_;  // indexed by slot
+    // Slots of rings that may hold commands, next first. Each slot is listed at most once, so there
+    // is a place for all.
     std::vector<std::uint32_t> waiting_;
     std::size_t waiting_first_ = 0;
     std::size_t waiting_count_ = 0;

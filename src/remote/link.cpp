@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part that all links share.
+// A helper of all links.
 #include "remote/link.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ void move_ended(std::vector<Ended>& from, std::vector<Ended>& into) noexcept {
     try {
         into.reserve(into.size() + from.size());
     } catch (const std::bad_alloc&) {
-        // the rest follows at the next call
+        // the next call moves the rest
     }
     const std::size_t count = std::min(from.size(), into.capacity() - into.size());
     const auto end = from.begin() + static_cast<std::ptrdiff_t>(count);

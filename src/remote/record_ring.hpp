@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two ends of a ring of equal records between two processes that do not trust each other's memory: an impossible counter
-// stops the end that reads it and nothing else. Knows nothing of what a record means. One thread at a time is the
-// RecordProducer of a ring, one the RecordConsumer. Both objects belong to their thread, not to the shared memory; a successor
-// makes a new one.
-// of the shared memory, and a successor makes a new one.
+// The two ends of a ring of equal records between two processes that do not trust each other's
+// memory: an impossible counter stops the end that reads it and nothing else. Knows nothing of what
+// a record means. One thread at a time uses the RecordProducer of a ring, and one the
+// RecordConsumer. Both objects are in private memory; a thread that takes over an end makes a new
+// one.
 //
-// If one end dies or stops: a producer that dies before publish() has published nothing, and its successor fills the same cells
-// anew. A consumer that dies before release() leaves the records to its successor, which gets them again. Neither end waits for
-// the other.
+// If one end dies or stops: a producer that dies before publish() has published nothing, and its
+// successor fills the same cells anew. A consumer that dies before release() leaves the records to
+// its successor, which gets them again. Neither end waits for the other.
 // Tests: tests/unit/remote/record_ring_test.cpp, under the seeded scheduler.
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace acp::remote {
 
-// The memory that both ends share: the records, their number (a power of two) and the two counters, which only grow.
+// The memory that both ends share: the records, their number (a power of two) and the two counters,
+// which only grow.
 template <typename Record, template <class> class Atomic = std::atomic>
 struct RecordRing {
     Record* records = nullptr;
@@ -36,21 +37,26 @@ public:
           // acquire: partner is release(); the records given back are no longer read
           taken_(ring.taken->load(std::memory_order_acquire)) {}
 
-    // The next cell to fill; nullptr when the ring is full. A second call without push() returns the same cell.
+    // The next cell to fill; nullptr when the ring is full. A second call without push() returns
+    // the same cell.
     [[nodiscard]] Record* reserve() noexcept {
-        // An impossible counter gives a difference beyond the capacity, and so counts as a full ring.
+        // An impossible counter gives a difference beyond the capacity, and so counts as a full
+        // ring.
         if (written_ - taken_ >= ring_.capacity) {
-            taken_ = ring_.taken->load(std::memory_order_acquire);  // as in the constructor
+            // acquire: partner is release()
+            taken_ = ring_.taken->load(std::memory_order_acquire);
             if (written_ - taken_ >= ring_.capacity) return nullptr;
         }
         return &ring_.records[written_ & (ring_.capacity - 1)];
     }
 
-    // Counts the cell of the last reserve() as filled; the consumer does not see it before publish().
+    // Counts the cell of the last reserve() as filled; the consumer does not see it before
+    // publish().
     void push() noexcept { ++written_; }
 
-    // Publishes all pushed records. true when there were any. Sequentially consistent, because the producer then looks whether
-    // the consumer sleeps; partner: the consumer's has_news() after it announced its sleep.
+    // Publishes all pushed records. true when there were any. seq_cst, because the producer then
+    // loads the word on which the consumer may sleep; partner: the consumer's has_news() after it
+    // announced its sleep.
     bool publish() noexcept {
         if (written_ == published_) return false;
         published_ = written_;
@@ -74,8 +80,8 @@ public:
           read_(ring.taken->load(std::memory_order_relaxed)),
           published_(read_) {}
 
-    // The oldest record not yet taken, in the ring. Copy it out before checking it, for its producer may write to it at any
-    // time. nullptr when there is none, or the ring is broken.
+    // The oldest record not yet taken, in the ring. Copy it out before checking it, because the
+    // producer may overwrite it at any time. nullptr when there is none, or the ring is broken.
     [[nodiscard]] const Record* front() noexcept {
         if (published_ == read_) {
             // acquire: partner is publish(); the records are complete
@@ -91,9 +97,10 @@ public:
     // Call after the record of the last front() was copied out.
     void pop() noexcept { ++read_; }
 
-    // Gives the cells of all popped records back to the producer.
+    // Returns the cells of all popped records to the producer.
     void release() noexcept {
-        // release: partner is reserve(); our reads are over before the producer writes the cells again
+        // release: partner is reserve(); our reads are over before the producer writes the cells
+        // again
         ring_.taken->store(read_, std::memory_order_release);
     }
 
@@ -104,7 +111,7 @@ public:
                (!is_broken_ && ring_.published->load(std::memory_order_seq_cst) != read_);
     }
 
-    // The producer's counter was impossible; it is not read again.
+    // Whether the producer's counter was impossible; then it is not read again.
     [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hands commands over, and takes their ends in.
+// Writes commands into one ring, and reads completions from the other.
 #include "remote/ring_link.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void RingLink::flush() {
 bool RingLink::poll(std::vector<Ended>& ended) {
     bool has_moved = false;
     for (const EndedRecord* front = ended_.front(); front != nullptr; front = ended_.front()) {
-        // memory allocation failed: the rest stays in the ring
+        // an allocation failed: the rest stays in the ring
         if (!has_room_for_one(ended)) break;
         const EndedRecord record = *front;
         ended_.pop();
@@ -104,15 +104,17 @@ bool RingLink::poll(std::vector<Ended>& ended) {
 }
 
 bool RingLink::has_news() const noexcept {
-    // seq_cst: partner is GatewayRings::flush(), for a thread that announced its sleep before. relaxed: the driver reads its
-    // own store; another thread only guesses, and looks again as the driver.
+    // seq_cst: partner is GatewayRings::flush(), for a thread that announced its sleep before.
+    // relaxed: the driver reads its own store; another thread may see an old value, and calls
+    // poll() as the driver before it acts.
     return pair_.ended_published.load(std::memory_order_seq_cst) !=
                pair_.ended_taken.load(std::memory_order_relaxed) &&
            !is_broken_.load(std::memory_order_relaxed);
 }
 
 void RingLink::set_service_wanted(bool is_wanted) noexcept {
-    // seq_cst: the caller's look at has_news() must not be ordered before this store; partner: GatewayRings::flush()
+    // seq_cst: the caller's has_news() must not be ordered before this store; partner:
+    // GatewayRings::flush()
     segment_.slot(slot_).door.must_ring_service.exchange(is_wanted ? 1 : 0,
                                                          std::memory_order_seq_cst);
 }

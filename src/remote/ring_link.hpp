@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's link to its node's gateway through the rings of the node segment: commands go into one ring, ends come from the
-// other; arguments and results of invokes lie in cells beside them. At most as many commands may be in flight as a ring has
-// records, and as many invokes as there are cells, so an end and a result always find room. If the counter of the ring of ends
-// is impossible, the gateway counts as dead. Threads as link.hpp says; any thread may call has_news() and set_service_wanted().
+// A rank's link to its node's gateway through the rings of the node segment: commands go into one
+// ring, completions come from the other; arguments and results of invokes lie in cells beside them.
+// At most as many commands may be in flight as a ring has records, and as many invokes as there are
+// cells, so a completion and a result always find room. If the counter of the ring of completions
+// is impossible, the gateway counts as dead. Threads: see link.hpp; any thread may call has_news()
+// and set_service_wanted().
 // Tests: tests/unit/remote/link_test.cpp by link_conformance.hpp, gateway_rings_test.cpp.
 #pragma once
 
@@ -40,7 +42,7 @@ private:
     RingPair& pair_;
     RecordProducer<CommandRecord> commands_;
     RecordConsumer<EndedRecord> ended_;
-    std::uint32_t outstanding_ = 0;  // commands handed over and not ended
+    std::uint32_t outstanding_ = 0;  // submitted commands that have not completed
     std::atomic<bool> is_broken_{false};
 };
 

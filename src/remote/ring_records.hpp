@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The content of the rings between a process and the gateway of its node. Zero memory is a pair of empty rings. Every counter
-// and record has one writer, so a process killed at any store leaves the last record either unpublished or complete. Counters
-// only grow. There are no pointers: the two ends map the memory at different addresses.
+// The content of the rings between a process and the gateway of its node. Zero memory is a pair of
+// empty rings. Each counter and record has one writer, so a process that is killed at any store
+// leaves the last record either unpublished or complete. Counters only grow. There are no pointers:
+// the two ends map the memory at different addresses.
 // Tests: tests/unit/remote/gateway_rings_test.cpp.
 #pragma once
 
@@ -20,8 +21,8 @@ namespace acp::remote {
 // Writer: the process. Reader: the gateway.
 struct CommandRecord {
     std::uint64_t token;
-    // Untrusted: the operation may be invalid. For an invoke: target is the process, operand the operation's number, bytes the
-    // size of the arguments, and source the cell in which they lie.
+    // Untrusted: the operation may be invalid. For an invoke: target is the process, operand the
+    // operation's number, bytes the size of the arguments, and source the cell in which they lie.
     memory::Command command;
     std::uint64_t reserved;
 };
@@ -34,11 +35,11 @@ struct EndedRecord {
     std::uint32_t blamed;  // BlamedAddress
     std::uint32_t process;
     std::uint32_t result_bytes;  // size of an invoke's result
-    std::uint32_t cell;          // in which it lies
+    std::uint32_t cell;          // the InvokeCell with the result
 };
 
-// Arguments and result of an invoke, which do not fit into its records. The cell belongs to an invoke from the publication of its
-// command to that of its end.
+// Arguments and result of an invoke, which do not fit into its records. The cell belongs to an
+// invoke from the publication of its command to that of its completion.
 struct InvokeCell {
     std::byte arguments[memory::invoke_bytes_max];  // writer: the process; reader: the gateway
     std::byte result[memory::invoke_bytes_max];     // writer: the gateway; reader: the process
@@ -54,7 +55,7 @@ struct RingPair {
     alignas(64) std::atomic<std::uint64_t> ended_taken;  // writer: the process; reader: the gateway
     alignas(64) CommandRecord commands[node::ring_records];
     EndedRecord ended[node::ring_records];
-    InvokeCell invokes[node::invoke_cells];  // by LinkInvocation::place
+    InvokeCell invokes[node::invoke_cells];  // indexed by LinkInvocation::place
 };
 
 static_assert(sizeof(CommandRecord) == node::command_record_bytes);
