@@ -95,9 +95,10 @@ std::string Attach::refusal(std::uint32_t slot) const {
                       : "the process number names another process (another pid namespace)";
 }
 
-// The system calls. The bytes that a call moved do not count if the process may have been replaced (exec) meanwhile: they may
-// have come from, or gone into, the memory of another program. A dead process is not asked at all: once it was reaped, which
-// happens only after it was marked dead, its pid may belong to a stranger.
+// The system calls. The bytes that a call moved do not count if the process may have been replaced
+// (exec) during the call: they may have come from, or gone into, the memory of another program. No
+// call is made for a dead process: after it was reaped, which happens only after it was marked
+// dead, its pid may be that of an unrelated process.
 std::int64_t Attach::call(bool is_read,
                           std::uint32_t slot,
                           std::span<const Piece> near,
@@ -110,8 +111,8 @@ std::int64_t Attach::call(bool is_read,
     return node::may_be_replaced(segment_, slot) ? -ESRCH : moved;
 }
 
-// Turns an errno into the command's code. A process may have ended although its watcher has not marked it dead yet, or never
-// will (the watcher died too): this call then finds the death itself.
+// Turns an errno into the command's code. A process may have ended although its watcher has not
+// marked it dead yet, or never will (the watcher died too): this call then finds the death itself.
 base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     const auto error = static_cast<int>(-failure);
     switch (error) {
@@ -123,9 +124,9 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
         default:
             break;
     }
-    // A process that ends gives up its memory before its files, and with the files the lock that shows that it lives
-    // (os/life_lock.hpp). is_ending() is therefore asked before the lock: a process is marked dead before nothing is left of it
-    // to ask.
+    // A process that ends gives up its memory before its files, and with the files the lock that
+    // shows that it lives (os/life_lock.hpp). Therefore is_ending() is called before the lock is
+    // tested. If the process is reaped before is_ending(), it was marked dead before that.
     const bool ends = node::may_be_replaced(segment_, slot) || is_ending(slot);
     if (node::has_lost_life(segment_, slot)) {
         node::find_the_dead(segment_);
@@ -137,7 +138,8 @@ base::Code Attach::code_of(std::uint32_t slot, std::int64_t failure) noexcept {
     return base::Code::unsupported;
 }
 
-// failure: what the call for that place gave: an errno below zero, or fewer bytes than were wanted.
+// failure: the result of the call for that place: a negative errno, or fewer bytes than the copy
+// has.
 void Attach::refuse(AttachCopy& copy, bool is_target, std::int64_t failure) noexcept {
     copy.is_target_refused = is_target;
     copy.code = failure < 0 ? code_of(is_target ? copy.target.slot : copy.source.slot, failure)
@@ -166,7 +168,8 @@ void Attach::give_up(std::uint32_t slot, int error) noexcept {
 }
 
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {
-    // Both ends are private to other processes: the bytes go through a buffer of this process, piece by piece.
+    // Both ends are private to other processes: the bytes go through a buffer of this process,
+    // piece by piece.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read
     std::array<char, 16384> small;
     std::unique_ptr<char[]> large;
@@ -237,8 +240,8 @@ void Attach::run(std::span<AttachCopy> copies) noexcept {
     const std::span<const Piece> far_pieces(there.data(), copies.size());
     const std::uint32_t peer = is_read ? first.source.slot : first.target.slot;
     const std::int64_t moved = call(is_read, peer, near_pieces, far_pieces);
-    // The kernel may move only a part of the bytes. What it moved is a prefix of the list; run_one() moves the rest of each
-    // copy and finds out why the call stopped.
+    // The kernel may move only a part of the bytes. The moved bytes are a prefix of the list;
+    // run_one() moves the rest of each copy, and gets the errno of the call that stopped.
     std::uint64_t left = moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
     for (AttachCopy& copy : copies) {
         const std::uint64_t done = std::min(left, copy.bytes);

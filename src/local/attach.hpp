@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The attach path: reads and writes the private memory of another process of the node through the kernel, in one copy and
-// without that process's help (process_vm_readv, process_vm_writev). A pid alone is never trusted: a peer may be attached to
-// only after a random token of its own was read through it. Since a process may run another program with memory at the same
-// addresses (exec), each system call counts only when the process's word says afterwards that it was not replaced
-// (node::may_be_replaced). Commands between the same two segments share a system call. This class knows no handle and no order.
-// Any thread may call it.
+// The attach path: reads and writes the private memory of another process of the node through the
+// kernel, in one copy and without that process's help (process_vm_readv, process_vm_writev). A pid
+// alone is not trusted: this class uses it only after it has read through it a random token that
+// the peer published. Since a process may run another program with memory at the same addresses
+// (exec), the bytes of a system call count only if the process's slot shows afterwards that it was
+// not replaced (node::may_be_replaced). Commands between the same two segments share a system call.
+// This class knows no handle and no order. Any thread may call it.
 // Tests: tests/unit/local/attach_test.cpp.
 #pragma once
 
@@ -23,44 +24,47 @@ namespace acp::local {
 
 inline constexpr std::uint32_t attach_batch_max = 64;
 
-// One copy with both places found. Exactly one place, or both, are another process's private memory.
+// One copy with both places found. Exactly one place, or both, are another process's private
+// memory.
 struct AttachCopy {
     Place target;
     Place source;
     std::uint64_t bytes = 0;
-    // Result. ok; peer: the process is gone; address: the range is no longer mapped there; unsupported: nothing was moved and
-    // this process can no longer attach to the peer, so the owner has to run the command; system.
+    // Result. ok; peer: the process is gone; address: the range is no longer mapped there;
+    // unsupported: nothing was moved and this process can no longer attach to the peer, so the
+    // owner must run the command; system: another failure of the call.
     base::Code code = base::Code::ok;
-    bool is_target_refused = false;  // which of its places the code is about, where it is not ok
+    bool is_target_refused = false;  // if code is not ok: the place that was refused
 };
 
 class Attach {
 public:
     //   segment   must outlive this
-    //   is_allowed  false: every peer counts as unreachable, as if the kernel forbade it (ACP_ATTACH=off)
+    //   is_allowed  false: every peer counts as unreachable, as if the kernel forbade it
+    //               (ACP_ATTACH=off)
     Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed);
 
-    // Publishes this process's token for the others. Before the barrier of acp_init.
+    // Publishes this process's token to the other processes. Call before the barrier of acp_init.
     void publish_token() noexcept;
 
-    // Whether this process can attach to the process of a slot. The first call probes. The answer becomes false at the first
-    // copy that the kernel refuses although the process lives (it is no longer dumpable, or its main thread has ended); one
-    // line on stderr says so.
+    // Whether this process can attach to the process of a slot. The first call probes. The answer
+    // becomes false at the first copy that the kernel refuses although the process lives (it is no
+    // longer dumpable, or its main thread has ended); one line on stderr says so.
     [[nodiscard]] bool can_reach(std::uint32_t slot) noexcept;
 
-    // Why can_reach() is false, in words for the user; "" when it is true or was never asked.
+    // Why can_reach() is false, in words for the user; "" when it is true or was not called yet.
     [[nodiscard]] std::string refusal(std::uint32_t slot) const;
 
-    // Runs copies that all have the same target slot and the same source slot. Blocks for as long as the
-    // kernel copies. Each copy's outcome is in its code.
+    // Runs copies that all have the same target slot and the same source slot. Blocks for as long
+    // as the kernel copies. Each copy's outcome is in its code.
     //   copies.size() <= attach_batch_max
     void run(std::span<AttachCopy> copies) noexcept;
 
     // Runs one copy of which exactly one place is another process's, which was reached before.
     void run(AttachCopy& copy) noexcept;
 
-    // Makes one attempt at the copy of run(). False when not all bytes were moved: call run() then, which moves the copy again
-    // or reports the error.
+    // Makes one attempt at the copy of run(). False when not all bytes were moved: call run() then,
+    // which moves the copy again or reports the error.
     [[nodiscard, gnu::always_inline]] inline bool try_run(const AttachCopy& copy) const noexcept {
         const bool is_read = copy.target.direct != nullptr;
         const Place& far = is_read ? copy.source : copy.target;
@@ -78,7 +82,7 @@ public:
         return is_moved && !node::may_be_replaced(segment_, far.slot);
     }
 
-    // What can_reach() answered earlier; false when it was never asked. Makes no system call.
+    // The result of an earlier can_reach(); false if there was none. Makes no system call.
     [[nodiscard]] bool is_known_reachable(std::uint32_t slot) const noexcept {
         return reachable_[slot].load(std::memory_order_relaxed) == Reachable::yes;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message in shared memory: a head of two cache lines, and a payload area that the port places. The usual small messages (8
-// bytes of data, an end, a copy command) fill the first line only, so that one cache line travels. A Cell knows neither who may
-// use it nor how it gets to its receiver. A cell of zeros is free. The sender writes it until it publishes it; then the
-// receiver reads it until it frees it.
+// One message in shared memory: a head of two cache lines, and a payload area that the port places.
+// The usual small messages (8 bytes of data, an end, a copy command) fill the first line only, so
+// that one cache line travels. A Cell knows neither its sender nor how it gets to its receiver. A
+// cell of zeros is free. The sender writes it until it publishes it; then the receiver reads it
+// until it frees it.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,15 @@
 namespace acp::local {
 
 struct alignas(64) Cell {
-    // state: 0 = free, else the receiver's slot + 1 and perhaps is_awaited. Writers: the sender (busy,
-    // mark), the receiver (free).
+    // state: 0 = free, else the receiver's slot + 1 and perhaps is_awaited. Writers: the sender
+    // (busy, mark), the receiver (free).
     static constexpr std::uint32_t free = 0;
     static constexpr std::uint32_t is_awaited = 1U << 31;  // the sender waits for this cell
 
     static constexpr std::uint32_t tail_bytes = 16;
     static constexpr std::uint32_t inline_bytes = 56;
 
-    // What the rest of the first line holds, and whether the second line is used.
+    // The content of `tail` in the first line, and whether the second line is used.
     enum class Form : std::uint8_t {
         payload,  // tail is the payload; bytes, operand and expected are zero
         words,    // tail is bytes and operand; no payload, expected is zero
@@ -109,11 +110,13 @@ struct alignas(64) Cell {
         return {payload_bytes <= inline_bytes ? small_payload : area, payload_bytes};
     }
 
-    // Marks a busy cell so that the receiver rings the sender's bell when it frees it. False when the cell is free already.
+    // Marks a busy cell so that the receiver rings the sender's bell when it frees it. False when
+    // the cell is free already.
     bool await() noexcept {
         std::uint32_t seen = state.load(std::memory_order_acquire);  // partner: release()
         while (seen != free && (seen & is_awaited) == 0) {
-            // acq_rel: either the receiver's exchange comes first and we read free, or it comes later and finds our mark
+            // acq_rel: either the receiver's exchange comes first and this sender reads `free`, or
+            // it comes later and returns the mark
             if (state.compare_exchange_weak(seen, seen | is_awaited, std::memory_order_acq_rel,
                                             std::memory_order_acquire)) {
                 return true;
@@ -124,15 +127,17 @@ struct alignas(64) Cell {
 
     // Whether the receiver has finished reading the cell.
     [[nodiscard]] bool is_free() const noexcept {
-        // acquire: partner is release(); the receiver's reads are over. seq_cst because a sender announces its sleep (its bell)
-        // before this load, while the receiver frees the cell before it looks at that bell: one of them must see the other.
+        // acquire: partner is release(); the receiver's reads are over. seq_cst because a sender
+        // announces its sleep (its bell) before this load, while the receiver frees the cell before
+        // it looks at that bell: one of them must see the other.
         return state.load(std::memory_order_seq_cst) == free;
     }
 
-    // Gives the cell back to its sender. True when the sender waits for the cell: the caller then rings the sender's bell.
+    // Returns the cell to its sender. True when the sender waits for the cell: the caller then
+    // rings the sender's bell.
     bool release() noexcept {
-        // seq_cst: our reads are over before the sender writes again, and the store precedes our look at its bell; partner is
-        // is_free()
+        // seq_cst: the receiver's reads are over before the sender writes again, and the store
+        // precedes the receiver's load of the sender's bell; partner is is_free()
         return (state.exchange(free, std::memory_order_seq_cst) & is_awaited) != 0;
     }
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving bytes and running atomics on memory that is mapped here: plain loads and stores. The C library's
-// memcpy moves 4 and 8 bytes by two overlapping stores, the second of which could overwrite a peer's answer
-// in a flag, so aligned 1, 2, 4 and 8 bytes are exactly one load and one store of our own. Any thread.
-// Figures: ADR 0003. Tests: tests/unit/local/direct_test.cpp.
+// Moving bytes and running atomics on memory that is mapped here: plain loads and stores. The C
+// library's memcpy moves 4 and 8 bytes by two overlapping stores, the second of which could
+// overwrite a peer's answer in a flag, so aligned 1, 2, 4 and 8 bytes are exactly one load and one
+// store of our own. Any thread. Figures: ADR 0003.
+// Tests: tests/unit/local/direct_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -33,8 +34,9 @@ template <typename T>
     }
 #endif
 #if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer knows no fences
-    // Release: a thread that sees this word (a flag) by an acquire load also sees everything written before it (MEM-2). The
-    // fence stands before the very store that the reader acquires; a release store of another word would not order this one.
+    // Release: a thread that sees this word (a flag) by an acquire load also sees everything
+    // written before it (MEM-2). The fence stands before the very store that the reader acquires; a
+    // release store of another word would not order this one.
     std::atomic_thread_fence(std::memory_order_release);
 #endif
     // volatile: one load and one store, which the compiler neither splits nor merges
@@ -58,12 +60,13 @@ template <typename T>
 // Moved by one vector load and one store.
 using Vector = std::uint64_t __attribute__((vector_size(16)));
 
-// Whether move_vectors() moves so many bytes.
+// Whether move_vectors() can move this number of bytes.
 [[nodiscard, gnu::always_inline]] inline bool fits_vectors(std::uint64_t bytes) noexcept {
     return bytes - sizeof(Vector) <= 3 * sizeof(Vector);
 }
 
-// Moves 16 .. 64 bytes without a call. The ranges may overlap: all is loaded before anything is stored.
+// Moves 16 .. 64 bytes without a call. The ranges may overlap: all is loaded before anything is
+// stored.
 [[gnu::always_inline]] inline void move_vectors(char* target,
                                                 const char* source,
                                                 std::uint64_t bytes) noexcept {
@@ -87,18 +90,18 @@ using Vector = std::uint64_t __attribute__((vector_size(16)));
     store(target + bytes - sizeof last, last);
 }
 
-// From this size on the processor's string move (rep movsb) is as fast as the C library for bytes that are in the cache, and
-// faster for others (measured: 190 against 215 ns for 4 KiB, 69 against 50 GB/s at 1 MiB), at any alignment. For fewer bytes
-// the library is faster.
+// From this size on the processor's string move (rep movsb) is as fast as the C library for bytes
+// that are in the cache, and faster for others (measured: 190 against 215 ns for 4 KiB, 69 against
+// 50 GB/s at 1 MiB), at any alignment. For fewer bytes the library is faster.
 inline constexpr std::uint64_t string_move_bytes_min = 4096;
 
 //   bytes  at least string_move_bytes_min. The ranges may overlap.
 void move_bulk(char* target, const char* source, std::uint64_t bytes) noexcept;
 
-// What move_few() moves at most.
+// The most bytes that move_few() moves.
 inline constexpr std::uint64_t few_bytes_max = 64;
 
-// Without a call.   bytes  at most few_bytes_max. The ranges may overlap.
+// Moves bytes without a call.   bytes  at most few_bytes_max. The ranges may overlap.
 [[gnu::always_inline]] inline void move_few(char* target,
                                             const char* source,
                                             std::uint64_t bytes) noexcept {
@@ -138,9 +141,9 @@ inline void move_bytes(char* target, const char* source, std::uint64_t bytes) no
     }
 }
 
-// Stores the operand if it is less (is_least) or greater than the word, both signed, and returns the old value. Processors have
-// no such instruction, so this is a compare-exchange loop. It writes the word even when the value stays, so that every atomic
-// orders alike.
+// Stores the operand if it is less (is_least) or greater than the word, both signed, and returns
+// the old value. Processors have no such instruction, so this is a compare-exchange loop. It writes
+// the word even when the value stays, so that every atomic orders alike.
 template <typename Word>
 inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_least) noexcept {
     const auto value = static_cast<std::make_signed_t<Word>>(operand);
@@ -155,9 +158,10 @@ inline Word store_extreme(std::atomic_ref<Word> word, Word operand, bool is_leas
     }
 }
 
-// Runs the processor's atomic on an aligned word and returns the old value. seq_cst: atomics on different words by different
-// ranks have one order, as users of shared counters expect; on x86 this costs nothing more. Always inlined, so that the
-// compiler removes the switch where the operation is a constant.
+// Runs the processor's atomic on an aligned word and returns the old value. seq_cst: atomics on
+// different words by different ranks have one order, as users of shared counters expect; on x86
+// this costs nothing more. Always inlined, so that the compiler removes the switch where the
+// operation is a constant.
 template <typename Word>
 [[gnu::always_inline]] inline Word apply(memory::Operation operation,
                                          char* place,
@@ -193,7 +197,8 @@ template <typename Word>
 // apply() for a command whose width is known at run time; returns the old value, zero-extended.
 std::uint64_t apply(const memory::Command& command, char* place) noexcept;
 
-// Stores an atomic's old value at its target. release: a thread that acquires the old value also sees what the atomic saw.
+// Stores an atomic's old value at its target. release: a thread that acquires the old value also
+// sees what the atomic saw.
 template <typename Word>
 inline void store_old(char* place, Word old) noexcept {
     std::atomic_ref<Word>(*reinterpret_cast<Word*>(place)).store(old, std::memory_order_release);

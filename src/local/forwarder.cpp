@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects the parts of a forwarder, and passes each call to the part that it concerns. poll() here decides what one round does
-// and in which order.
+// Connects the parts of a forwarder, and passes each call to one of them. poll() has the order of
+// their work in one round.
 #include "local/forwarder.hpp"
 
 #include <algorithm>
@@ -77,11 +77,11 @@ bool Forwarder::try_get(std::uint64_t token, GlobalAddress source, std::span<cha
 std::uint32_t Forwarder::poll() {
     Parts& parts = *parts_;
     std::uint32_t done = parts.starter.start_ready();
-    // A message may have to be answered, and the answer may have to wait in an item: without a free item the message stays
-    // in the port.
+    // Handling a message may take an item, in which the answer waits for room: without a free item
+    // the message stays in the port.
     const std::uint32_t room = parts.queues.make_room(messages_per_poll_max);
     done += parts.port.receive(parts.on_message, std::min(room, messages_per_poll_max));
-    done += parts.starter.start_ready();  // a command that ended makes room for the next one
+    done += parts.starter.start_ready();  // a completed command makes room for the next one
     done += parts.copies.send_waiting();
     parts.memory.end_poll();  // the next poll may be another thread's
     return done;
@@ -103,8 +103,8 @@ bool Forwarder::has_backlog() const noexcept {
     return parts_->commands.is_any_ready() || !parts_->queues.is_empty();
 }
 
-// Copies first: the initiators for which this process runs copies hear of the death by a message. Commands of this process then
-// end once, in the second call.
+// Copies first: this process reports the failure of the copies that it runs for other initiators by
+// messages. The second call then completes the commands of this process, each once.
 void Forwarder::on_death(std::uint32_t dead_slot) {
     if (!parts_->queues.note_death(dead_slot)) return;
     parts_->copies.on_death(dead_slot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps commands from submit() to their end, and writes the messages of those that fail.
+// Keeps commands from submit() to their completion, and writes the messages of failures.
 #include "local/forwarder_commands.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ bool ForwarderCommands::send_to(std::uint32_t index,
 
 void ForwarderCommands::fail(std::uint32_t index, const AccessVerdict& verdict) noexcept {
     const Record& record = records_[index];
-    std::string words;  // stays "" if no memory is left for the message
+    std::string words;  // stays "" if there is no memory for the message
     try {
         words = explain(record.command, verdict);
     } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs copies in pieces. Each piece looks up the whole range of the copy anew, so nothing is moved once either end is gone.
+// Runs copies in pieces. Each piece looks up the whole range of the copy again, so no piece is
+// moved after either end was unregistered.
 #include "local/forwarder_copies.hpp"
 
 #include <algorithm>
@@ -46,15 +47,17 @@ std::uint32_t ForwarderCopies::send_pieces(std::uint32_t receiver) {
     return sent;
 }
 
-//   verdict  written when the copy has ended
+//   verdict  written when the result is CopyTurn::ended
 ForwarderCopies::CopyTurn ForwarderCopies::step(std::uint32_t receiver,
                                                 PieceCopy& copy,
                                                 AccessVerdict& verdict) {
     const std::uint32_t own_slot = memory_.own_slot();
     if (copy.origin == own_slot && commands_.find(copy.token) == ForwarderCommands::nobody) {
-        return CopyTurn::sent;  // the command has ended already: an earlier piece was refused
+        // the command has failed already, because an earlier piece was refused
+        return CopyTurn::sent;
     }
-    // A copy without a target names its source twice: a hazard line whose target is the null address names nothing.
+    // A copy without a target names its source twice, because a hazard line with a null target
+    // names no address.
     const bool has_target = copy.target != 0;
     const ForwarderMemory::Naming naming(memory_, has_target ? copy.target : copy.source,
                                          copy.source);
@@ -73,7 +76,8 @@ ForwarderCopies::CopyTurn ForwarderCopies::move_piece(PieceCopy& copy,
                                                       const Place& source) {
     const bool is_overlapping =
         source.direct < target.direct + copy.bytes && target.direct < source.direct + copy.bytes;
-    // Overlapping ranges must be moved in one go: a piece could overwrite source bytes of a later one.
+    // Overlapping ranges are moved in one piece: a smaller piece could overwrite source bytes of a
+    // later one.
     const std::uint64_t bytes =
         is_overlapping ? copy.bytes : std::min(copy.bytes - copy.done, move_bytes_max);
     Place to = target;

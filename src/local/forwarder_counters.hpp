@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of the forwarder in its process's slot, for reports: commands it had other processes run, and what it ran for
-// others. The driver is the only writer of these counters; every process of the node may read them.
+// Counters of the forwarder in its process's slot, for reports: commands of this process that other
+// processes ran, and commands that this process ran for others. The driver is the only writer of
+// these counters; every process of the node may read them.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ public:
     //   slot  the slot of this process; must outlive this
     explicit ForwarderCounters(node::Slot& slot) noexcept : slot_(slot) {}
 
-    // Another process ran a command of this one.
+    // Call when another process has run a command of this one.
     void note_forwarded(std::uint64_t bytes) noexcept {
         add(slot_.mailbox_commands, 1);
         add(slot_.mailbox_bytes, bytes);
     }
 
-    // A command of another process ended here.
+    // Call when a command of another process completed here.
     void note_served_command() noexcept { add(slot_.served_commands, 1); }
 
-    // Bytes of another process's command were moved here.
+    // Call when this process has moved bytes of another process's command.
     void note_served_bytes(std::uint64_t bytes) noexcept { add(slot_.served_bytes, bytes); }
 
 private:

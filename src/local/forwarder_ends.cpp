@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports how commands ended: to their initiators, or to this process.
+// Reports completions to other initiators, and completes commands of this process.
 #include "local/forwarder_ends.hpp"
 
 #include <array>
@@ -52,11 +52,11 @@ void ForwarderEnds::on_fetched(std::uint32_t origin,
                                std::span<const char> bytes) {
     const std::uint32_t index = commands_.find(token);
     if (origin != memory_.own_slot() || index == ForwarderCommands::nobody) {
-        return;  // the command has ended already: the owner had been found dead
+        return;  // the command has failed already, because its owner was found dead
     }
     const ForwarderCommands::Record& record = commands_[index];
     if (record.into == nullptr || bytes.size() != record.command.bytes) {
-        // the owner sent another number of bytes than was asked for
+        // the owner sent another number of bytes than the get has
         commands_.fail(index, base::Code::system);
         return;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How commands end. The end of a command that was run here for another process is sent to that process; a command of this
-// process ends here, an atomic only after its old value was stored. Knows where the parts keep commands and waiting messages,
-// not how the work is done. The driver only.
+// Completes commands. For a command that was run here for another process, sends a message to that
+// process; completes a command of this process here, an atomic only after its old value was stored.
+// Does not know how the work is done. The driver only.
 // Tests: tests/unit/local/forwarder_ends_test.cpp.
 #pragma once
 
@@ -24,20 +24,23 @@ public:
                   ForwarderCounters& counters) noexcept
         : memory_(memory), queues_(queues), commands_(commands), counters_(counters) {}
 
-    // Tells a command's initiator how the command ended. Takes one item at most (forwarder_queues.hpp).
+    // Reports the completion of a command to its initiator. Takes one item at most
+    // (forwarder_queues.hpp).
     //   origin  slot of the initiator, which may be this process
     void report(std::uint32_t origin, std::uint64_t token, const AccessVerdict& verdict);
 
-    // Takes the result of a command of this process. Does nothing if the command has ended already, by a death or by the
-    // failure of an earlier piece. Takes one item at most.
+    // Handles the result of a command of this process. Does nothing if the command has completed
+    // before, because of a death or the failure of an earlier piece. Takes one item at most.
     void on_end(std::uint64_t token, const AccessVerdict& verdict);
 
-    // Takes the bytes that a get of this process without a target address asked for, and ends the get.
+    // Handles the bytes that answer a get of this process without a target address, and completes
+    // the get.
     //   origin  slot that the message names as the initiator
     void on_fetched(std::uint32_t origin, std::uint64_t token, std::span<const char> bytes);
 
-    // The last step of an atomic: stores its old value at the target, if it has one; the target may have vanished meanwhile.
-    // Nothing else is accessed afterwards, so a Naming around this call may be overwritten by it. Takes one item at most.
+    // The last step of an atomic: stores its old value at the target, if it has one; the target may
+    // have been unregistered since. May overwrite the names of a Naming around this call, because
+    // no other access follows. Takes one item at most.
     //   index  a command that runs here, or that another process has run
     void store_old_value(std::uint32_t index, std::uint64_t old);
 

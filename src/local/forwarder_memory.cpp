@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the accesses, and tells the trace of each one when it is done.
+// Makes the accesses, and reports each one to the trace.
 #include "local/forwarder_memory.hpp"
 
 #include "local/direct.hpp"

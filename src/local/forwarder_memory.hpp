@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the forwarder touches memory: it names the addresses of an access in the driver's hazard line, finds where they lie,
-// moves bytes and runs atomics where this process reaches them, and says what is wrong where it does not. Tells the trace what
-// it moved. Knows nothing of how commands end, of messages, or of other processes except by slot. The driver only.
+// How the forwarder touches memory: it names the addresses of an access in the driver's hazard
+// line, finds where they lie, moves bytes and runs atomics where this process reaches them, and
+// returns the reason where it does not. Reports its accesses to the trace. Knows no completion and
+// no message, and of other processes only their slots. The driver only.
 // Tests: tests/unit/local/forwarder_memory_test.cpp.
 #pragma once
 
@@ -26,8 +27,8 @@ public:
     //   the arguments must outlive this
     ForwarderMemory(Space& space, Hazards& hazards, ForwarderCounters& counters);
 
-    // Hazard pointers to the two addresses of an access, set while this object lives: the places that find() returns stay valid
-    // that long.
+    // Hazard pointers to the two addresses of an access, set while this object lives: the places
+    // that find() returns stay valid that long.
     class Naming {
     public:
         Naming(ForwarderMemory& memory, GlobalAddress target, GlobalAddress source)
@@ -44,7 +45,7 @@ public:
         memory::HazardLine& line_;
     };
 
-    // Gives the borrowed hazard line back, for the next poll may run in another thread.
+    // Returns the hazard line, because the next poll may run in another thread.
     void end_poll() noexcept { lease_.reset(); }
 
     [[nodiscard]] std::uint32_t own_slot() const noexcept { return own_slot_; }
@@ -58,8 +59,8 @@ public:
         return reaches(own_slot_, place);
     }
 
-    // Find where one end of a command lies, or both. The place is written only when the verdict is ok. Call while a Naming
-    // lives.
+    // Find where one end of a command lies, or both. The place is written only when the verdict is
+    // ok. Call while a Naming lives.
     [[nodiscard]] AccessVerdict find_target(GlobalAddress address,
                                             std::uint64_t bytes,
                                             Place& place) const noexcept {
@@ -81,22 +82,25 @@ public:
         return verdict.is_ok() ? find_source(source, bytes, from) : verdict;
     }
 
-    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Call while a Naming lives.
+    // Moves the bytes of a copy, or of a piece of one, between places that are reached here. Call
+    // while a Naming lives.
     //   origin  slot of the command's initiator
     void move(const memory::Command& command,
               const Place& target,
               const Place& source,
               std::uint32_t origin);
 
-    // Writes bytes that arrived in a message; finds their place itself, under a Naming of its own.
+    // Writes bytes that arrived in a message; finds their place itself, and makes the Naming for
+    // it.
     //   source, origin  those of the copy, for the trace and the counters
     [[nodiscard]] AccessVerdict write(GlobalAddress target,
                                       std::span<const char> bytes,
                                       GlobalAddress source,
                                       std::uint32_t origin);
 
-    // Runs an atomic on a word that is reached here; the verdict's operand is the old value. Call while a Naming lives. Refuses
-    // a word that is not aligned to its width, and a command without a width.
+    // Runs an atomic on a word that is reached here; the verdict's operand is the old value. Call
+    // while a Naming lives. Refuses a word that is not aligned to its width, and a command without
+    // a width.
     [[nodiscard]] AccessVerdict run_atomic(const memory::Command& command,
                                            const Place& word,
                                            std::uint32_t origin) const;

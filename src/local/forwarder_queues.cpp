@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Items on their way through the lanes. A receiver without room holds up no other receiver.
+// Queues items by receiver, and sends them. A receiver without room delays no other receiver.
 #include "local/forwarder_queues.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits to be sent over the port, by receiver: small messages that found no room, and copies that go in pieces. An answer
-// to another process may have to wait here, in an item. The forwarder receives a message only while there are items for the
-// answer (make_room()), so that an accepted request never lacks memory. Knows which slots are dead, and which messages are of
-// this epoch; no command, no memory. The driver only.
+// The messages and copies that wait to be sent over the port, by receiver: small messages for which
+// there was no room, and copies that are sent in pieces. Each takes an item. The forwarder receives
+// a message only while there is an item for its answer (make_room()), so that an accepted request
+// never lacks memory. Knows which slots are dead, and which messages are of this epoch; no command,
+// no memory. The driver only.
 // Tests: tests/unit/local/forwarder_queues_test.cpp.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace acp::local {
 // A copy that this process runs in pieces, for itself or for others.
 struct PieceCopy {
     std::uint64_t token = 0;
-    // 0: the origin gave no address; it finds the destination by the token
+    // 0: the origin has no address for it; it finds the destination by the token
     memory::GlobalAddress target = 0;
     memory::GlobalAddress source = 0;
     std::uint64_t bytes = 0;
@@ -30,17 +31,19 @@ struct PieceCopy {
 
 class ForwarderQueues {
 public:
-    static constexpr std::uint32_t payload_bytes_max = 8;  // of a message that may wait
+    // longest payload of a message that may wait
+    static constexpr std::uint32_t payload_bytes_max = 8;
     // items that exist even if memory allocation fails
     static constexpr std::uint32_t items_min = 128;
 
     //   port      must outlive this
     //   own_slot  copies to it are moved by this process itself and need no room
     //   slots     number of slots of the node
-    // Throws std::bad_alloc. Of the later calls only make_room() allocates memory.
+    // Throws std::bad_alloc. Among the later calls only make_room() allocates memory.
     ForwarderQueues(Port& port, std::uint32_t own_slot, std::uint32_t slots, std::uint32_t epoch);
 
-    // Tries to have free items for `wanted` messages or copies. Returns how many are free; fewer if memory allocation fails.
+    // Tries to have free items for `wanted` messages or copies. Returns how many are free; fewer if
+    // memory allocation fails.
     [[nodiscard]] std::uint32_t make_room(std::uint32_t wanted) noexcept {
         return items_.make_room(wanted);
     }
@@ -59,24 +62,26 @@ public:
         return made;
     }
 
-    // Whether the origin of a message still waits for it: the message is of this epoch, and its origin lives.
+    // Whether a message is to be handled: it is of this epoch, and its origin lives.
     [[nodiscard]] bool is_wanted(const MessageHead& head) const noexcept;
 
     [[nodiscard]] std::uint32_t datagram_bytes() const noexcept { return datagram_bytes_; }
 
-    // Sends a message now or not at all; it may overtake messages that wait here. False: there is no room.
+    // Sends a message now, or returns false; the message may overtake messages that wait here.
+    // False: there is no room.
     [[nodiscard]] bool send(std::uint32_t receiver,
                             const MessageHead& head,
                             std::span<const char> payload) {
         return port_.send(receiver, head, payload);
     }
 
-    // Sends a small message now, or as soon as there is room; drops it if the receiver is dead. Takes one item at most; the
-    // caller must have made room for it.
+    // Sends a small message now, or as soon as there is room; drops it if the receiver is dead.
+    // Takes one item at most; the caller must have made room for it.
     //   payload.size() <= payload_bytes_max
     void post(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload);
 
-    // Puts a copy behind the others to its receiver. Takes one item; the caller must have made room for it.
+    // Appends a copy to the queue of its receiver. Takes one item; the caller must have made room
+    // for it.
     void add_copy(std::uint32_t receiver, const PieceCopy& copy);
 
     [[nodiscard]] bool has_messages(std::uint32_t receiver) const noexcept {
@@ -90,40 +95,43 @@ public:
     // Sends the messages that wait for a receiver until there is no room. Returns how many it sent.
     std::uint32_t send_messages(std::uint32_t receiver);
 
-    // The first copy to a receiver, in place; valid until the next call that queues or drops something. This call and the next
-    // two require has_copies(receiver).
+    // The first copy to a receiver, in place; valid until the next call that queues or drops an
+    // item. This call and the next two require has_copies(receiver).
     [[nodiscard]] PieceCopy& first_copy(std::uint32_t receiver) noexcept {
         return items_[lanes_[receiver].copies.first].copy;
     }
 
-    // Removes the first copy from its queue and frees its item, which the report of its end may need.
+    // Removes the first copy from its queue and frees its item, which the report of its completion
+    // may take.
     PieceCopy take_copy(std::uint32_t receiver) noexcept {
         const std::uint32_t item = items_.pop(lanes_[receiver].copies);
         items_.give(item);
         return items_[item].copy;
     }
 
-    // Puts the first copy behind the others, so that the next one gets its turn.
+    // Moves the first copy to the end of the queue, so that the next one gets its turn.
     void rotate_copies(std::uint32_t receiver) noexcept {
         Chain& copies = lanes_[receiver].copies;
         items_.push(copies, items_.pop(copies));
     }
 
-    // The receivers for which something waits, or did until now. Valid until the next call that queues something.
+    // The receivers for which an item waits, and some for which none does any longer
+    // (unlist_if_empty()). Valid until the next call that queues an item.
     [[nodiscard]] std::span<const std::uint32_t> receivers() const noexcept { return listed_; }
 
-    // Removes the receiver at a position of receivers() if nothing waits for it any more; the last receiver then takes that
-    // position. False: something still waits.
+    // Removes the receiver at a position of receivers() if no item waits for it; the last receiver
+    // then takes that position. False: an item waits.
     bool unlist_if_empty(std::size_t position) noexcept;
 
-    // is_empty(): whether nothing waits. can_send(): whether some of it could be sent now, as a copy within this process always
-    // can.
+    // is_empty(): whether no item waits. can_send(): whether one could be sent now; a copy within
+    // this process always can.
     [[nodiscard]] bool is_empty() const noexcept { return listed_.empty(); }
 
     [[nodiscard]] bool can_send() const noexcept;
 
-    // Notes a death: messages to that process are dropped, and later ones are not taken. Copies to it stay; the caller removes
-    // them. False when the death was known already or the slot is this process's own: nothing was done.
+    // Notes a death: drops messages to that process, now and later. Copies to it stay; the caller
+    // removes them. False when the death was known already or the slot is this process's own:
+    // nothing was done.
     bool note_death(std::uint32_t slot);
 
     // Drops all copies that this process runs for a process.
@@ -142,10 +150,12 @@ private:
         std::uint32_t next = Chain::nobody;
     };
 
-    // What waits for one receiver. At most commands_in_flight_max items for each process of the node, and as many of its own.
+    // The items that wait for one receiver: at most commands_in_flight_max for each process of the
+    // node, and as many of its own.
     struct Lane {
         Chain messages;
-        Chain copies;  // copies whose target lies in that process (own slot: moved here)
+        // copies whose target lies in that process (own slot: this process moves them)
+        Chain copies;
         bool is_listed = false;
         bool is_dead = false;
     };
@@ -157,7 +167,7 @@ private:
     const std::uint32_t epoch_;
     const std::uint32_t datagram_bytes_;
     LinkedPool<Item> items_{items_min};
-    std::vector<Lane> lanes_;            // by slot
+    std::vector<Lane> lanes_;            // indexed by slot
     std::vector<std::uint32_t> listed_;  // receivers with Lane::is_listed; capacity for all
 };
 

@@ -78,8 +78,8 @@ void ForwarderServer::serve_atomic(const MessageHead& head) {
     ends_.report(head.origin, head.token, verdict);
 }
 
-// A copy without a target: its origin has no global address, so the bytes go back to it in one message, now or when there is
-// room.
+// A copy without a target: its origin has no global address, so this process sends the bytes back
+// in one message, now or when there is room.
 void ForwarderServer::serve_fetch(const MessageHead& head) {
     const ForwarderMemory::Naming naming(memory_, head.source, head.source);
     Place source;
@@ -97,8 +97,8 @@ void ForwarderServer::serve_fetch(const MessageHead& head) {
     counters_.note_served_bytes(head.bytes);
 }
 
-// Places the bytes of a copy that another process runs. The last piece ends the copy, unless an earlier piece failed: then the
-// failure was reported first, and the origin no longer knows the token.
+// Places the bytes of a copy that another process runs. The last piece completes the copy. If an
+// earlier piece failed, the origin has received that failure first and no longer knows the token.
 void ForwarderServer::place_data(const MessageHead& head, std::span<const char> payload) {
     if (head.target == 0) {
         ends_.on_fetched(head.origin, head.token, payload);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles received messages: commands of other processes on memory of this one, bytes for it, and ends of own commands. Runs
-// and answers what can be run at once; a copy of many pieces goes to ForwarderCopies. The driver only.
+// Handles received messages: commands of other processes on memory of this one, bytes for it, and
+// ends of own commands. Runs and answers what can be run at once; a copy of many pieces goes to
+// ForwarderCopies. The driver only.
 // Tests: tests/unit/local/forwarder_test.cpp, forwarder_gateway_test.cpp, over every port.
 #pragma once
 
@@ -25,8 +26,8 @@ public:
                     ForwarderCounters& counters) noexcept
         : memory_(memory), queues_(queues), ends_(ends), copies_(copies), counters_(counters) {}
 
-    // Does what a message asks for, or drops it when nobody waits for it any more. Takes one item at most
-    // (forwarder_queues.hpp); the caller must have made room for it.
+    // Handles a message, or drops it if it is of another epoch or its origin is dead. Takes one
+    // item at most (forwarder_queues.hpp); the caller must have made room for it.
     void on_message(const MessageHead& head, std::span<const char> payload);
 
 private:

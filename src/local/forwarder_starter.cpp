@@ -43,8 +43,9 @@ void ForwarderStarter::start(std::uint32_t index) {
     }
 }
 
-// Counts a command as sent to a process. False when the command must wait, or has ended because the process is dead.
-//   placer  another process that must live, or nobody
+// Counts a command as sent to a process. False when the command must wait, or has failed because a
+// process is dead.
+//   placer  another process whose death fails the command, or no slot
 bool ForwarderStarter::enlist(std::uint32_t index, std::uint32_t receiver, std::uint32_t placer) {
     for (const std::uint32_t slot : {receiver, placer}) {
         if (slot != nobody && queues_.is_dead(slot)) {
@@ -65,7 +66,7 @@ MessageHead ForwarderStarter::head_of(std::uint32_t index) const {
     head.source = command.source;
     head.bytes = command.bytes;
     head.operand = command.operand;
-    // in a copy the field holds a private note of the initiator
+    // a copy's field is a note for its initiator alone (memory/command.hpp)
     head.expected = command.is_copy() ? 0 : command.expected;
     return head;
 }
@@ -89,10 +90,11 @@ void ForwarderStarter::start_copy(std::uint32_t index, const Place& target, cons
         commands_.run_here(index);
         copies_.move_in_turns(copy);
     } else if (is_readable && (source.is_own || command.bytes <= queues_.datagram_bytes())) {
-        // sends the bytes themselves; no message needs to ask for them
+        // this process reaches the source, so it sends the bytes
         if (enlist(index, target.slot, nobody)) copies_.send(target.slot, copy, source);
     } else {
-        // asks the owner of the source, or the owner of the target when the source is mapped in every process
+        // sends the command to the owner of the source, or to the owner of the target when every
+        // process has the source mapped
         const std::uint32_t executor = is_readable ? target.slot : source.slot;
         const bool is_relayed = !memory_.reaches(executor, target) && target.slot != own_slot;
         if (enlist(index, executor, is_relayed ? target.slot : nobody)) {
@@ -111,7 +113,7 @@ void ForwarderStarter::start_atomic(std::uint32_t index, const Place& target, co
     }
     if (memory_.reaches_here(source)) {
         if (!memory_.reaches_here(target) && !enlist(index, target.slot, nobody)) {
-            return;  // not applied yet: the command is started again when there is room
+            return;  // the atomic was not applied: the command is started again when there is room
         }
         ends_.store_old_value(index,
                               memory_.run_atomic(command, source, memory_.own_slot()).operand);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The values that the forwarder's parts exchange: how a command ended, how an access to memory ended, and the limits that bound
-// their work. No part is known here.
+// The values that the forwarder's parts exchange: the completion of a command, the result of an
+// access to memory, and the limits of their work. Knows none of the parts.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace acp::local {
 
-inline constexpr std::uint32_t commands_in_flight_max =
-    64;  // forwarded by one process to one other
+// most commands in flight from one process to another one
+inline constexpr std::uint32_t commands_in_flight_max = 64;
 inline constexpr std::uint32_t messages_per_poll_max = 64;
 inline constexpr std::uint32_t pieces_per_poll_max = 16;         // pieces of copies to one receiver
-inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // bytes moved in one go
-// for a process (the gateway) that outlives the ranks' epochs
+inline constexpr std::uint64_t move_bytes_max = 1024ULL * 1024;  // bytes moved in one step
+// the epoch of the gateway, a process that outlives the ranks' epochs
 inline constexpr std::uint32_t any_epoch = 0;
 
-// How a forwarded command ended.
+// The completion of a forwarded command.
 struct ForwardedEnd {
     std::uint64_t token = 0;
     base::Code code = base::Code::ok;
@@ -26,7 +26,7 @@ struct ForwardedEnd {
     std::uint64_t value = 0;  // the old value, for submit_for_value()
 };
 
-// Which address of a command is to blame for a refused access. A message of kind `end` carries it.
+// The address of a command that caused a refused access. A message of kind `end` carries it.
 enum class Blame : std::uint8_t { nothing, target, source };
 
 // The result of a command's access to memory.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard pointers of a layer's own: words in which a thread names the records of shared memory that it reads, so that a thread
-// that takes a record out of use does not free one that is still read. Each thread has `count` words beside its hazard line
-// (local/hazards.hpp), in a range of the node segment that the layer claims (node/claims.hpp, with `bytes` below); the gateway
-// has them too.
+// Hazard pointers of one layer: words in which a thread names the records of shared memory that it
+// reads, so that a reclaimer does not free a record while a thread reads it. Each thread has
+// `count` words beside its hazard line (local/hazards.hpp), in a range of the node segment that the
+// layer claims (node/claims.hpp, with `bytes` below); the gateway has them too.
 //
-// A reader names a record, then checks that the record is still in use, and only then reads it. Where the kernel offers
-// membarrier, naming is a store without a fence. A thread that has made a record unreachable calls for_each_named() and keeps
-// the named records for later. Nobody waits for a stopped thread, and the words of a dead process are ignored.
-// Source: M. Michael, Hazard pointers, IEEE TPDS 15 (2004). Any thread. Tests: tests/unit/local/hazard_words_test.cpp.
+// A reader names a record, then checks that the record is still in use, and only then reads it.
+// Where the kernel offers membarrier, naming is a store without a fence. A thread that has made a
+// record unreachable calls for_each_named() and keeps the named records for later. It does not wait
+// for stopped threads, and ignores the words of dead processes. Source: M. Michael, Hazard
+// pointers, IEEE TPDS 15 (2004). Any thread.
+// Tests: tests/unit/local/hazard_words_test.cpp.
 #pragma once
 
 #include <atomic>
@@ -26,7 +28,7 @@ namespace acp::local {
 template <std::uint32_t count>
 class HazardWords {
 public:
-    using Record = std::uint64_t;  // any number that tells records apart, except 0
+    using Record = std::uint64_t;  // any number that identifies a record, except 0
 
     // Bytes for each process.
     static constexpr std::uint64_t bytes =
@@ -51,8 +53,8 @@ public:
           slot_(hazards.slot()),
           is_fence_paid_by_others_(hazards.has_membarrier()) {}
 
-    // The calling thread's words while this object lives; its destructor clears them. A thread has at most one Names of a layer
-    // at a time.
+    // The calling thread's words while this object lives; its destructor clears them. A thread has
+    // at most one Names of a layer at a time.
     class Names {
     public:
         [[gnu::always_inline]] explicit Names(HazardWords& words) : words_(words) {
@@ -73,14 +75,16 @@ public:
         Names(const Names&) = delete;
         Names& operator=(const Names&) = delete;
 
-        // After this call, either a thread that takes the record out of use sees the name, or the caller, if it checks again,
-        // sees that the record is out of use.
-        //   word < count; the record that the word named before is named no longer
+        // After this call, either a thread that takes the record out of use sees the name, or the
+        // caller, if it checks again, sees that the record is out of use.
+        //   word < count; the word no longer names the record that it named before
         [[gnu::always_inline]] void name(std::uint32_t word, Record record) noexcept {
             if (words_.is_fence_paid_by_others_) [[likely]] {
-                // release: the reads of the record that the word named before are over, as in the destructor
+                // release: the reads of the record that the word named before are over, as in the
+                // destructor
                 first_[word].store(record, std::memory_order_release);
-                // a compiler barrier; order_with_readers() in the other thread makes it a full fence
+                // a compiler barrier; order_with_readers() in the other thread makes it a full
+                // fence
                 std::atomic_signal_fence(std::memory_order_seq_cst);
             } else {
                 first_[word].exchange(record, std::memory_order_seq_cst);
@@ -90,11 +94,11 @@ public:
     private:
         HazardWords& words_;
         std::atomic<Record>* first_;
-        std::optional<Hazards::Lease> lease_;  // set where all lines were taken
+        std::optional<Hazards::Lease> lease_;  // set if the thread has no line of its own
     };
 
-    // Calls look(record) for every record that a living thread of the node names. It finds each name that was set before the
-    // call by a thread that does not see what the caller wrote before it. Takes 1 to 10 us.
+    // Calls look(record) for every record that a living thread of the node names. It finds each
+    // name that a thread set before it saw the caller's earlier writes. Takes 1 to 10 us.
     template <typename Look>
     void for_each_named(const Look& look) const {
         hazards_.order_with_readers();

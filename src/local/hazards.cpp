@@ -32,8 +32,8 @@ namespace acp::local {
 struct Hazards::Holding {
     Claims* claims = nullptr;
     memory::HazardLine* line = nullptr;
-    memory::HazardLine** place =
-        nullptr;  // the thread's variable that also points to the line; nullptr: none
+    // the thread's variable that also points to the line; nullptr: there is none
+    memory::HazardLine** place = nullptr;
 };
 
 // The lines of this process, and which of them are taken.
@@ -43,7 +43,7 @@ public:
         : lines_(segment.hazards(slot)), slot_(&segment.slot(slot)) {
         for (memory::HazardLine& line : lines_) {
             if (line.is_claimed.load(std::memory_order_relaxed) !=
-                0) {  // left by an earlier Hazards of this process
+                0) {  // an earlier Hazards of this process has left it claimed
                 line.target.store(0, std::memory_order_relaxed);
                 line.is_claimed.store(0, std::memory_order_relaxed);
             }
@@ -129,7 +129,8 @@ void Hazards::abandon() noexcept {
     claims_->abandon();
 }
 
-// Runs in a thread that ends. Its later calls take a line per call, because this function is not called for it again.
+// Called in a thread that exits. The thread's later calls take a line each, because this function
+// is not called for it again.
 void Hazards::at_thread_exit(void* holding) {
     auto& held = *static_cast<Holding*>(holding);
     detail::thread_line = {0, nullptr, true};
@@ -231,8 +232,9 @@ void Hazards::wait_until_unnamed(const std::function<bool(memory::GlobalAddress)
     }
 }
 
-// Polls first, then sleeps in short naps: a thread that leaves its line rings no bell, because the inline path must not pay for
-// that. True when it printed a complaint about the slot, which it does after complain_at_ns.
+// Polls first, then sleeps for short times: a thread that leaves its line rings no bell, because
+// that would slow the inline path. True when it printed a complaint about the slot, which it does
+// after complain_at_ns.
 bool Hazards::pause(std::uint32_t turns, std::uint32_t slot, std::uint64_t complain_at_ns) const {
     static const std::atomic<std::uint32_t> never_changes{0};
     if (turns < polls_before_nap) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives the hazard lines of one process to its threads, and waits until no thread names a segment. A thread keeps its line
-// until it ends; a call that it makes later, in a pthread-key destructor, takes a line for that call alone. When all lines are
-// taken, the remaining threads share the last one under a lock. Knows the slots of the node only to skip the dead ones. Any
-// thread.
+// Assigns the hazard lines of one process to its threads, and waits until no thread names a
+// segment. A thread keeps its line until it exits; calls after that, in a pthread-key destructor,
+// take a line for one call each. When all lines are taken, the remaining threads share the last one
+// under a lock. Knows the slots of the node only to skip the dead ones. Any thread.
 // Tests: tests/unit/local/hazards_test.cpp.
 #pragma once
 
@@ -21,13 +21,14 @@ namespace acp::local {
 
 namespace detail {
 
-// The calling thread's line, found without a search. These are plain words without a destructor, because calls are made also
-// while a thread or the process ends, when objects with a destructor are gone.
+// The calling thread's line, found without a search. Plain words without a destructor, because a
+// thread may call the library while it or the process exits, after objects with a destructor are
+// destroyed.
 struct ThreadLine {
     std::uint64_t view = 0;  // the Hazards that the line belongs to; 0 = none
     memory::HazardLine* line = nullptr;
-    bool is_ending =
-        false;  // the thread gave a line back because it ends; it keeps no line any more
+    // the thread has returned its line because it exits; it keeps no line from then on
+    bool is_ending = false;
 };
 
 extern constinit thread_local ThreadLine thread_line __attribute__((tls_model("initial-exec")));
@@ -43,8 +44,8 @@ public:
     Hazards(const Hazards&) = delete;
     Hazards& operator=(const Hazards&) = delete;
 
-    // The calling thread's own line, claimed at its first call; nullptr when all lines are taken, and after the thread gave its
-    // line back because it ends.
+    // The calling thread's own line, claimed at its first call; nullptr when all lines are taken,
+    // and after the thread has returned its line because it exits.
     [[nodiscard]] memory::HazardLine* own_line() {
         if (detail::thread_line.view == view_) [[likely]] {
             return detail::thread_line.line;
@@ -52,22 +53,26 @@ public:
         return claim_own_line();
     }
 
-    // own_line(), unless it names an access that the calling thread is inside of: the thread is in the handler of a fault that this
-    // access has raised. Then nullptr, and a Lease gives another line.
+    // own_line(), unless it names an access that the calling thread is inside of: the thread runs
+    // the handler of a fault that this access has raised. Then nullptr, and a Lease gives another
+    // line.
     [[nodiscard]] memory::HazardLine* free_line() {
         memory::HazardLine* const line = own_line();
         return line != nullptr && !memory::is_entered(*line) ? line : nullptr;
     }
 
-    // own_line(), also stored in a variable of the calling thread, which becomes nullptr when the line is given back.
+    // own_line(), also stored in a variable of the calling thread, which becomes nullptr when the
+    // line is returned.
     //   place  a thread_local variable without a destructor
     void keep_own_line(memory::HazardLine*& place);
 
-    // Called in a forked child, whose memory still shows its parent's lines: from now on no line is given back. Takes no lock.
+    // Called in a forked child, whose memory still shows its parent's lines: from now on no line is
+    // returned. Takes no lock.
     void abandon() noexcept;
 
-    // A line for one access: the thread's own; for a thread that ends, and in the handler of a fault of an access that the own line
-    // names, a free one, which the destructor gives back; else the shared one, whose lock is held while this object lives.
+    // A line for one access: the thread's own; for a thread that exits, and in the handler of a
+    // fault of an access that the own line names, a free line, which the destructor returns; if
+    // there is none, the shared line, whose lock is held while this object lives.
     class Lease {
     public:
         explicit Lease(Hazards& hazards);
@@ -87,17 +92,18 @@ public:
     private:
         std::unique_lock<std::mutex> lock_;
         memory::HazardLine* line_;
-        // gives the line back; nullptr: the line is not to be given back
+        // the Hazards to which the line is returned; nullptr: it is not returned
         Hazards* lender_ = nullptr;
     };
 
-    // Waits until no living thread of the node names an address for which is_named(address) is true. The caller has already
-    // made the segment unreachable. After 1 s it prints which process still names one. Blocks.
+    // Waits until no living thread of the node names an address for which is_named(address) is
+    // true. The caller has already made the segment unreachable. After 1 s it prints which process
+    // still names one. Blocks.
     void wait_until_unnamed(const std::function<bool(memory::GlobalAddress)>& is_named) const;
 
-    // When this returns, every thread of the node has passed a full barrier: the caller sees each name that the thread set
-    // before, here or in a layer's words (local/hazard_words.hpp), or else the thread sees what the caller wrote before this
-    // call.
+    // When this returns, every thread of the node has passed a full barrier: either the caller sees
+    // the name that a thread set, here or in a layer's words (local/hazard_words.hpp), or the
+    // thread sees all that the caller wrote before this call.
     void order_with_readers() const noexcept;
 
     // The slot of the process that owns these lines.
@@ -108,8 +114,9 @@ public:
         return static_cast<std::uint32_t>(&line - first_line_);
     }
 
-    // Names the addresses that the calling thread is about to use, in a line that it may use. Executes a fence only where the
-    // owner cannot issue it for us by membarrier. memory::leave() ends the naming.
+    // Names the addresses that the calling thread is about to use, in a line that it may use.
+    // Executes a fence only if the owner cannot do so by membarrier. memory::leave() ends the
+    // naming.
     void enter(memory::HazardLine& line,
                memory::GlobalAddress target,
                memory::GlobalAddress source) const noexcept {
@@ -120,9 +127,9 @@ public:
         }
     }
 
-    // True when plain stores suffice in enter(), because the owner's membarrier makes the kernel order them. Requires
-    // membarrier in every process of the node: a process whose kernel refuses it sets is_membarrier_refused before its first
-    // barrier with the others.
+    // True when plain stores suffice in enter(), because the owner's membarrier makes the kernel
+    // order them. Requires membarrier in every process of the node: a process whose kernel refuses
+    // it sets is_membarrier_refused before its first barrier with the others.
     [[nodiscard]] bool has_membarrier() const noexcept {
         // relaxed: written before a barrier of the node that precedes any use
         return has_membarrier_ &&
@@ -142,11 +149,11 @@ private:
 
     const node::Segment& segment_;
     std::uint32_t slot_;
-    const memory::HazardLine* first_line_;  // of this process
+    const memory::HazardLine* first_line_;  // the first line of this process
     std::uint64_t view_;                    // unique number of this object; 0 is none
     bool has_membarrier_;
     std::unique_ptr<Claims> claims_;
-    // its values are Holdings; if it is not open, no thread keeps a line
+    // its values are the Holdings of threads; if it is not open, no thread keeps a line
     os::ThreadExit thread_exit_;
     std::mutex shared_line_mutex_;
 };

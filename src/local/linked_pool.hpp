@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of equal records named by index, and queues that link the records themselves: taking a record and queueing it allocate
-// no memory, only make_room() and grow() do. Memory of records that were never taken is not touched. Knows nothing of what a
-// record means. One thread at a time.
+// A pool of equal records named by index, and queues that link the records themselves: take() and
+// push() allocate no memory, only make_room() and grow() do. Memory of records that were never
+// taken is not touched. Knows no other field of a record. One thread at a time.
 // Tests: tests/unit/local/linked_pool_test.cpp.
 #pragma once
 
@@ -37,7 +37,8 @@ public:
         }
     }
 
-    // Tries to have at least `wanted` free records. Returns how many are free; fewer if memory allocation fails.
+    // Tries to have at least `wanted` free records. Returns how many are free; fewer if memory
+    // allocation fails.
     std::uint32_t make_room(std::uint32_t wanted) noexcept {
         if (free_count() < wanted) [[unlikely]] {
             (void)grow(std::max(wanted - free_count(), room_));
@@ -58,7 +59,8 @@ public:
         return true;
     }
 
-    // Takes a free record, with the content its last user left. There must be one: call make_room() before.
+    // Takes a free record, with the content of its last use. There must be one: call make_room()
+    // before.
     std::uint32_t take() noexcept {
         static_assert(std::is_nothrow_default_constructible_v<T>);
         ++used_;
@@ -113,13 +115,13 @@ public:
 
     [[nodiscard]] std::uint32_t free_count() const noexcept { return room_ - used_; }
 
-    // The number of records that were taken and not given back.
+    // The number of records that were taken and not freed.
     [[nodiscard]] std::uint32_t used_count() const noexcept { return used_; }
 
 private:
     std::vector<T> items_;
-    Chain free_;              // those that were given back
-    std::uint32_t room_ = 0;  // records that there is memory for
+    Chain free_;              // the records that give() has freed
+    std::uint32_t room_ = 0;  // records for which there is memory
     std::uint32_t used_ = 0;
 };
 

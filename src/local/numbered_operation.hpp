@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations: functions of library layers that run on memory of one process, wherever that is mapped. A layer
-// states its operations as rows; an OperationTable, which is the same in every process of a job and in the gateways of its
-// nodes, holds the rows of all layers. The caller runs an operation itself on memory of its own node, and the gateway of
-// the owner's node runs it for callers of other nodes. So several processes may run the same operation on the same memory
-// at once, and one may be killed in the middle: an operation must be atomic by its own means (atomic instructions), never
-// wait for another process or, since a gateway has one thread, for another thread of a gateway, and leave memory after each store in a state from which the next run can go on.
-// Knows no handle, frame or link. Any thread.
+// Numbered operations: functions of library layers that run on memory of one process, in a process
+// that has this memory mapped. A layer states its operations as rows; an OperationTable, which is
+// the same in every process of a job and in the gateways of its nodes, holds the rows of all
+// layers. The caller runs an operation itself on memory of its own node, and the gateway of the
+// owner's node runs it for callers of other nodes. So several processes may run the same operation
+// on the same memory at once, and one may be killed in the middle. Therefore an operation must be
+// atomic by its own instructions; must not wait for another process, nor for another thread of a
+// gateway, which has only one; and after each of its stores memory must be in a state from which
+// the next operation can continue. Knows no handle, frame or link. Any thread.
 // Tests: tests/unit/local/numbered_operation_test.cpp, tests/invoke.
 #pragma once
 
@@ -23,8 +25,9 @@
 
 namespace acp::local {
 
-// What an operation may ask for while it runs. find() names what it returns in the hazard line of the running thread, so that
-// the memory stays registered until the operation returns.
+// The services for an operation while it runs. find() names the memory that it returns in the
+// hazard line of the running thread, so that the memory stays registered until the operation
+// returns.
 class OperationContext {
 public:
     //   line     a hazard line of the calling thread; the destructor clears it
@@ -43,18 +46,19 @@ public:
     // The process on whose memory the operation runs: its index in the job.
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
 
-    // The node's memory as the running process sees it, and the number of the running thread among those of its process, which
-    // no other thread has meanwhile: for operations on ranges that layers claim (node/claims.hpp).
+    // For operations on ranges that layers claim (node/claims.hpp): the node's memory as the
+    // running process has it mapped, and the number of the running thread, which no other thread of
+    // its process has during the operation.
     [[nodiscard]] const Space& space() const noexcept { return space_; }
 
     [[nodiscard]] std::uint32_t thread() const noexcept { return hazards_.index_of(line_); }
 
-    // The lines of the process that runs the operation: of this node, or its gateway.
+    // The hazard lines of the process that runs the operation: a rank of this node, or its gateway.
     [[nodiscard]] const Hazards& hazards() const noexcept { return hazards_; }
 
-    // Where `bytes` bytes at an address of that process lie. nullptr: refusal() gives the reason. Valid until the operation
-    // returns. At most ranges_max calls; calls for shared segments (starter memory, what layers claim) do not count, since
-    // those are never revoked.
+    // Where `bytes` bytes at an address of that process lie. nullptr: refusal() gives the reason.
+    // Valid until the operation returns. At most ranges_max calls; calls for shared segments
+    // (starter memory, what layers claim) do not count, since those are never revoked.
     [[nodiscard]] std::byte* find(memory::GlobalAddress address, std::uint64_t bytes) noexcept {
         if (space_.view().slot_of(address) != space_.slot_of(process_)) [[unlikely]] {
             return refuse(base::Code::address);
@@ -69,15 +73,16 @@ public:
         return find_slowly(address, bytes);
     }
 
-    // The reason why find() last returned nullptr: address (no memory there, range too long, or memory of another process),
-    // stale, limit (more than ranges_max ranges), unsupported (private memory of a process other than the one that runs the
-    // operation).
+    // The reason why find() last returned nullptr: address (no memory there, range too long, or
+    // memory of another process), stale, limit (more than ranges_max ranges), unsupported (private
+    // memory of a process other than the one that runs the operation).
     [[nodiscard]] base::Code refusal() const noexcept { return refusal_; }
 
     static constexpr std::uint32_t ranges_max = 2;
 
 private:
-    // Looks up memory that commands of this process may not reach directly (ACP_INTRANODE), and addresses where no memory is.
+    // find() for memory that commands of this process may not reach directly (ACP_INTRANODE), and
+    // for addresses without memory.
     [[nodiscard, gnu::cold]] std::byte* find_slowly(memory::GlobalAddress address,
                                                     std::uint64_t bytes) noexcept {
         Place place;
@@ -114,12 +119,13 @@ private:
 
 // One row of the table.
 struct NumberedOperation {
-    // Runs the operation. It must not block or throw, and must access no shared memory but what find() returns and what its layer
-    // claims (node/claims.hpp), which is never revoked. Arguments may
-    // come from another node and are not to be trusted: their number of bytes is at most argument_bytes_max; the function
-    // checks the rest.
+    // Runs the operation. It must not block or throw, and must access no shared memory but what
+    // find() returns and what its layer claims (node/claims.hpp), which is never revoked. Arguments
+    // may come from another node and are not trusted: the caller has checked that they have at most
+    // argument_bytes_max bytes; the function checks the rest.
     //   result  room for result_bytes_max bytes
-    // Returns ok and the number of bytes it wrote to result, or the code with which the caller's handle fails.
+    // Returns ok and the number of bytes it wrote to result, or the code with which the command
+    // fails.
     struct Ran {
         base::Code code = base::Code::ok;
         std::uint32_t result_bytes = 0;
@@ -130,11 +136,12 @@ struct NumberedOperation {
                              std::span<std::byte> result) noexcept;
 
     std::uint32_t number = 0;              // < operation_numbers
-    const char* name = "";                 // for messages
+    const char* name = "";                 // its name in messages
     std::uint32_t argument_bytes_max = 0;  // <= memory::invoke_bytes_max
     std::uint32_t result_bytes_max = 0;    // <= memory::invoke_bytes_max
     Function run = nullptr;                // set in each row of a table
-    // Says in a message which addresses the arguments name; nullptr: they name none. May throw std::bad_alloc.
+    // Returns the addresses that the arguments name, for a message; nullptr: they name none. May
+    // throw std::bad_alloc.
     std::string (*places_of)(std::span<const std::byte> arguments) = nullptr;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process's own row of the node's address table, mapped a second time as the other processes see it, because a private window
-// may cover the row in the main mapping (local/space.hpp). The row is mapped once, at a time when the descriptor of the node
-// segment is certainly the library's, and stays mapped as long as the process lives: later the program may have closed all
-// descriptors and opened files of its own under their numbers. One thread. Tests: tests/unit/local/space_test.cpp.
+// A process's own row of the node's address table, mapped a second time as the other processes see
+// it, because a private window may cover the row in the main mapping (local/space.hpp). The row is
+// mapped once, while the descriptor of the node segment certainly belongs to the library, and stays
+// mapped as long as the process lives. Later the program may have closed all descriptors and opened
+// its own files under their numbers. One thread.
+// Tests: tests/unit/local/space_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,10 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
       payload_stride_(node::MailboxLayout::of(segment.shape()).payload_stride),
       inbox_(segment.slot(slot).door.inbox),
       flights_(node::slots_of(segment.shape())) {
-    // An earlier port of this process may have sent some cells that are still busy. pool_in_use tells which; if it is zero the
-    // pool is not read, since that would allocate a page. Until this port is closed in order, all of its cells count as used.
-    // relaxed: only this process reads and writes the word.
+    // An earlier port of this process may have sent some cells that are still busy. pool_in_use has
+    // a bit for each; if it is zero the pool is not read, because reading would allocate a page.
+    // Until the destructor of this port has run, all of its cells count as used. relaxed: only this
+    // process reads and writes the word.
     std::uint32_t busy = segment.slot(slot).pool_in_use.exchange(~0U, std::memory_order_relaxed);
     for (; busy != 0; busy &= busy - 1) {
         const auto i = static_cast<std::uint32_t>(std::countr_zero(busy));
@@ -35,13 +36,14 @@ MpscPort::MpscPort(const node::Segment& segment, std::uint32_t slot)
 
 MpscPort::~MpscPort() {
     const Handler drop = [](std::uint32_t, const MessageHead&, std::span<const char>) {};
-    // Messages that arrive after this are not waited for.
+    // Does not wait for messages that arrive later.
     receive(drop, slots_ * cells_to_one_max);
-    segment_.slot(slot_).pool_in_use.store(~free_, std::memory_order_relaxed);  // as at opening
+    // relaxed: see the constructor
+    segment_.slot(slot_).pool_in_use.store(~free_, std::memory_order_relaxed);
 }
 
 void MpscPort::reclaim_from(Flight& flight) noexcept {
-    // they will be written: prefetch them all together
+    // prefetches all these cells for writing, in parallel
     for (std::uint32_t i = 0; i < flight.count; ++i) {
         os::prefetch_for_write(&pool(slot_)[flight.cells[(flight.first + i) % cells_to_one_max]]);
     }
@@ -57,8 +59,8 @@ void MpscPort::reclaim_from_all() noexcept {
     }
 }
 
-// Makes sure that there is a free cell and that this receiver may be sent another one. If not, marks the cells that must be
-// freed first, so that their receivers ring our bell.
+// Whether there is a free cell, and the receiver has fewer than cells_to_one_max of them. If not,
+// marks the cells that must be freed first, so that their receivers ring this process's bell.
 bool MpscPort::find_cell(Flight& flight) noexcept {
     if (flight.count == cells_to_one_max) {
         reclaim_from(flight);
@@ -97,7 +99,7 @@ bool MpscPort::send(std::uint32_t receiver,
     free_ &= free_ - 1;
     sent_to_[number] = static_cast<std::uint16_t>(receiver);
     flight.push(number);
-    // push() returns whether it was the first and whether a thread sleeps on the inbox itself; no thread does that
+    // The result is not needed: no thread sleeps on the inbox word itself.
     (void)segment_.slot(receiver).door.inbox.push(
         index, [&mine](std::uint32_t) -> node::SharedU32& { return mine.next; });
     knock(receiver);
@@ -133,8 +135,9 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
         take_mail();
     }
 
-    // Gives a cell back after its message was handed over.
-    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
+    // Returns a cell to its sender after the handler has had its message.
+    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never
+    // copied
     struct Handed {
         const MpscPort& port;
         Cell& cell;
@@ -149,7 +152,7 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
     std::uint32_t index = kept_.load(std::memory_order_relaxed);
     while (index != 0 && handled < max_messages) {
         Cell& theirs = cell(index);
-        // relaxed: the acquire of take_all() made the chain ours
+        // relaxed: since the acquire of take_all() the chain belongs to this thread
         const std::uint32_t newer = theirs.next.load(std::memory_order_relaxed);
         if (newer != 0) {
             os::prefetch_for_write(&cell(newer));

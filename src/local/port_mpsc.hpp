@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mpsc port: every process has one inbox, and a pool of cells in its own mailbox area from which it sends. A cell travels
-// as an index: the sender fills it and pushes it onto the receiver's inbox; the receiver handles it and gives it back by a
-// store into the cell. So the progress of a process needs no other sender: a killed sender leaves whole messages or none, and a
-// stopped receiver holds at most cells_to_one_max cells of each sender. Memory grows with n.
-// Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp.
+// The mpsc port: every process has one inbox, and a pool of cells in its own mailbox area from
+// which it sends. A cell travels as an index: the sender fills it and pushes it onto the receiver's
+// inbox; the receiver handles it and returns it by a store into the cell. So no sender waits for
+// another one: a killed sender leaves whole messages or none, and a stopped receiver keeps at most
+// cells_to_one_max cells of each sender. Memory grows with n. Threads: see local/port.hpp.
+// Tests: tests/unit/local/port_test.cpp.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ public:
     //   segment  must outlive this
     MpscPort(const node::Segment& segment, std::uint32_t slot);
 
-    // Drops mail that was not handled.
+    // The destructor drops mail that was not handled.
     MpscPort(const MpscPort&) = delete;
     MpscPort& operator=(const MpscPort&) = delete;
     ~MpscPort() override;
@@ -84,8 +85,9 @@ private:
     sync::Inbox<>& inbox_;
     std::uint32_t free_ = ~0U;                               // own free cells, a bit each
     std::array<std::uint16_t, node::pool_cells> sent_to_{};  // receivers of the busy cells
-    std::vector<Flight> flights_;                            // by receiver
-    // index of the oldest message taken from the inbox and not handled, 0 = none; writer: the driver
+    std::vector<Flight> flights_;                            // indexed by receiver
+    // index of the oldest message taken from the inbox and not handled, 0 = none; writer: the
+    // driver
     std::atomic<std::uint32_t> kept_{0};
 };
 

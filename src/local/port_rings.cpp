@@ -27,7 +27,7 @@ RingsPort::RingsPort(const node::Segment& segment, std::uint32_t slot, Find find
         // relaxed: only an earlier port of this process wrote these
         produced_[other] = control(other, slot).produced.load(std::memory_order_relaxed);
         consumed_[other] = control(slot, other).consumed.load(std::memory_order_relaxed);
-        keep(other);  // an earlier port may have taken the bit of this ring
+        keep(other);  // an earlier port of this process may have cleared the bit of this ring
     }
 }
 
@@ -44,10 +44,11 @@ bool RingsPort::send(std::uint32_t receiver,
     produced_[receiver] = position + 1;
     // relaxed: only the next port of this process reads it
     control(receiver, slot_).produced.store(position + 1, std::memory_order_relaxed);
-    // seq_cst: partner is is_full(), which then sees the cell; the exchange also precedes our look at the receiver's bells
+    // seq_cst: partner is is_full(), which then sees the cell; the exchange also precedes this
+    // sender's load of the receiver's bells
     next.state.exchange(is_filled, std::memory_order_seq_cst);
     if (find_ == Find::by_bitmap) {
-        // the result is of no use: no thread sleeps on the bitmap itself
+        // the result is not needed: no thread sleeps on the bitmap itself
         (void)segment_.slot(receiver).rung.set(slot_);
     }
     knock(receiver);
@@ -71,8 +72,9 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
     char* const from = ring(slot_, sender);
     const std::uint32_t bound = std::min(max_messages, node::ring_cells);
 
-    // Gives a cell back after its message was handed over.
-    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never copied
+    // Returns a cell to its sender after the handler has had its message.
+    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never
+    // copied
     struct Handed {
         const RingsPort& port;
         Cell& cell;
@@ -116,7 +118,8 @@ std::uint32_t RingsPort::receive_by_polling(const Handler& handler, std::uint32_
 
 void RingsPort::keep(std::uint32_t sender) noexcept {
     kept_[sender / 64] |= std::uint64_t{1} << (sender % 64);
-    // relaxed, here and below: other threads read it as a hint in has_mail(); only the driver writes it
+    // relaxed, here and below: other threads read it as a hint in has_mail(); only the driver
+    // writes it
     kept_words_.store(kept_words_.load(std::memory_order_relaxed) | 1U << (sender / 64),
                       std::memory_order_relaxed);
 }
@@ -127,8 +130,8 @@ std::uint32_t RingsPort::receive_by_bitmap(const Handler& handler, std::uint32_t
         (void)rung.take_all([this](std::uint32_t sender) { keep(sender); });
     }
     if (kept_words_.load(std::memory_order_relaxed) == 0) return 0;
-    // One round over all senders, from where the last round ended: the first word's upper bits, the other words, its lower
-    // bits.
+    // One round over all senders, from where the last round ended: the first word's upper bits, the
+    // other words, its lower bits.
     const std::uint32_t start = next_sender_;
     const std::uint64_t upper = ~std::uint64_t{0} << (start % 64);
     std::uint32_t handled = 0;

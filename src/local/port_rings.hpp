@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pairs and bitmap ports: a ring of cells per ordered pair of processes, in the receiver's mailbox area. A cell's own state
-// tells whether it is full, so polling and reading a message touch the same cache line. The two differ in how a receiver finds
-// the rings that hold messages: pairs looks at the next cell of every ring, bitmap has a bit per sender. Memory grows with
-// n(n-1). A killed sender leaves whole messages or none; a stopped receiver fills its own rings only. Threads as local/port.hpp
-// says.
+// The pairs and bitmap ports: a ring of cells per ordered pair of processes, in the receiver's
+// mailbox area. A cell's state word shows whether it is full, so polling and reading a message
+// touch the same cache line. The two differ in how a receiver finds the rings with messages: pairs
+// loads the state of the next cell of every ring, bitmap has a bit per sender. Memory grows with
+// n(n-1). A killed sender leaves whole messages or none; behind a stopped receiver only its own
+// rings fill up. Threads: see local/port.hpp.
 // Tests: tests/unit/local/port_test.cpp. Source: paper 000 (pairs).
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace acp::local {
 
-// At the start of a ring: how many cells each end has passed, for the next port of the same process and for has_mail().
+// At the start of a ring: the number of cells that each end has passed, for the next port of the
+// same process and for has_mail().
 struct RingControl {
     alignas(64) node::SharedU64 produced;  // writer: the sender
     alignas(64) node::SharedU64 consumed;  // writer: the receiver

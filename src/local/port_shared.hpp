@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ports in shared memory have in common: how they wake a process. A sender that has published a message by a
-// sequentially consistent read-modify-write calls knock(): this rings the bell of the threads that wait in the library, if
-// there are any, else the bell of the service thread. Knows no cell. Any thread may call knock().
+// The common part of the ports in shared memory: how they wake a process. A sender that has
+// published a message by a sequentially consistent read-modify-write calls knock(): this rings the
+// bell of the threads that wait in the library, if there are any, else the bell of the service
+// thread. Knows no cell. Any thread may call knock().
 #pragma once
 
 #include "local/port.hpp"
@@ -27,14 +28,15 @@ protected:
           datagram_bytes_(segment.shape().datagram_bytes),
           slots_(node::slots_of(segment.shape())) {}
 
-    // Wakes the process of a slot if it sleeps. Call after something was published for it.
+    // Wakes the process of a slot if it sleeps. Call after a message or a free cell was published
+    // for it.
     void knock(std::uint32_t slot) const noexcept {
         if (slot == segment_.gateway_slot()) [[unlikely]] {
             segment_.wake_gateway();
             return;
         }
         node::Door& door = segment_.slot(slot).door;
-        // partner: a waiter that stops attending, and then looks for mail once more
+        // partner: a waiter that stops attending, and then calls has_mail() once more
         node::ring_bell_after_rmw(door.is_attended() ? door.waiter_bell : door.service_bell);
     }
 

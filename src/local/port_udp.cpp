@@ -55,7 +55,8 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
       slot_(slot),
       datagram_bytes_(segment.shape().datagram_bytes),
       job_id_(segment.shape().job_id),
-      // A quarter of the buffer is left for answers. The receive buffers of the peers are as large as ours.
+      // A quarter of the buffer is reserved for answers. The peers' receive buffers are as large as
+      // this one.
       share_bytes_(std::uint64_t{first->socket.receive_buffer_bytes()} * 3 / 4 /
                    node::slots_of(segment.shape())),
       ways_(first.get()),
@@ -70,7 +71,8 @@ UdpPort::UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_p
     publish_port();
 }
 
-// The program has closed the descriptors: their numbers may be its own files by now, so they are not closed here.
+// The program has closed the descriptors. Their numbers may be files of the program now, so they
+// are not closed here.
 void UdpPort::Ways::abandon() noexcept {
     socket.abandon();
     event.abandon();
@@ -82,8 +84,9 @@ void UdpPort::publish_port() noexcept {
     segment_.slot(slot_).udp_port.store(ways().socket.port(), std::memory_order_release);
 }
 
-// Opens another socket after the program has closed a descriptor of ours. What peers sent to the old socket is lost, and sent
-// again. Without descriptors or memory nothing changes: the next receive() tries again.
+// Opens another socket after the program has closed a descriptor of this port. Peers retransmit the
+// datagrams that were lost in the old socket. Without descriptors or memory nothing changes: the
+// next receive() tries again.
 void UdpPort::renew_ways() noexcept {
     Ways& lost = ways();
     const int number = lost.socket.fd();
@@ -112,7 +115,8 @@ std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {
     return static_cast<std::uint16_t>(segment_.slot(slot).udp_port.load(std::memory_order_acquire));
 }
 
-// Allocates places for kept_at_once more datagrams. False: memory allocation failed, and nothing changed.
+// Allocates places for kept_at_once more datagrams. False: memory allocation failed, and nothing
+// changed.
 bool UdpPort::grow() noexcept {
     try {
         payloads_.reserve(payloads_.size() + 1);
@@ -126,8 +130,8 @@ bool UdpPort::grow() noexcept {
     }
 }
 
-// Makes sure that a datagram to this peer can be kept. False: memory allocation failed, and the peer has unanswered datagrams;
-// there will be room when it answers one.
+// Makes sure that a datagram to this peer can be kept. False: memory allocation failed, and the
+// peer has unanswered datagrams; there will be room when it answers one.
 bool UdpPort::make_room(const UdpPeer& peer) noexcept {
     return can_keep(peer) || grow();
 }
@@ -154,7 +158,8 @@ void UdpPort::drop_oldest(UdpPeer& peer) noexcept {
     if (peer.unanswered.is_empty()) ++reserved_;
 }
 
-// Sends a datagram, which also carries our acknowledgement. False when the kernel does not take it.
+// Sends a datagram, which also acknowledges the peer's datagrams. False when the kernel does not
+// take it.
 bool UdpPort::transmit(std::uint32_t receiver,
                        PacketHead& packet,
                        std::span<const char> payload) noexcept {
@@ -171,7 +176,7 @@ bool UdpPort::transmit(std::uint32_t receiver,
 
 bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<const char> payload) {
     UdpPeer& peer = peers_[receiver];
-    if (peer.is_dead) return true;  // a dead receiver misses nothing
+    if (peer.is_dead) return true;  // counts as sent: the receiver is dead
     const std::uint64_t charged = charge(payload.size());
     const bool is_over =
         peer.charged_bytes + charged > share_bytes_ || peer.unanswered_count >= unanswered_max;
@@ -191,7 +196,7 @@ bool UdpPort::send(std::uint32_t receiver, const MessageHead& head, std::span<co
     if (peer.resend_at_ns < next_resend_ns_.load(std::memory_order_relaxed)) {
         next_resend_ns_.store(peer.resend_at_ns, std::memory_order_relaxed);
     }
-    (void)make_room(peer);  // so that has_room() is right for the next datagram
+    (void)make_room(peer);  // for the next datagram, before which has_room() may be called
     return true;
 }
 
@@ -218,8 +223,9 @@ void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
         note_next_resend();
     }
     if (peer.unanswered.is_empty()) return;
-    // A gap shows a loss, and is acted on once. If the oldest datagram was sent again after a timeout and is now acknowledged,
-    // the datagrams after it were probably lost too and are sent again.
+    // A gap shows a loss; datagrams are sent again once for it. If the oldest datagram was sent
+    // again after a timeout and is now acknowledged, the datagrams after it were probably lost too
+    // and are sent again.
     const std::uint64_t oldest = kept_[peer.unanswered.first].packet.head.number;
     const bool is_new_gap = head.kind == DatagramHead::Kind::gap && oldest > peer.resent_up_to;
     const bool is_rest_of_loss = has_progress && oldest <= peer.doubtful_up_to;
@@ -233,7 +239,8 @@ void UdpPort::on_acknowledged(std::uint32_t sender, const DatagramHead& head) {
     }
 }
 
-// After a time without an answer, sends the oldest unanswered datagram again; the answer shows what is missing.
+// After a time without an answer, sends the oldest unanswered datagram again; the answer shows what
+// is missing.
 void UdpPort::resend_what_is_due() {
     if (next_resend_ns_.load(std::memory_order_relaxed) == never) return;
     const std::uint64_t now = os::now_ns();
@@ -257,17 +264,19 @@ void UdpPort::note_next_resend() noexcept {
     for (const UdpPeer& peer : peers_) {
         if (!peer.unanswered.is_empty()) earliest = std::min(earliest, peer.resend_at_ns);
     }
-    next_resend_ns_.store(earliest, std::memory_order_relaxed);  // as in send()
+    // relaxed: see send()
+    next_resend_ns_.store(earliest, std::memory_order_relaxed);
 }
 
-// Makes this call of receive() answer the peer.
+// Makes this call of receive() send the peer an answer.
 void UdpPort::owe(std::uint32_t sender) noexcept {
     if (!std::exchange(peers_[sender].is_listed, true)) {
         to_answer_.push_back(sender);
     }
 }
 
-// Asks the peers whose messages were put off to send them again now.
+// Sends each peer whose messages were put off an answer of kind gap, so that it sends them again
+// now.
 void UdpPort::ask_for_put_off() noexcept {
     has_put_off_ = false;
     for (std::uint32_t sender = 0; sender < peers_.size(); ++sender) {
@@ -278,8 +287,8 @@ void UdpPort::ask_for_put_off() noexcept {
     }
 }
 
-// Handles one datagram. True when it was a message and was handed over.
-//   handler  nullptr: the caller wants no message; its sender keeps it and sends it again
+// Handles one datagram. True when it was a message and the handler was called.
+//   handler  nullptr: messages are put off; their senders keep them and send them again
 bool UdpPort::take(std::span<const std::byte> datagram,
                    std::uint16_t source,
                    const Handler* handler) {
@@ -325,14 +334,15 @@ void UdpPort::answer() {
                                 has_gap ? DatagramHead::Kind::gap : DatagramHead::Kind::answer,
                                 slot_, 0, peer.received};
         const std::uint16_t to = udp_port_of(slot);
-        // A lost answer is made up for by the next one, or by the answer to a datagram that was sent again.
+        // A lost answer needs no retransmission: the next one covers it, or the answer to a
+        // datagram that is sent again.
         if (to != 0) (void)ways().socket.send_to(to, bytes_of(&head, sizeof head), {});
     }
     to_answer_.clear();
 }
 
-// With max_messages == 0 only answers are processed: a process that can take no message needs them to get room for its own
-// messages.
+// With max_messages == 0 only answers are handled: a process without memory for messages needs them
+// to get room for its own messages.
 std::uint32_t UdpPort::receive(const Handler& handler, std::uint32_t max_messages) {
     const bool is_message_wanted = max_messages != 0;
     if (is_message_wanted && has_put_off_) ask_for_put_off();
@@ -372,8 +382,8 @@ void UdpPort::forget(std::uint32_t dead_slot) {
 }
 
 void UdpPort::wake_service() {
-    // seq_cst: the work we wake the service thread for is published before; partner: sleep_service(), which sets the flag and
-    // then looks
+    // seq_cst: the caller has published the work before; partner: sleep_service(), which sets the
+    // flag and then calls is_idle()
     if (is_asleep_.exchange(false, std::memory_order_seq_cst) && !ways().event.signal()) {
         // the program closed the event; receive() checks this flag
         is_event_lost_.store(true, std::memory_order_relaxed);
@@ -384,7 +394,7 @@ void UdpPort::sleep_service(const std::function<bool()>& is_idle, std::int64_t t
     Ways& awaited = ways();
     is_asleep_.store(true, std::memory_order_seq_cst);  // partner: wake_service
     if (is_idle()) {
-        // A death rings no descriptor: it is noticed after this time at the latest.
+        // No descriptor reports a death: this bound limits the time until it is noticed.
         std::int64_t bound_ns = node::liveness_check_ns;
         if (timeout_ns >= 0) bound_ns = std::min(bound_ns, timeout_ns);
         const std::uint64_t resend_at = next_resend_ns_.load(std::memory_order_relaxed);

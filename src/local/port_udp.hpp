@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The udp port: every message is one datagram over loopback. Datagrams of a sender to a receiver are numbered; the receiver
-// answers with the number up to which it has all of them, in a message to that sender or in a datagram of its own. A sender
-// keeps what is not answered, never more than its share of the receiver's buffer, so that datagrams are lost only where a
-// buffer is too small for one datagram of each peer; lost ones are sent again. Foreign datagrams are dropped: the source port
-// must be the one that the slot named as sender has published. A program that closes all descriptors closes the socket too:
-// then another one is opened, and what was lost is sent again.
-// Threads as local/port.hpp says. Tests: tests/unit/local/port_test.cpp, port_udp_test.cpp.
-// Source: paper 000 (one datagram per message, each answered).
+// The udp port: every message is one datagram over loopback. Datagrams of a sender to a receiver
+// are numbered; the receiver acknowledges by the number up to which it has all of them, in a
+// message to that sender or in a separate datagram. A sender keeps unacknowledged datagrams, at
+// most its share of the receiver's buffer, so that datagrams are lost only where a buffer is too
+// small for one datagram of each peer; lost ones are sent again. Foreign datagrams are dropped: the
+// source port must be the one that the slot named as sender has published. If the program closes
+// all descriptors, and with them the socket, the port opens another one, and lost datagrams are
+// sent again. Threads: see local/port.hpp.
+// Tests: tests/unit/local/port_test.cpp, port_udp_test.cpp. Source: paper 000 (one datagram per
+// message, each answered).
 #pragma once
 
 #include <atomic>
@@ -26,7 +28,7 @@ struct DatagramHead {
     enum class Kind : std::uint32_t {
         message = 1,  // a MessageHead and its payload follow
         answer = 2,   // no message; only `acknowledged` counts
-        gap = 3       // as answer, and a later message arrived out of order: send again
+        gap = 3       // an answer after a later message arrived out of order: send again
     };
 
     std::uint64_t job_id = 0;
@@ -63,10 +65,11 @@ public:
 
     [[nodiscard]] std::uint32_t datagram_bytes() const override { return datagram_bytes_; }
 
-    // The most bytes, as the kernel charges them, that may be unanswered to one receiver.
+    // The most unacknowledged bytes to one receiver, as the kernel charges them.
     [[nodiscard]] std::uint64_t share_bytes() const noexcept { return share_bytes_; }
 
-    // The bytes that the kernel charges to a receive buffer for one datagram (measured: 832 + 1.0 .. 1.6 of its size).
+    // The bytes that the kernel charges to a receive buffer for one datagram (measured: 832 + 1.0
+    // .. 1.6 of its size).
     [[nodiscard]] static constexpr std::uint64_t charge(std::uint64_t payload_bytes) noexcept {
         return 832 + (sizeof(DatagramHead) + sizeof(MessageHead) + payload_bytes) * 8 / 5;
     }
@@ -79,7 +82,8 @@ private:
 
     static_assert(sizeof(PacketHead) == sizeof(DatagramHead) + sizeof(MessageHead));
 
-    // A datagram that was sent and is not answered. Its payload lies in payloads_, by the record's index.
+    // A datagram that was sent and is not answered. Its payload lies in payloads_, by the record's
+    // index.
     struct Kept {
         PacketHead packet;
         std::uint32_t payload_bytes = 0;
@@ -99,9 +103,9 @@ private:
         // number of the last datagram that was unanswered at the last timeout
         std::uint64_t doubtful_up_to = 0;
         bool owes_answer = false;
-        bool is_listed = false;  // in to_answer_
+        bool is_listed = false;  // its slot is in to_answer_
         bool has_gap = false;
-        // a message of this peer arrived while none was wanted; the peer must send it again
+        // a message of this peer arrived while receive() took none; the peer must send it again
         bool is_put_off = false;
         bool is_dead = false;
     };
@@ -118,8 +122,8 @@ private:
 
     UdpPort(const node::Segment& segment, std::uint32_t slot, std::unique_ptr<Ways> first);
 
-    // acquire: partner is renew_ways(). The driver sees the latest; another thread may get an earlier one, whose event no
-    // longer ends the sleep.
+    // acquire: partner is renew_ways(). The driver sees the latest Ways; another thread may get
+    // earlier ones, whose event no longer ends the sleep.
     [[nodiscard]] Ways& ways() const noexcept { return *ways_.load(std::memory_order_acquire); }
 
     void publish_port() noexcept;
@@ -128,7 +132,8 @@ private:
     [[nodiscard]] bool grow() noexcept;
     [[nodiscard]] bool make_room(const UdpPeer& peer) noexcept;
 
-    // Whether a datagram to this peer can be kept: a peer without unanswered datagrams has a place reserved for one.
+    // Whether a datagram to this peer can be kept: a peer without unanswered datagrams has a place
+    // reserved for one.
     [[nodiscard]] bool can_keep(const UdpPeer& peer) const noexcept {
         return peer.unanswered.is_empty() || kept_.free_count() > reserved_;
     }
@@ -157,15 +162,15 @@ private:
     const std::uint32_t datagram_bytes_;
     const std::uint64_t job_id_;
     const std::uint64_t share_bytes_;
-    // All that were ever opened, the latest last: a thread may still use an earlier one.
+    // All Ways opened so far, the latest last: a thread may still use earlier ones.
     std::vector<std::unique_ptr<Ways>> all_ways_;
     std::atomic<Ways*> ways_;
     std::atomic<bool> is_event_lost_{false};
-    std::vector<UdpPeer> peers_;  // by slot
-    // Peers to be answered unless a message to them carries the answer; capacity for all.
+    std::vector<UdpPeer> peers_;  // indexed by slot
+    // Peers to which an answer is due unless a message carries it; capacity for all.
     std::vector<std::uint32_t> to_answer_;
-    // Unanswered datagrams: one place is reserved for each peer, the others are shared by all. There are as many as payloads_
-    // has room for.
+    // Unanswered datagrams: one place is reserved for each peer, the others are shared by all.
+    // There are as many as payloads_ has room for.
     LinkedPool<Kept> kept_{0};
     // free places of kept_ that are reserved for peers without unanswered datagrams
     std::uint32_t reserved_;
@@ -173,7 +178,7 @@ private:
     bool has_put_off_ = false;                          // is_put_off of some peer is set
     std::vector<std::byte> buffer_;                     // the datagram being received
     std::atomic<std::uint64_t> next_resend_ns_{~0ULL};  // earliest of all peers; writer: the driver
-    std::atomic<bool> is_asleep_{false};                // the service thread sleeps or is about to
+    std::atomic<bool> is_asleep_{false};                // the service thread sleeps, or will
 };
 
 }  // namespace acp::local

@@ -25,7 +25,8 @@ Registry::Registry(Space& space, Hazards& hazards)
 std::uint32_t Registry::find_room(std::uint64_t count) const {
     const std::uint32_t all = memory::granules_per_process;
     std::uint32_t run = 0;
-    // From the cursor to the end, then from the start; a run does not wrap around.
+    // Searches from the cursor to the end, then from the start; a run of granules does not wrap
+    // around.
     for (std::uint32_t step = 0, at = cursor_; step < 2 * (all - first_own_); ++step, ++at) {
         if (at == all) {
             at = first_own_;
@@ -137,8 +138,9 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
     if (state_of(granule) == State::live && last == start) {
         return granule;
     }
-    // The granule was never used, or the address lies inside a registration that began before it. A key of an earlier use of
-    // the granule would have another generation than the registration that covers it now.
+    // The granule was never used, or the address lies inside a registration that began before it. A
+    // key of an earlier use of the granule would have another generation than the registration that
+    // covers it now.
     const bool is_inside =
         layout.granule(last) != granule && layout.generation(last) == layout.generation(key);
     if (last == 0 || is_inside) {
@@ -148,7 +150,8 @@ base::Result<std::uint32_t> Registry::granule_of(Key key) const {
                         "the registration of this key has ended: " + base::hex(key));
 }
 
-// How many granules a live registration has: consecutive ones with the same start. Its length may be zero already (revoke()).
+// The number of granules of a live registration: consecutive entries with the same start. Its
+// `bytes` may be zero already (revoke()).
 std::uint32_t Registry::count_of(std::uint32_t first) const noexcept {
     const memory::TableEntry* row = space_.shared_row();
     const std::uint64_t start = row[first].start.load(std::memory_order_relaxed);
@@ -188,7 +191,8 @@ base::Status Registry::remove(Key key) {
     const std::uint32_t count = count_of(first);
     kill(first, count);
     std::fill_n(states_.begin() + first, count, State::dying);
-    lock.unlock();  // other threads may register meanwhile; a dying granule is not given out
+    // other threads may register while this one waits; a dying granule is not assigned
+    lock.unlock();
     const std::uint64_t first_index =
         space_.layout().index(space_.layout().segment_start(space_.process(), first, 1));
 
@@ -199,7 +203,8 @@ base::Status Registry::remove(Key key) {
     };
 
     const Range range{space_.layout(), first_index, count};
-    // The function captures one word, so that it allocates no memory: once the registration has ended, waiting must not fail.
+    // The function captures one word, so that it allocates no memory: once the registration has
+    // ended, waiting must not fail.
     hazards_.wait_until_unnamed([&range](GlobalAddress address) {
         return range.layout.index(address) - range.first < range.count;
     });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registrations of one rank: gives private memory global addresses and takes them back. A key is the address of the
-// registration's first byte, with its colour. Granules are given out round robin, so a granule is reused as late as possible,
-// and then with another generation. Any thread of the process.
-// Tests: tests/unit/local/registry_test.cpp (reuses_the_oldest_granule, gives_each_registration_its_own_key,
+// The registrations of one rank: gives private memory global addresses and takes them back. A key
+// is the address of the registration's first byte, with its colour. Granules are assigned round
+// robin, so a granule is reused as late as possible, and then with another generation. Any thread
+// of the process.
+// Tests: tests/unit/local/registry_test.cpp (reuses_the_oldest_granule,
+// gives_each_registration_its_own_key,
 // refuses_the_4097th_only_when_no_granule_is_left, nothing_lands_after_unregister).
 #pragma once
 
@@ -22,24 +24,26 @@ using Key = std::uint64_t;
 class Registry {
 public:
     //   space, hazards  must outlive this; the space's starter memory must be published
-    // Throws std::bad_alloc. Of the later calls none needs memory but for the message of a failure.
+    // Throws std::bad_alloc. Later calls allocate memory only for the message of a failure.
     Registry(Space& space, Hazards& hazards);
 
-    //   address, bytes  mapped memory of this process that allows the accesses in `rights`, bytes >= 1
+    //   address, bytes  mapped memory of this process that allows the accesses in `rights`, bytes
+    //                   >= 1
     //   color           < colors of the job (the caller has checked this)
-    //   rights          read: commands must not write there, which the caller enforces
+    //   rights          read: the caller of add() rejects commands that write there
     // Errors: argument (not mapped), limit (no room). Does not block.
     base::Result<Key> add(void* address,
                           std::uint64_t bytes,
                           std::uint32_t color,
                           os::Rights rights = os::Rights::read_write);
 
-    // The first half of remove(): lookups find the memory stale from now on. Does not wait for threads that already use it;
-    // remove(), which must follow, waits. Does not block.   key  live
+    // The first half of remove(): lookups find the memory stale from now on. Does not wait for
+    // threads that already use it; remove(), which must follow, waits. Does not block.
+    //   key  live
     void revoke(Key key) noexcept;
 
-    // Ends a registration. Errors: argument (never a key), stale (ended before). Blocks while a thread names the memory in a
-    // hazard line.
+    // Ends a registration. Errors: argument (never a key), stale (ended before). Blocks while a
+    // thread names the memory in a hazard line.
     base::Status remove(Key key);
 
     // The address of a byte of a registration. Errors: stale, address (outside).
@@ -72,8 +76,9 @@ private:
     Space& space_;
     Hazards& hazards_;
     mutable std::mutex mutex_;
-    // States of the granules up to the last one that was given out: those behind are free, and their memory, which is reserved
-    // from the start, is not touched. Generations are in the row of the table, which outlives epochs.
+    // States of the granules up to the last one that was assigned. Later granules are free; memory
+    // for their states is reserved from the start and not touched. Generations are in the row of
+    // the table, which outlives epochs.
     std::vector<State> states_;
     std::uint32_t first_own_;  // first granule behind those of the shared segments
     std::uint32_t cursor_;

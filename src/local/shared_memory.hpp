@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that all processes of a node have mapped, all of it in the node segment: which buffers lie there, and by what two processes name
-// it to each other. A place, in bytes from the start of the segment, names any of it; a global address names starter memory, and what
-// layers claim, of a process. Pure; any thread. Tests: tests/unit/local/shared_memory_test.cpp.
+// Memory that all processes of a node have mapped, which is the node segment: whether a buffer lies
+// there, and the names of this memory that mean the same in two processes. A place, in bytes from
+// the start of the segment, names any of it; a global address names starter memory of a process,
+// and ranges that layers claim. Pure; any thread.
+// Tests: tests/unit/local/shared_memory_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +19,20 @@ struct SharedRange {
     char* start = nullptr;
     std::uint64_t bytes = 0;
 
-    // Whether a buffer lies there. One of no bytes may begin at the end.
+    // Whether a buffer lies in the range. An empty buffer may begin at its end.
     [[nodiscard]] bool has(const void* buffer, std::uint64_t buffer_bytes) const noexcept {
         return has_place(
             reinterpret_cast<std::uintptr_t>(buffer) - reinterpret_cast<std::uintptr_t>(start),
             buffer_bytes);
     }
 
-    // Whether so many bytes from a place on do. Places that another process has written are asked for before they are used.
+    // Whether `buffer_bytes` bytes from a place on lie in the range. Call before using a place that
+    // another process has written.
     [[nodiscard]] bool has_place(std::uint64_t place, std::uint64_t buffer_bytes) const noexcept {
         return memory::is_within(place, bytes, buffer_bytes);
     }
 
-    // Of what lies there.
+    // The place of a byte of the range.
     [[nodiscard]] std::uint64_t place_of(const void* it) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const char*>(it) - start);
     }
@@ -37,7 +40,7 @@ struct SharedRange {
     [[nodiscard]] char* at(std::uint64_t place) const noexcept { return start + place; }
 };
 
-// All of it.
+// The whole node segment.
 [[nodiscard]] inline SharedRange node_memory(const node::Segment& segment) noexcept {
     return {segment.base(), segment.layout().total};
 }
@@ -53,7 +56,7 @@ struct SharedRange {
     return {segment.claimed(slot, node::Claim::heap_blocks), segment.shape().heap_bytes};
 }
 
-// The global address of starter memory of the caller, or of what lies in its heap; 0: it is other memory.
+// The global address of a buffer in the caller's starter memory or heap; 0: it is other memory.
 [[nodiscard]] inline GlobalAddress shared_address(const Space& space,
                                                   const char* memory,
                                                   std::uint64_t bytes) noexcept {
@@ -65,8 +68,8 @@ struct SharedRange {
     return space.claimed_address(space.process(), node::Claim::heap_blocks) + heap.place_of(memory);
 }
 
-// Where memory of a process of this node lies here.
-//   address  in its starter memory, or in what layers claim
+// The pointer by which this process reaches memory of a process of this node.
+//   address  in its starter memory, or in a range that a layer claims
 [[nodiscard]] inline char* shared_pointer(const Space& space,
                                           std::uint32_t process,
                                           GlobalAddress address) noexcept {

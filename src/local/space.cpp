@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens a process's view, and finds places.
+// Opens a process's view, publishes its segments, and explains refused addresses.
 #include "local/space.hpp"
 
 #include <string>
@@ -100,7 +100,8 @@ base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address
         entry->bytes.load(std::memory_order_acquire);  // pairs with its release
     if (size == 0 && node::has_left(*segment_, owner_slot(address))) return base::Code::peer;
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
-    // A granule that was used before is stale rather than wild. Empty starter memory was never used.
+    // A granule that was used before is stale rather than wild. Empty starter memory was never
+    // used.
     const bool was_used =
         start != 0 && entry->kind.load(std::memory_order_relaxed) != memory::MemoryKind::shared;
     const bool is_other_generation = layout_.generation(address) != layout_.generation(start);
@@ -138,8 +139,8 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
            base::in_bytes(size) + " on " + owner_name(address);
 }
 
-// For a process of another node: every process has starter memory of the same size; only its own node knows its other
-// registrations.
+// For a process of another node: every process has starter memory of the same size; only that node
+// knows the other registrations.
 std::string Space::explain_elsewhere(GlobalAddress address, std::uint64_t bytes) const {
     const std::string owner = owner_name(address);
     if (is_elsewhere(address, bytes)) {

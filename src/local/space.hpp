@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process's view of the node's memory: turns global addresses into places. It holds the mapping of the node segment, the
-// address table of the node, and, mapped over its own row of the table, a private window through which the process reaches its
-// private registrations by loads and stores too (other processes see them as private). Knows no command and no handle. Any
-// thread may call find(); one thread calls open() and close().
+// A process's view of the node's memory: turns global addresses into places. It holds the mapping
+// of the node segment, the address table of the node, and, mapped over its own row of the table, a
+// private window through which the process reaches its private registrations by loads and stores
+// too (other processes see them as private). Knows no command and no handle. Any thread may call
+// find(); one thread calls open() and close().
 // Tests: tests/unit/local/space_test.cpp.
 #pragma once
 
@@ -22,20 +23,21 @@ namespace acp::local {
 
 using memory::GlobalAddress;
 
-// What the inline path reads: one cache line, written only while no thread communicates.
+// The words that the inline path reads: one cache line, written only while no thread communicates.
 struct alignas(64) View {
     std::uint64_t colorless_mask = 0;
     std::uint64_t index_mask = 0;   // drops generation and colour
-    std::uint64_t first_index = 0;  // of this node's first process
-    std::uint64_t index_count = 0;  // of this node
+    std::uint64_t first_index = 0;  // table index of this node's first process
+    std::uint64_t index_count = 0;  // number of table entries of this node
     memory::TableEntry* table = nullptr;
     char* base = nullptr;
     std::uint32_t offset_bits = 0;
-    std::uint32_t pointer_bytes_max =
-        0;  // as inline_bytes_max, for copies between a plain pointer and a global address
+    // inline_bytes_max of copies between a plain pointer and a global address
+    std::uint32_t pointer_bytes_max = 0;
     std::uint64_t inline_bytes_max = 0;
 
-    // The slot of the process that an address names; a number beyond all slots for a process of another node.
+    // The slot of the process that an address names; a number beyond all slots for a process of
+    // another node.
     [[nodiscard]] std::uint64_t slot_of(GlobalAddress address) const noexcept {
         return index_of(address) >> memory::granule_bits;
     }
@@ -46,7 +48,8 @@ struct alignas(64) View {
         return index < index_count ? table + index : nullptr;
     }
 
-    // Finds where loads and stores of this process reach `bytes` bytes at an address; false when they do not.
+    // Finds where loads and stores of this process reach `bytes` bytes at an address; false when
+    // they do not.
     [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress address,
                                                        std::uint64_t bytes,
                                                        char*& place) const noexcept {
@@ -66,8 +69,9 @@ struct alignas(64) View {
         char* source;
     };
 
-    // find_direct() of both ends. Both entries are known before the first is read, so that the processor reads them side by side;
-    // and what the view has is read before them, so that the compiler needs no more registers than a function may change.
+    // find_direct() of both ends. Computes both entries' addresses before it reads the first, so
+    // that the processor reads both in parallel; and reads the view before the entries, so that the
+    // compiler needs only caller-saved registers.
     [[nodiscard, gnu::always_inline]] bool find_direct(GlobalAddress target,
                                                        GlobalAddress source,
                                                        std::uint64_t bytes,
@@ -88,13 +92,13 @@ struct alignas(64) View {
     }
 
 private:
-    // Into the table; index_count and above for a process of another node.
+    // The index into the table; index_count and above for a process of another node.
     [[nodiscard, gnu::always_inline]] std::uint64_t index_of(GlobalAddress address) const noexcept {
         return ((address & index_mask) >> offset_bits) - first_index;
     }
 
     //   colorless  an address without its colour
-    //   place      behind `base`
+    //   place      relative to `base`
     [[nodiscard, gnu::always_inline]] static bool find_in(const memory::TableEntry& found,
                                                           GlobalAddress colorless,
                                                           std::uint64_t bytes,
@@ -116,7 +120,7 @@ static_assert(sizeof(View) == 64);
 struct Place {
     // pointer by which this process reaches it; nullptr: loads and stores do not reach it
     char* direct = nullptr;
-    std::uint64_t owner_address = 0;  // in the owner's address space
+    std::uint64_t owner_address = 0;  // address of the access in the owner's address space
     std::uint32_t slot = 0;           // the owner's slot
     bool is_own = false;
     memory::MemoryKind kind = memory::MemoryKind::private_pages;
@@ -128,7 +132,8 @@ struct Place {
     [[nodiscard]] bool is_hidden() const noexcept { return kind == memory::MemoryKind::hidden; }
 };
 
-// What this process may reach by loads and stores; all other memory goes through its owner. From ACP_INTRANODE and ACP_BYPASS.
+// The memory that this process may reach by loads and stores, from ACP_INTRANODE and ACP_BYPASS;
+// commands on all other memory go through its owner.
 struct Reach {
     bool is_shared_direct = true;  // memory of other ranks that is mapped here
     bool is_own_direct = true;     // the caller's own memory
@@ -139,26 +144,28 @@ public:
     Space() noexcept = default;
 
     // Opens the view of the process that sits on `slot`.
-    //   own_row  the row of this slot, must outlive this; nullptr: no private window (a view that only reads, or a test in
-    //            which several ranks are threads of one process and share one mapping)
+    //   own_row  the row of this slot, must outlive this; nullptr: no private window (a view that
+    //            only reads, or a test in which several ranks are threads of one process and share
+    //            one mapping)
     // Errors: memory, system.
     base::Status open(const node::Segment& segment,
                       std::uint32_t slot,
                       Reach reach,
                       const OwnRow* own_row);
 
-    // Publishes this rank's shared segments: its starter memory, and what layers claim (node/claims.hpp). The caller provides
-    // the barrier before other processes use them.
+    // Publishes this rank's shared segments: its starter memory, and the ranges that layers claim
+    // (node/claims.hpp). The caller provides the barrier before other processes use them.
     void publish_shared() noexcept;
 
-    // Call before entries below end_granule are written, one thread at a time. close() clears no entry beyond it, since even
-    // reading an entry allocates a page of shared memory that was never used.
+    // Call before entries below end_granule are written, one thread at a time. close() clears no
+    // entry beyond it, since even reading an entry allocates a page of shared memory that was never
+    // used.
     void note_used(std::uint32_t end_granule) noexcept {
         used_granules_ = std::max(used_granules_, end_granule);
     }
 
-    // Clears the row: other ranks see the memory vanish. Does not wait for threads that use it. The private window stays until
-    // the next open().
+    // Clears the row: other ranks' lookups then fail. Does not wait for threads that use the
+    // memory. The private window stays until the next open().
     void close() noexcept;
 
     // True between open() and close().
@@ -174,7 +181,8 @@ public:
 
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
 
-    // This process: its rank in this epoch, for messages, and its index in the job, which addresses name.
+    // This process: its rank in this epoch, for messages, and its index in the job, which addresses
+    // name.
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
 
     [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
@@ -188,7 +196,8 @@ public:
         return process - shape_.first_process;
     }
 
-    //   process  < procs; the address of a rank's starter memory is that of process segment().process_of(rank)
+    //   process  < procs; the address of a rank's starter memory is that of process
+    //            segment().process_of(rank)
     [[nodiscard]] GlobalAddress starter_address(std::uint32_t process) const noexcept {
         return layout_.segment_start(process, 0, shared_generation);
     }
@@ -200,20 +209,22 @@ public:
                node::claim_offset(claim, shape_);
     }
 
-    // claimed_address() of a range whose offset the caller has kept: node::claim_offset of this node's shape.
+    // claimed_address() of a range by its offset, which is node::claim_offset() for this node's
+    // shape.
     [[nodiscard]] GlobalAddress claimed_address_at(std::uint32_t process,
                                                    std::uint64_t offset) const noexcept {
         return layout_.segment_start(process, claims_granule_, shared_generation) + offset;
     }
 
-    // The number of granules of each process that its shared segments take; registrations come after them.
+    // The number of granules of each process that its shared segments take; registrations come
+    // after them.
     [[nodiscard]] std::uint32_t shared_granules() const noexcept {
         return claims_granule_ + static_cast<std::uint32_t>(layout_.granules_for(claimed_bytes_));
     }
 
-    // Finds `bytes` bytes at an address of this node. The caller's hazard line must name the address.
-    // Returns ok, address (null, wild, leaves its segment), stale, or peer (its process has left the job); place is written only on
-    // ok.
+    // Finds `bytes` bytes at an address of this node. The caller's hazard line must name the
+    // address. Returns ok, address (null, wild, leaves its segment), stale, or peer (its process
+    // has left the job); place is written only on ok.
     [[nodiscard, gnu::always_inline]] base::Code find(GlobalAddress address,
                                                       std::uint64_t bytes,
                                                       Place& place) const noexcept {
@@ -242,8 +253,9 @@ public:
         return base::Code::ok;
     }
 
-    // Whether `bytes` bytes at an address may be memory of a process of another node. For shared segments, which are alike in
-    // all processes, the answer is certain; whether other memory is registered is known on that node only.
+    // Whether `bytes` bytes at an address may be memory of a process of another node. For shared
+    // segments, which are alike in all processes, the answer is certain; only the other node knows
+    // whether its private memory is registered.
     [[nodiscard]] bool is_elsewhere(GlobalAddress address, std::uint64_t bytes) const noexcept {
         const std::uint64_t process = layout_.process(address);
         const std::uint64_t offset = offset_in_process(address);
@@ -254,14 +266,14 @@ public:
                                          memory::is_within(offset, process_room(), bytes));
     }
 
-    // Whether an address lies in the part of a process's addresses that is reserved for its shared segments, on whatever node:
-    // memory that every process of that node has mapped.
+    // Whether an address lies in the part of a process's addresses that is reserved for its shared
+    // segments, on whatever node: memory that every process of that node has mapped.
     [[nodiscard]] bool is_shared(GlobalAddress address) const noexcept {
         return offset_in_process(address) < shared_room_;
     }
 
-    // Says in words what is wrong with an address that find() refused. About memory of another node this process knows only
-    // its owner.
+    // The message about an address that find() refused. About memory of another node it names only
+    // the owner.
     [[nodiscard]] std::string explain(GlobalAddress address, std::uint64_t bytes) const;
 
     // "8 bytes at global address 0x100000000000000"
@@ -271,8 +283,8 @@ public:
     //   address  names a process of the job
     [[nodiscard]] std::string owner_name(GlobalAddress address) const;
 
-    // The own row as this process reads it (the window) and as the other processes read it. Both are the same when there is no
-    // window.
+    // The own row as this process reads it (the window) and as the other processes read it. Both
+    // are the same when there is no window.
     [[nodiscard]] memory::TableEntry* window_row() const noexcept { return window_row_; }
 
     [[nodiscard]] memory::TableEntry* shared_row() const noexcept { return shared_row_; }
@@ -280,8 +292,8 @@ public:
     [[nodiscard]] Reach reach() const noexcept { return reach_; }
 
 private:
-    // The table entry of an address. The own row is read as the other processes read it: the window begins empty in every
-    // epoch, the row does not.
+    // The table entry of an address. The own row is read from the shared mapping, because the
+    // window begins empty in every epoch and the row does not.
     [[nodiscard]] const memory::TableEntry* entry_of(GlobalAddress address) const noexcept {
         const memory::TableEntry* entry = view_.entry(address);
         const std::ptrdiff_t granule = entry - window_row_;
@@ -328,11 +340,11 @@ private:
     std::uint32_t slot_ = 0;
     std::uint32_t rank_ = 0;
     std::uint32_t process_ = 0;
-    std::uint64_t claimed_bytes_ = 0;   // claimed by layers in each process
+    std::uint64_t claimed_bytes_ = 0;   // bytes that layers claim in each process
     std::uint32_t claims_granule_ = 0;  // first granule after the starter memory, in each process
     std::uint64_t shared_room_ = 0;     // bytes before the first registration, in each process
     Reach reach_;
-    // in the own row: from this granule on no entry was written since open()
+    // own row: from this granule on no entry was written since open()
     std::uint32_t used_granules_ = 0;
     memory::TableEntry* window_row_ = nullptr;
     memory::TableEntry* shared_row_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A numbered operation stated once, as a type: its number, its row of the operation table, its server
-// side and the caller's side (data/remote_call.hpp) are generated from the type. Knows no container.
-// Any thread.
+// A numbered operation stated once, as a type: its number, its row of the operation table, its
+// server side and the caller's side (data/remote_call.hpp) are generated from the type. Knows no
+// container. Any thread.
 // Tests: tests/unit/local/typed_operation_test.cpp.
 //
 // An operation is a struct with these members:
@@ -14,11 +14,11 @@
 //       Pure. Compares every field of a request, which may come from a faulty process of another
 //       node, with the shape of the job and of the owner's heap. Any other code than ok ends the
 //       operation before an Owner is made.
-//   run(Owner&, OperationCall<Input>, OperationReply<Output>&) -> Code
-//       Neither blocks nor throws. Moves at most 64 KiB and makes at most 1,000 steps. With any other
-//       code than ok neither output nor tail is sent.
-//   places_of(const Input&) -> std::string
-//       Optional: the addresses that a request names, for the message of a failure. May throw std::bad_alloc.
+//   run(Owner&, OperationCall<Input>, OperationReply<Output>&) -> Code Neither blocks nor throws.
+//       Moves at most 64 KiB and makes at most 1,000 steps. With any other code than ok neither
+//       output nor tail is sent.
+//   places_of(const Input&) -> std::string Optional: the addresses that a request names, for the
+//       message of a failure. May throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -44,7 +44,8 @@ struct OperationName {
 // A request or result without fields.
 struct Nothing {};
 
-// A value that is sent as its bytes in memory. It has no padding, which would send bytes of the stack.
+// A value that is sent as its bytes in memory. It has no padding, which would send bytes of the
+// stack.
 template <typename Value>
 concept WireValue = std::is_empty_v<Value> ||
     (std::is_trivially_copyable_v<Value>&& std::has_unique_object_representations_v<Value>);
@@ -55,7 +56,7 @@ inline constexpr std::uint32_t wire_bytes = std::is_empty_v<Value> ? 0 : sizeof(
 // The values that check() compares a request with: those of the job, and of the process on whose
 // memory the operation runs.
 struct OwnerShape {
-    std::uint32_t procs = 0;       // of the job
+    std::uint32_t procs = 0;       // number of processes in the job
     std::uint32_t process = 0;     // the owner's index in it
     std::uint64_t heap_bytes = 0;  // 0: the job has no heaps
 };
