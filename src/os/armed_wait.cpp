@@ -16,8 +16,8 @@ constexpr std::uint64_t of_event = 0;
 constexpr std::uint64_t of_fds = 1;
 constexpr std::uint64_t of_timer = 2;
 
-// A program that closes descriptors which are not its own leaves a sleeper that nothing wakes. So no sleep is longer than this, which
-// is long enough not to set the processor's timer.
+// If the program closes the library's descriptors, no event wakes a sleeper. So no sleep is longer
+// than this, which is long enough that the kernel does not set the processor's timer.
 constexpr std::uint64_t longest_sleep_ns = 1'000'000'000;
 
 }  // namespace

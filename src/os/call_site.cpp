@@ -14,7 +14,8 @@ namespace {
 
 constexpr int frames_max = 32;
 
-// A return address may be the first byte of the next function; the byte before it belongs to the call.
+// A return address may be the first byte of the next function; the byte before it belongs to the
+// call.
 std::string describe(std::uintptr_t address, const Dl_info& info) {
     const std::string file = info.dli_fname != nullptr ? info.dli_fname : "?";
     const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps pthread_cancel() from ending the calling thread while this object lives. A cancelled thread is unwound at its next
-// system call, which must not happen while it drives the library or holds what other threads wait for. The cancellation takes
-// effect at the thread's first cancellation point afterwards. Tests: tests/unit/os/cancellation_test.cpp, tests/life/calls_test.cpp.
+// Keeps pthread_cancel() from ending the calling thread while this object lives. A cancelled thread
+// is unwound at its next system call, which must not happen while it is the driver or holds a lock.
+// The cancellation takes effect at the thread's first cancellation point afterwards.
+// Tests: tests/unit/os/cancellation_test.cpp, tests/life/calls_test.cpp.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +13,7 @@ class CancellationHold {
 public:
     CancellationHold() noexcept : CancellationHold(true) {}
 
-    //   is_needed  false: nothing is held off
+    //   is_needed  false: this object has no effect
     explicit CancellationHold(bool is_needed) noexcept {
         if (is_needed) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
     }

@@ -44,8 +44,8 @@ Membership membership_of(std::string_view controller, std::string_view cgroup) {
     return found;
 }
 
-// Appends the directories from a cgroup up to the mount point. `root` is the part of the hierarchy that is mounted: in a
-// container often the process's own cgroup, or "/" in a cgroup namespace.
+// Appends the directories from a cgroup up to the mount point. `root` is the part of the hierarchy
+// that is mounted: in a container often the process's own cgroup, or "/" in a cgroup namespace.
 void append_chain(std::vector<CgroupDirectory>& directories,
                   std::string_view mount_point,
                   std::string_view root,

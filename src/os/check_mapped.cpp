@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_mapped: whether a range is memory that can be read, or read and written. For a small range it uses MADV_POPULATE. For
-// any other range, and after every refusal, it reads the kernel's list of mappings: by PROCMAP_QUERY (Linux 6.11) or as the
-// text of /proc/self/maps, and looks at the last page of each mapping of a file.
+// check_mapped: whether a range is memory that can be read, or read and written. For a small range
+// it uses MADV_POPULATE. For any other range, and after every refusal, it reads the kernel's list
+// of mappings: by PROCMAP_QUERY (Linux 6.11) or as the text of /proc/self/maps, and looks at the
+// last page of each mapping of a file.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,16 +27,17 @@ namespace {
 
 using base::Code;
 
-// MADV_POPULATE_READ and MADV_POPULATE_WRITE, absent from older headers; the numbers are the kernel's interface (Linux 5.14).
+// MADV_POPULATE_READ and MADV_POPULATE_WRITE, absent from older headers; the numbers are the
+// kernel's interface (Linux 5.14).
 constexpr int populate_read = 22;
 constexpr int populate_write = 23;
 
-// For more pages than this the list of mappings is cheaper, and reading the list brings no page into memory but one of
-// each file that is mapped.
+// For more pages than this the list of mappings is cheaper. Reading the list makes no pages
+// resident except one of each mapped file.
 constexpr std::uint64_t populated_pages_max = 4;
 
-// One mapping: [start, end) and its access rights. Writable memory is readable too on every architecture we run on, whatever
-// the list says.
+// One mapping: [start, end) and its access rights. Writable memory is readable too on every
+// architecture we run on, whatever the list says.
 struct Area {
     std::uint64_t start;
     std::uint64_t end;
@@ -80,8 +82,9 @@ int populate(void* start, std::uint64_t bytes, Rights rights) noexcept {
     return outcome == 0 ? 0 : errno;
 }
 
-// Whether the kernel can read a page on our behalf. It can read pages of memfd_secret, which it refuses to populate; it cannot
-// read pages behind the end of a file. It copies a byte into a pipe; where no descriptor is left for one, it populates the page.
+// Whether the kernel can read a page for this process. It can read pages of memfd_secret, which it
+// refuses to populate; it cannot read pages behind the end of a file. It copies a byte into a pipe;
+// where no descriptor is left for one, it populates the page.
 bool is_page_there(std::uint64_t page) noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address from the list of mappings
     void* const address = reinterpret_cast<void*>(page);
@@ -94,8 +97,8 @@ bool is_page_there(std::uint64_t page) noexcept {
     return write(writing.get(), address, 1) == 1 || errno != EFAULT;
 }
 
-// The first of the pages [first, end) of a mapped file that is not there; end: all are. They end where the file does, so the last
-// one decides, and the search halves what is left.
+// The first of the pages [first, end) of a mapping that lies behind the end of its file; `end` if
+// none does. A binary search: all pages behind the first such page are absent too.
 std::uint64_t first_absent_page(std::uint64_t first, std::uint64_t end) noexcept {
     const std::uint64_t page = page_bytes();
     if (is_page_there(end - page)) return end;
@@ -111,7 +114,8 @@ std::uint64_t first_absent_page(std::uint64_t first, std::uint64_t end) noexcept
     return absent;
 }
 
-// Follows the areas from start to end. Pass them to see() in rising order; areas before start are skipped.
+// Follows the areas from start to end. Pass them to see() in rising order; areas before start are
+// skipped.
 class Walk {
 public:
     Walk(std::uint64_t start, std::uint64_t end, Rights rights) noexcept
@@ -202,8 +206,8 @@ bool walk_by_text(Walk& walk) {
     return true;
 }
 
-// Whether MADV_POPULATE works as documented: an emulator may accept advice that it does not know. Tests it on page 0, which is
-// never mapped.
+// Whether MADV_POPULATE works as documented: an emulator may accept advice that it does not know.
+// Tests it on page 0, which is never mapped.
 bool is_populate_honest() noexcept {
     // relaxed, both: every thread computes the same answer
     static std::atomic<int> answer{0};
@@ -239,7 +243,7 @@ Status check_mapped(const void* address, std::uint64_t bytes, Rights rights) {
     if (!walk_by_query(walk)) {
         walk = Walk(start, end, rights);
         if (!walk_by_text(walk)) {
-            // Without /proc there is no list: msync() at least tells whether the whole range is mapped.
+            // Without /proc there is no list, but msync() fails unless the whole range is mapped.
             const bool is_mapped = msync(first_page, end - start, MS_ASYNC) == 0;
             return is_mapped && populate_error == 0
                        ? Status()

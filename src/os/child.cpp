@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts children: everything between fork and exec.
+// Starts children: the steps from fork to exec.
 #include "os/child.hpp"
 
 #include <array>
@@ -45,14 +45,16 @@ private:
 [[noreturn]] void fail(const ChildPlan& plan, int error) {
     if (plan.failures >= 0) {
         const ExecFailure failure{plan.number, error};
-        // A record is smaller than PIPE_BUF: it is written whole or, if its reader has ended, not at all.
+        // A record is smaller than PIPE_BUF: it is written whole or, if its reader has ended, not
+        // at all.
         const ssize_t ignored = write(plan.failures, &failure, sizeof failure);
         static_cast<void>(ignored);
     }
     _exit(error == ENOENT ? code_not_found : code_not_runnable);
 }
 
-// Sets the child's standard streams. A source may itself be 0, 1 or 2, so all sources are first moved out of the way.
+// Sets the child's standard streams. A source may itself be 0, 1 or 2, so all sources are first
+// moved out of the way.
 void place_streams(const ChildPlan& plan) {
     std::array<int, 3> sources{plan.input, plan.output, plan.error};
     for (int& source : sources) {
@@ -151,8 +153,8 @@ Result<int> start_child(const ChildPlan& plan) {
         const int error = errno;
         return system_failure("fork", error, error == EAGAIN ? process_limits() : plan.path);
     }
-    // Parent and child both set the group, so that it exists for whichever looks first. Fails if the child has already run
-    // exec.
+    // Parent and child both set the group, so that it exists for both after this point. Fails if
+    // the child has already run exec.
     if (plan.leads_group) setpgid(pid, pid);
     return pid;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Child processes: starts a program, notices its end while its process id stays reserved, and ends whole families of processes.
-// Knows nothing of ranks. One thread of the process uses this file; it starts children before it starts other threads.
+// Child processes: starts a program, notices its end while its process id stays reserved, and ends
+// whole families of processes. Knows nothing of ranks. One thread of the process uses this file; it
+// starts children before it starts other threads.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@ using base::Status;
 inline constexpr int keep_stream = -1;
 inline constexpr int any_cpu = -1;
 
-// What a child is to run, and with which settings.
+// The program that a child runs, and its settings.
 struct ChildPlan {
     std::string path;                      // path of the program; it is not searched for
-    std::vector<std::string> arguments;    // with the program's name first
+    std::vector<std::string> arguments;    // argv: the program's name first
     std::vector<std::string> environment;  // all of it, "NAME=VALUE"
     // descriptors that become 0, 1 and 2; the caller keeps them
     int input = keep_stream;
@@ -39,7 +40,7 @@ struct ChildPlan {
         core_bytes;                 // soft RLIMIT_CORE of the child; none = as the caller's
     bool leads_group = false;       // becomes the leader of a process group of its own
     bool dies_with_parent = false;  // the kernel kills it when the calling thread ends
-    // true: no signal is blocked in the child; false: as in the caller
+    // true: no signal is blocked in the child; false: the caller's mask is kept
     bool hears_signals = true;
 };
 
@@ -49,8 +50,8 @@ struct ExecFailure {
     std::int32_t error;  // errno
 };
 
-// Starts a child and returns its process id. If the program could not be run, an ExecFailure is written to plan.failures, and
-// the child exits with code 127 (no such file) or 126.
+// Starts a child and returns its process id. If the program could not be run, an ExecFailure is
+// written to plan.failures, and the child exits with code 127 (no such file) or 126.
 // Errors: limit (the message names what bounds the number of processes), memory, system.
 Result<int> start_child(const ChildPlan& plan);
 
@@ -85,7 +86,8 @@ struct EndedChild {
     WaitStatus status;
 };
 
-// Finds a child that has ended and is not yet reaped. The child stays so, and its process id stays reserved.
+// Finds a child that has ended and is not yet reaped. The child stays so, and its process id stays
+// reserved.
 //   pid  a child, or 0 for any child
 // nullopt when there is none. Does not block.
 std::optional<EndedChild> ended_child(int pid = 0) noexcept;
@@ -99,36 +101,42 @@ void reap(int pid) noexcept;
 
 [[nodiscard]] bool has_children() noexcept;
 
-// For how long a process that was killed may wait for a CPU before it is taken for one that does not die.
+// For how long a process that was killed may wait for a CPU before it is taken for one that does
+// not die.
 inline constexpr std::uint64_t starved_ns = 120'000'000'000;
 
-// From now on orphans among this process's descendants become its children, and only reap() reaps children. Errors: system.
+// Makes orphans among this process's descendants its children from now on, so that only reap()
+// reaps them. Errors: system.
 Status adopt_orphans();
 
-// Continues in a child of this process and leaves a keeper (a subreaper) behind: the process itself, under another name,
-// without descriptors, and ignoring the signals that are blocked here. When the child ends, in whatever way, the keeper ends
-// all remaining descendants and then ends as the child did. When the keeper ends, the kernel kills the child. When the process
-// that started this one has ended, the child has five seconds to end too. So no process is left even if the child is killed or
-// stopped together with the process that started it. Returns in the child only.
-//   name  of the keeper, for ps; cut to 15 characters. The caller must have blocked all signals and have no other thread.
+// Continues in a child of this process and leaves a keeper (a subreaper) behind: the process
+// itself, under another name, without descriptors, and ignoring the signals that are blocked here.
+// When the child ends, in whatever way, the keeper ends all remaining descendants and then ends as
+// the child did. When the keeper ends, the kernel kills the child. When the process that started
+// this one has ended, the child has five seconds to end too. So no process is left even if the
+// child is killed or stopped together with the process that started it. Returns in the child only.
+//   name  of the keeper, for ps; cut to 15 characters. The caller must have blocked all signals and
+//         have no other thread.
 // Errors: limit, system; then there is no keeper and nothing has changed.
 Status leave_keeper_behind(const char* name);
 
 // Sends a signal to the process, and to its whole group when it leads one.
 void send_signal(int pid, int signal) noexcept;
 
-// Sends a signal to every child; grandchildren become children as their parents end. Returns the number of children that may be
-// signalled.
+// Sends a signal to every child; grandchildren become children as their parents end. Returns the
+// number of children that may be signalled.
 std::size_t signal_children(int signal);
 
-// Whether a child waits in a system call that no signal interrupts. If none does, children that were killed are only waiting for
-// a CPU: where a thousand processes end at once that takes longer than any deadline that fits a few.
+// Whether a child waits in a system call that no signal interrupts. If none does, killed children
+// only wait for a CPU: if a thousand processes end at once, this takes longer than a deadline that
+// suits a few.
 [[nodiscard]] bool is_any_child_uninterruptible();
 
-// Kills and reaps all children, and their children, until none is left or the deadline has passed. The caller must have blocked
-// SIGCHLD.
-//   deadline_ns  by now_ns(); needed because a process in an uninterruptible system call survives every signal. While there is
-//                no such process the deadline is put off, by starved_ns at most.
+// Kills and reaps all children, and their children, until none is left or the deadline has passed.
+// The caller must have blocked SIGCHLD.
+//   deadline_ns  by now_ns(); needed because a process in an uninterruptible system call survives
+//                every signal. While there is no such process the deadline is put off, by
+//                starved_ns at most.
 // Returns whether none is left.
 bool end_all_children(std::uint64_t deadline_ns);
 

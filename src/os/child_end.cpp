@@ -40,7 +40,7 @@ void append_numbers(const std::string& text, std::vector<int>& numbers) {
     }
 }
 
-// The names in a directory of /proc; entries that vanish meanwhile are skipped.
+// The names in a directory of /proc. Skips entries that vanish while it reads.
 std::vector<std::string> entries_of(const std::string& directory) {
     std::vector<std::string> names;
     std::error_code error;
@@ -51,7 +51,8 @@ std::vector<std::string> entries_of(const std::string& directory) {
     return names;
 }
 
-// The parent's process id: the second field after the name in parentheses. 0 when the process is gone.
+// The parent's process id: the second field after the name in parentheses. 0 when the process is
+// gone.
 int parent_of(const std::string& pid) {
     const auto text = read_text_file("/proc/" + pid + "/stat");
     const std::size_t name_end = text ? text->rfind(')') : std::string::npos;
@@ -86,8 +87,9 @@ std::vector<int> listed_children() {
     return found;
 }
 
-// The children, including those that have ended and are not reaped; their process ids stay valid until this process reaps them.
-// A /proc of another pid namespace lists numbers that are not our children: those are left out.
+// The children, including those that have ended and are not reaped; their process ids stay valid
+// until this process reaps them. A /proc of another pid namespace lists numbers that are not our
+// children: those are left out.
 std::vector<int> children() {
     std::vector<int> found = listed_children();
     std::erase_if(found, [](int pid) { return !is_child(pid); });

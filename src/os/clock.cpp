@@ -14,8 +14,8 @@ struct Sample {
     std::uint64_t tick;
 };
 
-// Takes a clock reading and the counter at its middle. Repeats this and returns the tightest pair, so that a preemption between
-// the two readings does not distort it.
+// Takes a clock reading and the counter at its middle. Repeats this and returns the tightest pair,
+// so that a preemption between the two readings does not distort it.
 Sample sample() noexcept {
     Sample best{};
     std::uint64_t best_width = ~std::uint64_t{0};
@@ -63,8 +63,8 @@ std::uint64_t now_ns() noexcept {
 }
 
 double ticks_per_ns() noexcept {
-    // Threads that come first at the same time all measure; any result is right. There is no initialisation lock, because a
-    // fork at that moment would leave it locked in the child.
+    // Threads that come first at the same time all measure; any result is right. There is no
+    // initialisation lock, because a fork at that moment would leave it locked in the child.
     static std::atomic<double> speed{0.0};
     // relaxed, both: no other data depends on the value
     double known = speed.load(std::memory_order_relaxed);

@@ -9,7 +9,8 @@ namespace acp::os {
 
 namespace {
 
-// Less than a page, so no file is written; unlike 0, the kernel also honours 1 where core_pattern names a program.
+// Less than a page, so no file is written; unlike 0, the kernel also honours 1 where core_pattern
+// names a program.
 constexpr rlim_t no_dump_bytes = 1;
 
 }  // namespace

@@ -134,7 +134,8 @@ AesUnit aes_unit() noexcept {
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
     if (!has_avx512) return AesUnit::avx2;
-    // The tests above include that the kernel saves the wide registers; not every compiler knows the next two features by name.
+    // The tests above include that the kernel saves the wide registers; not every compiler knows
+    // the next two features by name.
     unsigned a = 0;
     unsigned b = 0;
     unsigned c = 0;

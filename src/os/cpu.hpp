@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CPUs that this process may use, their number in effect, and their features. Knows nothing of other processes that use
-// them. Any thread; the queries read /proc and /sys and belong to start-up.
+// The CPUs that this process may use, their number in effect, and their features. Knows nothing of
+// other processes that use them. Any thread; the queries read /proc and /sys and belong to
+// start-up.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +39,15 @@ void nap() noexcept;
 // CPUs in the calling thread's affinity mask, >= 1.
 [[nodiscard]] int affinity_count() noexcept;
 
-// CPUs' worth of time that the cgroup (v2 or v1, with its ancestors) grants; 0 when it sets no limit.
+// CPUs' worth of time that the cgroup (v2 or v1, with its ancestors) grants; 0 when it sets no
+// limit.
 [[nodiscard]] double cgroup_cpu_quota();
 
 // The lesser of affinity_count() and the quota rounded up, >= 1.
 [[nodiscard]] int usable_cpus();
 
-// Binds the calling thread to the CPU that is number nth_usable (>= 0, taken modulo their count) in its
-// affinity mask. Errors: argument (negative), system.
+// Binds the calling thread to the CPU that is number nth_usable (>= 0, taken modulo their count) in
+// its affinity mask. Errors: argument (negative), system.
 Status pin_to_cpu(int nth_usable);
 
 // The CPU this thread runs on at this moment.
@@ -54,10 +56,12 @@ Status pin_to_cpu(int nth_usable);
 // Whether the CPU copies well with rep movsb at every length (x86 FSRM).
 [[nodiscard]] bool has_fast_short_rep_mov() noexcept;
 
-// Whether the CPU multiplies polynomials over GF(2), 64 bits by 64, and shuffles the bytes of a vector (x86 PCLMULQDQ and SSSE3).
+// Whether the CPU multiplies polynomials over GF(2), 64 bits by 64, and shuffles the bytes of a
+// vector (x86 PCLMULQDQ and SSSE3).
 [[nodiscard]] bool has_carryless_multiply() noexcept;
 
-// How fast the processor computes AES-GCM, from slowest to fastest. x86 has more levels than other architectures.
+// How fast the processor computes AES-GCM, from slowest to fastest. x86 has more levels than other
+// architectures.
 enum class AesUnit : std::uint8_t {
     none,    // no instructions for AES, or none for carry-less multiplication
     plain,   // both, on 128 bits

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a thread on one of its CPUs for a while, and then restores its affinity. If the kernel refuses, or the machine has more
-// CPUs than a cpu_set_t holds, begin() only notes it, and end() restores nothing. Used by that thread alone.
+// Keeps a thread on one of its CPUs for a while, and then restores its affinity. If the kernel
+// refuses, or the machine has more CPUs than a cpu_set_t holds, begin() only notes it, and end()
+// restores nothing. Used by that thread alone.
 // Tests: tests/unit/os/cpu_stay_test.cpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the calling thread has run. Any thread.
+// The CPU time of the calling thread. Any thread.
 #pragma once
 
 #include <cstdint>

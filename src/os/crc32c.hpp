@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC-32C (Castagnoli) of one word, by the processor's instruction where the build's instruction set has one (x86-64-v2 has), else by
-// tables. Words that differ in at most 32 neighbouring bits never have the same CRC. Knows nothing of what is checked. Any thread.
+// CRC-32C (Castagnoli) of one word, by the processor's instruction where the build's instruction
+// set has one (x86-64-v2 has), else by tables. Words that differ in at most 32 neighbouring bits
+// never have the same CRC. Knows nothing of what is checked. Any thread.
 // Tests: tests/unit/os/crc32c_test.cpp.
 #pragma once
 
@@ -18,7 +19,7 @@ namespace detail {
 
 using Crc32cTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// tables[k][b]: what byte b leaves behind when k more bytes follow.
+// tables[k][b]: the register after byte b and k zero bytes.
 constexpr Crc32cTables make_crc32c_tables() noexcept {
     constexpr std::uint32_t polynomial = 0x82f63b78;  // bits reflected
     Crc32cTables tables{};
@@ -40,7 +41,7 @@ inline constexpr Crc32cTables crc32c_tables = make_crc32c_tables();
 
 }  // namespace detail
 
-// As crc32c_of_word, on every processor.
+// crc32c_of_word() by tables, for processors without the instruction.
 [[nodiscard]] constexpr std::uint32_t crc32c_of_word_by_tables(std::uint32_t state,
                                                                std::uint64_t word) noexcept {
     word ^= state;
@@ -49,8 +50,9 @@ inline constexpr Crc32cTables crc32c_tables = make_crc32c_tables();
     return sum;
 }
 
-// The register of the CRC after the eight bytes of a word, lowest first. It is neither inverted before nor after.
-//   state  of the register before: any start value, or what came before the word
+// The register of the CRC after the eight bytes of a word, lowest first. It is neither inverted
+// before nor after.
+//   state  the register before the word: a start value, or the result for the word before
 [[nodiscard]] inline std::uint32_t crc32c_of_word(std::uint32_t state,
                                                   std::uint64_t word) noexcept {
 #if defined(__SSE4_2__)

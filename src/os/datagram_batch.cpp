@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's message headers for many messages at once, and the evaluation of what it wrote to them.
+// The kernel's message headers for many messages at once, and the evaluation of what it wrote to
+// them.
 #include "os/datagram_batch.hpp"
 
 #include <algorithm>
@@ -21,11 +22,12 @@ namespace acp::os {
 
 namespace {
 
-// How often to ask again when the kernel reports the error of an earlier datagram instead of what arrived.
+// Most calls that are repeated because the kernel reports the error of an earlier datagram instead
+// of a message.
 constexpr int pending_errors_max = 8;
 
-// Repeats the call until it returns something, nothing has arrived, or pending_errors_max such errors were reported. Negative:
-// nothing.
+// Repeats the call until it receives a message, none has arrived, or pending_errors_max such errors
+// were reported. Negative: no message.
 template <typename Call>
 long receive_past_errors(Call call) noexcept {
     long got = -1;
@@ -102,7 +104,8 @@ void DatagramBatch::receive(int fd, std::uint32_t at_most) noexcept {
     }
 }
 
-// Whether all datagrams of message 0, except the last, are as long as the first, and each one's own length field agrees.
+// Whether all datagrams of message 0, except the last, are as long as the first, and each one's own
+// length field agrees.
 bool DatagramBatch::adds_up(std::uint32_t bytes, std::uint32_t first) noexcept {
     for (std::uint32_t at = 0; at < bytes; at += first) {
         const std::uint32_t one = std::min(first, bytes - at);
@@ -166,7 +169,8 @@ void DatagramBatch::note(std::uint32_t message) noexcept {
         if (segment_bytes > 0) noted.segment_bytes = static_cast<std::uint32_t>(segment_bytes);
     }
     if ((got.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-        // Whole segments at the beginning of a truncated message are valid; the kernel does not say how many are missing.
+        // Whole segments at the beginning of a truncated message are valid; the kernel does not say
+        // how many are missing.
         const bool was_joined = noted.segment_bytes < got.msg_len;
         noted.usable_bytes =
             was_joined ? noted.usable_bytes / noted.segment_bytes * noted.segment_bytes : 0;

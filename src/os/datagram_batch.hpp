@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for the datagrams of one receive call. The kernel may join several datagrams of one sender into one message;
-// for_each() splits them again. The length of the parts comes from the kernel or, for a message that is received alone, from
-// the datagrams themselves, because asking the kernel costs a fiftieth of a round trip. If their lengths do not add up,
-// somebody may have sent a datagram with a false length, and the kernel is asked for the next messages_asked_about messages.
-// One thread.
+// Memory for the datagrams of one receive call. The kernel may join several datagrams of one sender
+// into one message; for_each() splits them again. The length of the parts comes from the kernel or,
+// for a message that is received alone, from the datagrams themselves, because requesting it from
+// the kernel costs a fiftieth of a round trip. If their lengths do not add up, a sender may have
+// forged one, and the batch requests the length from the kernel for the next messages_asked_about
+// messages. One thread.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +25,16 @@ public:
     static constexpr std::uint32_t longest_message =
         65'536;  // with that much room no message is truncated
 
-    // messages for which the kernel is asked after one that did not add up
+    // number of messages whose length is requested from the kernel after one that did not add up
     static constexpr std::uint32_t messages_asked_about = 4096;
 
-    // The length that the first datagram of a message states: 1 .. all bytes; 0: it states no possible length.
+    // The length that the first datagram of a message states: 1 .. all bytes; 0: it states no
+    // possible length.
     using FirstBytes = std::uint32_t (*)(std::span<const std::byte> message) noexcept;
 
     //   messages       number of messages there is room for, 1 .. messages_max
     //   message_bytes  room for each, 1 .. longest_message; memory is allocated when it is touched
-    //   first_bytes    nullptr: the kernel is asked for every message
+    //   first_bytes    nullptr: the length of every message is requested from the kernel
     // Errors: argument, memory.
     static Result<DatagramBatch> create(std::uint32_t messages,
                                         std::uint32_t message_bytes = longest_message,
@@ -44,9 +46,9 @@ public:
     DatagramBatch& operator=(const DatagramBatch&) = delete;
     ~DatagramBatch();
 
-    // Calls visit(const SocketAddress& from, std::span<std::byte> datagram) for each datagram, in the order of their arrival.
-    // The visitor may change the bytes, which stay valid until the next receive call. Datagrams of 0 bytes and truncated ones
-    // are skipped.
+    // Calls visit(const SocketAddress& from, std::span<std::byte> datagram) for each datagram, in
+    // the order of their arrival. The visitor may change the bytes, which stay valid until the next
+    // receive call. Datagrams of 0 bytes and truncated ones are skipped.
     template <typename Visitor>
     void for_each(Visitor&& visit) {
         for (std::uint32_t i = 0; i < count_; ++i) {
@@ -63,7 +65,8 @@ public:
 
     [[nodiscard]] std::uint32_t datagrams() const noexcept;
 
-    // Number of messages of the last receive call; if it is less than there is room for, nothing more had arrived.
+    // Number of messages of the last receive call; if it is less than there is room for, no other
+    // message had arrived.
     [[nodiscard]] std::uint32_t messages() const noexcept { return count_; }
 
     [[nodiscard]] bool is_full() const noexcept { return count_ == messages_.size(); }
@@ -73,7 +76,7 @@ public:
 
 private:
     friend class DatagramSocket;
-    struct Headers;  // what the kernel reads and writes
+    struct Headers;  // the message headers that the kernel reads and writes
 
     struct Message {
         SocketAddress from;
@@ -103,7 +106,7 @@ private:
     std::vector<Message> messages_;
     std::uint32_t count_ = 0;
     std::uint64_t cut_ = 0;
-    std::uint32_t asks_ = 0;  // messages for which the kernel is still to be asked
+    std::uint32_t asks_ = 0;  // messages whose length is still to be requested from the kernel
 };
 
 }  // namespace acp::os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens sockets and sends bursts: segmented by the kernel where it can, else as many datagrams in one call; in both cases in
-// pieces of what one call takes.
+// Opens sockets and sends bursts: segmented by the kernel where it can, else as many datagrams in
+// one call; in both cases in pieces of what one call takes.
 #include "os/datagram_socket.hpp"
 
 #include <algorithm>
@@ -31,9 +31,9 @@ constexpr std::uint32_t payload_max = 65'507;  // per call: 65535 less the heade
 constexpr std::uint32_t datagrams_per_call = 64;
 constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 
-// Repeats a call until it succeeds or fails for a reason of its own. An ICMP message leaves an error in a connected socket,
-// which the kernel reports once, to a call whose datagrams it then does not try to send. Returns the call's result, with errno
-// set when negative.
+// Repeats a call until it succeeds or fails for a reason of its own. An ICMP message leaves an
+// error in a connected socket, which the kernel reports once, to a call whose datagrams it then
+// does not try to send. Returns the call's result, with errno set when negative.
 template <typename Call>
 long send_past_errors(Call call) noexcept {
     long result = call();
@@ -164,7 +164,8 @@ bool DatagramSocket::connect_beside(const DatagramSocket& beside,
     KernelAddress kernel{};
     socklen_t size = to_kernel(beside.address_, kernel);
     if (address_.port == 0) {
-        // The port is shared with the other socket for this moment only: no other process shall share it.
+        // The port is shared with the other socket for this moment only: no other process shall
+        // share it.
         const bool is_bound = set_port_sharing(beside.fd(), true) && set_port_sharing(fd(), true) &&
                               bind(fd(), &kernel.any, size) == 0;
         set_port_sharing(beside.fd(), false);
@@ -193,7 +194,8 @@ void DatagramSocket::use_options(const Options& options) noexcept {
 
 bool DatagramSocket::set_fragmenting(bool may_fragment) noexcept {
     if (may_fragment_ == may_fragment) return true;
-    // IP_PMTUDISC_PROBE: never fragment, and ignore what routers report about the path's MTU; the protocol finds it itself.
+    // IP_PMTUDISC_PROBE: never fragment, and ignore what routers report about the path's MTU; the
+    // protocol finds it itself.
     const bool is_ipv4 = address_.family == 4;
     const int ipv4_value = may_fragment ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE;
     const int ipv6_value = may_fragment ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of descriptors that this process may open, raised as far as the system allows. Call from one thread.
+// The number of descriptors that this process may open, raised as far as the system allows. Call
+// from one thread.
 #pragma once
 
 #include <cstdint>

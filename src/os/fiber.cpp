@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fibers by the C library's contexts. The sanitizers are told of each switch, for they keep notes of the stack that a thread runs on.
+// Fibers by the C library's contexts. Each switch is reported to the sanitizers, which track the
+// stack of each thread.
 #include "os/fiber.hpp"
 
 #include <cerrno>
@@ -60,11 +61,11 @@ struct Fiber::State {
     Side fiber;
     std::function<void()> function;
     bool is_under_way = false;
-    femode_t
-        rounding{};  // how the thread that resumes rounds, and which floating-point errors trap there
+    // the rounding mode and floating-point traps of the thread that resumes
+    femode_t rounding{};
 
-    // The function goes on with the signal mask and the floating-point modes of the thread that resumes it, which may be another one's
-    // than before.
+    // The function continues with the signal mask and the floating-point modes of the thread that
+    // resumes it, which may be another thread than before.
     void enter() noexcept {
         (void)pthread_sigmask(SIG_BLOCK, nullptr, &fiber.context.uc_sigmask);
         (void)fegetmode(&rounding);
@@ -74,7 +75,7 @@ struct Fiber::State {
         switch_to(resumer, fiber);
     }
 
-    // Runs on the fiber's stack: function after function, and is never left for good.
+    // Runs on the fiber's stack: one function after the other. Does not return.
     [[noreturn]] void run() noexcept {
         arrive(fiber, resumer);
         (void)fesetmode(&rounding);

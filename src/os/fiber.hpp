@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function with a stack of its own, which can stop in the middle and be resumed there later, by whatever thread. So code that waits can
-// be left and come back to without being written as a machine of states. Switching takes two system calls, for the signal mask is part
-// of what is switched. One thread at a time uses a fiber. A function must not stop while it handles an exception, and must not keep the
-// address of anything that is the thread's own, such as errno, over a stop.
+// A fiber: a function with its own stack, which can stop in the middle and be resumed there later,
+// by any thread. So code that waits can be suspended without being written as a state machine. A
+// switch takes two system calls, because it also switches the signal mask. One thread at a time
+// uses a fiber. A function must not stop while it handles an exception, and must not keep addresses
+// of thread-local data, such as errno, over a stop.
 // Tests: tests/unit/os/fiber_test.cpp.
 #pragma once
 
@@ -14,8 +15,9 @@
 
 namespace acp::os {
 
-// Of a stack, of which memory is taken as it is used. What lies below it may not be touched, so that a stack that is too small ends the process,
-// also where a function has more than a page of variables.
+// The size of a stack, whose pages become resident as they are used. The guard area below it allows
+// no access, so that an overflow of the stack kills the process, even in a function with more than
+// a page of variables.
 inline constexpr std::uint64_t fiber_stack_bytes = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t fiber_guard_bytes = std::uint64_t{64} * 1024;
 
@@ -24,18 +26,19 @@ public:
     // Errors: memory, system.
     static base::Result<std::unique_ptr<Fiber>> make();
 
-    // No function may be under way: its frames would never be left.
+    // Requires !is_under_way(), because the destructors in the function's frames would not run.
     ~Fiber();
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
 
-    // Starts a function, which must not throw; returns when it has ended or stopped. None is under way.
+    // Starts a function, which must not throw; returns when it has ended or stopped. Requires
+    // !is_under_way().
     void start(std::function<void()> function);
 
-    // Goes on with the function that has stopped; returns when it has ended or stopped again.
+    // Resumes the function that has stopped; returns when it has ended or stopped again.
     void resume();
 
-    // Stops: the call of start() or resume() returns. Called in the function.
+    // Called in the function: suspends it, so that the call of start() or resume() returns.
     void stop();
 
     // Whether a function has stopped and not ended.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ownership of one kernel file descriptor: the object closes it, exactly once. The kernel gives a new descriptor the lowest free
-// number, and in a program that has closed its standard streams that is 0, 1 or 2: the object moves such a descriptor to a number
-// above them, where no dup2() of the program onto its streams replaces it. Knows nothing of what the descriptor names. Any
-// thread; one object belongs to one thread at a time. Tests: tests/unit/os/file_descriptor_test.cpp.
+// Ownership of one kernel file descriptor: the object closes it, exactly once. The kernel gives a
+// new descriptor the lowest free number, and in a program that has closed its standard streams that
+// is 0, 1 or 2: the object moves such a descriptor to a number above them, where no dup2() of the
+// program onto its streams replaces it. Knows nothing of what the descriptor names. Any thread; one
+// object belongs to one thread at a time.
+// Tests: tests/unit/os/file_descriptor_test.cpp.
 #pragma once
 
 #include <utility>
@@ -13,9 +15,9 @@ class FileDescriptor {
 public:
     FileDescriptor() noexcept = default;
 
-    // Takes ownership of a descriptor that this process has just opened; a negative value owns nothing. A number below
-    // standard_streams is replaced by a higher one, close-on-exec; where the process has no descriptor left, the object is empty
-    // and errno says so.
+    // Takes ownership of a descriptor that this process has just opened; a negative value owns
+    // nothing. A number below standard_streams is replaced by a higher one, close-on-exec; where
+    // the process has no descriptor left, the object is empty and errno says so.
     explicit FileDescriptor(int descriptor) noexcept
         : descriptor_(descriptor < 0 || descriptor >= standard_streams ? descriptor
                                                                        : moved_up(descriptor)) {}

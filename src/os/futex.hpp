@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeps on a 32-bit word and wakes its sleepers, across processes that share the memory. The kernel compares and queues in one
-// step, so a wake between the caller's check and its sleep is not lost if the waker changes the word first. Knows nothing of
-// what the word means. Any thread.
+// Sleeps on a 32-bit word and wakes its sleepers, across processes that share the memory. The
+// kernel compares and queues in one step, so a wake between the caller's check and its sleep is not
+// lost if the waker changes the word first. Knows nothing of what the word means. Any thread.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 namespace acp::os {
 
 enum class Wake {
-    woken,        // another thread woke us, perhaps for another reason: check again
+    woken,        // another thread woke this one, perhaps for another reason: check again
     changed,      // the word was not the expected one; the thread did not sleep
     timeout,      // the time ran out
     interrupted,  // a signal handler ran
 };
 
 // Sleeps while the word has the expected value.
-//   word        in memory shared by all that wait and wake (or private to one process)
+//   word        in memory that waiters and wakers share (or private to one process)
 //   timeout_ns  < 0: none; 0: checks once
 // Blocks. Orders nothing: load the word with acquire afterwards.
 Wake futex_wait(const std::atomic<std::uint32_t>& word,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Uses getifaddrs, and asks the kernel for the MTU by ioctl, because /sys may show the interfaces of another network namespace.
+// Uses getifaddrs, and asks the kernel for the MTU by ioctl, because /sys may show the interfaces
+// of another network namespace.
 #include "os/interfaces.hpp"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ namespace {
 constexpr std::uint32_t udp_header_bytes = 8;
 constexpr std::uint32_t ipv4_header_bytes = 20;
 constexpr std::uint32_t ipv6_header_bytes = 40;
-constexpr std::uint32_t ip_length_max =
-    65'535;  // of a whole IPv4 packet, and of an IPv6 packet without its header
+// the longest IPv4 packet, and the longest IPv6 packet without its header
+constexpr std::uint32_t ip_length_max = 65'535;
 
 SocketAddress address_of(const sockaddr* kernel) noexcept {
     KernelAddress copy{};
@@ -103,7 +104,7 @@ std::uint32_t datagram_bytes_max(const InterfaceAddress& address) noexcept {
     const std::uint32_t headers =
         udp_header_bytes + (is_ipv4 ? ipv4_header_bytes : ipv6_header_bytes);
     if (address.mtu_bytes <= headers) return 0;
-    // What UDP itself allows: the same value for both families, so that a job may mix them.
+    // The maximum of UDP itself: the same value for both families, so that a job may mix them.
     const std::uint32_t udp_max = ip_length_max - udp_header_bytes - ipv4_header_bytes;
     return std::min(address.mtu_bytes - headers, udp_max);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keeper (a subreaper): the original process, which continues in a child and outlives that child just long enough to end
-// the processes that the child left.
+// The keeper (a subreaper): the original process, which continues in a child and outlives that
+// child just long enough to end the processes that the child left.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -16,7 +16,7 @@
 #include "os/system_error.hpp"
 
 #ifndef SYS_close_range
-#define SYS_close_range 436  // the same number on every architecture
+#define SYS_close_range 436  // its number on every architecture
 #endif
 
 namespace acp::os {
@@ -30,7 +30,8 @@ constexpr std::int64_t abandoned_ns = 5'000'000'000;
 // length of a thread's name, with its terminating zero
 constexpr std::size_t name_bytes = 16;
 
-// Closes all descriptors: another process may wait until the other ends of the child's pipes are closed.
+// Closes all descriptors: another process may wait until the other ends of the child's pipes are
+// closed.
 void close_descriptors() noexcept {
     if (syscall(SYS_close_range, 0U, ~0U, 0U) == 0) return;
     const long all = sysconf(_SC_OPEN_MAX);  // before Linux 5.9
@@ -49,9 +50,9 @@ void close_descriptors() noexcept {
     _exit(status.shell_code());
 }
 
-// Waits until the child has ended. If the process that started this one ends first, the child is expected to end too; a stopped
-// child does not notice this, and is killed after a while. Without pidfd (before Linux 5.3) returns at once, and the caller
-// waits for the end alone.
+// Waits until the child has ended. If the process that started this one ends first, the child must
+// end within abandoned_ns; then it is killed, for example because it is stopped. Without pidfd
+// (before Linux 5.3) returns at once, and the caller waits for the end alone.
 void wait_for_end_of_either(int child, int parent) noexcept {
     const auto child_life = open_process(child);
     const auto parent_life = open_process(parent);

@@ -65,7 +65,8 @@ struct Reading {
     std::int32_t error;
 };
 
-// In the child: waits until the token is written, reads it out of the parent's memory, reports it, and ends.
+// In the child: waits until the token is written, reads it out of the parent's memory, reports it,
+// and ends.
 [[noreturn]] void read_parent(pid_t parent,
                               const volatile std::uint64_t* token,
                               int go,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether this kernel, as seen from this process, has the facilities that ACP uses or could use. Each probe uses the facility,
-// since a sandbox may refuse what the kernel has. Any thread; control paths only; no descriptor stays open.
+// Whether this kernel, as seen from this process, has the facilities that ACP uses or could use.
+// Each probe uses the facility, since a sandbox may refuse what the kernel has. Any thread; control
+// paths only; no descriptor stays open.
 #pragma once
 
 namespace acp::os {
@@ -32,9 +33,10 @@ using Refusal = int;
 // Joining of received UDP datagrams by the kernel (UDP_GRO).
 [[nodiscard]] Refusal probe_udp_joining() noexcept;
 
-// Whether a child process may read this one's memory as two ranks of a node would: the child reads a random token that was
-// written after the fork. EPERM where ptrace rules forbid it, EBADMSG when other bytes arrived. Forks, so call it while no
-// other thread runs. Blocks until the child has ended.
+// Whether a child process may read this one's memory as two ranks of a node would: the child reads
+// a random token that was written after the fork. EPERM where ptrace rules forbid it, EBADMSG when
+// other bytes arrived. Forks, so call it while no other thread runs. Blocks until the child has
+// ended.
 [[nodiscard]] Refusal probe_attach() noexcept;
 
 }  // namespace acp::os

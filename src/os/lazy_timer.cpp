@@ -18,14 +18,15 @@ base::Result<LazyTimer> LazyTimer::create() {
     return LazyTimer(std::move(descriptor));
 }
 
-// Several threads may set it at once, and their system calls may come in any order. So each one looks after its own whether
-// the time is another's by now, and then sets that: the last call of all sets the time that stands in fires_at_. A call that
-// comes after note_fired() sets a time that nobody needs any more, at which the sleeper wakes once in vain.
+// Several threads may set the timer at once, and their system calls may run in any order. So each
+// thread loads fires_at_ again after its call, and repeats the call if the time has changed: the
+// last call sets the time in fires_at_. A call after note_fired() may set a time that is no longer
+// needed; the sleeper then wakes once in vain.
 void LazyTimer::set(std::uint64_t at_ns) noexcept {
     std::uint64_t before = fires_at_.load(std::memory_order_relaxed);
     do {
         if (at_ns >= before) return;  // another thread has set an earlier time
-        // seq_cst: as fire_by()
+        // seq_cst: see fire_by()
     } while (!fires_at_.compare_exchange_weak(before, at_ns, std::memory_order_seq_cst,
                                               std::memory_order_relaxed));
     while (at_ns != never) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timer for a thread that sleeps on descriptors: it is set as seldom as possible, and left alone where it fires early enough.
-// To give each sleep a timeout of its own makes the kernel set the processor's timer when the sleep begins and when it ends,
-// which takes 5 us each on a virtual machine. This one may fire too early: then the sleeper finds that its time has not come,
-// and sets it anew. Any thread sets it, without waking the sleeper; the sleeper alone notes that it has fired.
+// A timer for a thread that sleeps on descriptors: it is set only if it would otherwise fire too
+// late. For a sleep with a timeout the kernel sets the processor's timer when the sleep begins and
+// when it ends, which takes 5 us each on a virtual machine. This timer may fire too early: then the
+// sleeper sees that its time has not come, and sets it again. Any thread may set it, without waking
+// the sleeper; only the sleeper calls note_fired().
 // Tests: tests/unit/os/lazy_timer_test.cpp.
 #pragma once
 
@@ -22,7 +23,7 @@ public:
     // Errors: limit (descriptors used up), system.
     static base::Result<LazyTimer> create();
 
-    // Only while one thread knows the timer.
+    // No other thread may use the timer during the move.
     LazyTimer(LazyTimer&& other) noexcept
         : descriptor_(std::move(other.descriptor_)),
           fires_at_(other.fires_at_.load(std::memory_order_relaxed)) {}
@@ -32,16 +33,17 @@ public:
     LazyTimer& operator=(const LazyTimer&) = delete;
     LazyTimer& operator=(LazyTimer&&) = delete;
 
-    // Sees to it that the timer fires at this time or earlier.   at_ns  of os::now_ns(); never: does nothing
+    // Makes the timer fire at this time or earlier.   at_ns  of os::now_ns(); never: does nothing
     void fire_by(std::uint64_t at_ns) noexcept {
         // seq_cst: partner is note_fired(), as its caller explains
         if (at_ns < fires_at_.load(std::memory_order_seq_cst)) set(at_ns);
     }
 
-    // The timer has fired, and is not set any more.
+    // Called by the sleeper after the timer has fired and before it checks the times of its work.
     void note_fired() noexcept { fires_at_.exchange(never, std::memory_order_seq_cst); }
 
-    // Readable when the timer has fired. It stays so until the timer is set again: watch it edge-triggered.
+    // Readable when the timer has fired. It stays so until the timer is set again: watch it
+    // edge-triggered.
     [[nodiscard]] int fd() const noexcept { return descriptor_.get(); }
 
 private:

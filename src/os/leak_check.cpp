@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request to valgrind is an instruction sequence without an effect, which valgrind finds when it translates the code: it takes
-// the request's number and arguments from one register, and puts the answer into another one.
+// A request to valgrind is an instruction sequence without an effect, which valgrind finds when it
+// translates the code: it takes the request's number and arguments from one register, and puts the
+// answer into another one.
 #include "os/leak_check.hpp"
 
 #include <array>
@@ -12,7 +13,8 @@ namespace {
 // Answers how many valgrinds run the program, one inside the other.
 constexpr std::uint64_t running_on_valgrind = 0x1001;
 
-// Requests of memcheck: the tool's letters in the upper half, the request's number in the lower one.
+// Requests of memcheck: the tool's letters in the upper half, the request's number in the lower
+// one.
 constexpr std::uint64_t memcheck = std::uint64_t{'M'} << 24 | std::uint64_t{'C'} << 16;
 constexpr std::uint64_t make_inaccessible = memcheck + 0;
 constexpr std::uint64_t enable_address_errors = memcheck + 13;

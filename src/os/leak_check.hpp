@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process asks of valgrind's memcheck, where that runs the program. Elsewhere the calls take a few cycles and do nothing.
-// Any thread. Tests: tests/tools/observed_program_test.py.
+// Requests to valgrind's memcheck. If the program runs without valgrind, the calls take a few
+// cycles and have no effect. Any thread.
+// Tests: tests/tools/observed_program_test.py.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,14 @@ namespace acp::os {
 // Whether a tool of valgrind runs the program.
 [[nodiscard]] bool is_under_valgrind() noexcept;
 
-// The leak check does not read the range: a check of reserved memory takes for ever, and makes the pages resident. memcheck then
-// takes the range for memory that may not be accessed; it reports no access by the program, and each by a system call. It holds until
-// rights of the range change.
+// Excludes a range from the leak check, because reading reserved memory takes very long and makes
+// the pages resident. memcheck then takes the range for inaccessible memory: it reports no access
+// by the program, but each access by a system call. Holds until the access rights of the range
+// change.
 void leave_out_of_leak_checks(const void* address, std::uint64_t bytes) noexcept;
 
-// memcheck reports accesses to the range again. Where it does not at the end of the process, it prints a warning.
+// Ends leave_out_of_leak_checks(). memcheck prints a warning for each range for which this was not
+// called before the process ends.
 void end_leaving_out(const void* address, std::uint64_t bytes) noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Uses locks of open file descriptions, which a mapping keeps alive, and inotify to notice their ends.
+// Uses locks of open file descriptions, which a mapping keeps alive, and inotify to notice their
+// ends.
 #include "os/life_lock.hpp"
 
 #include <array>
@@ -37,14 +38,15 @@ struct flock one_byte(std::uint64_t byte) noexcept {
 
 }  // namespace
 
-// The lock belongs to a second open file description of the file, because the caller's description may be shared with the agent
-// and with other ranks by inheritance.
+// The lock belongs to a second open file description of the file, because the caller's description
+// may be shared with the agent and with other ranks by inheritance.
 Result<LifeLock> LifeLock::take(int file, std::uint64_t byte) {
     const FileDescriptor own(open(path_of(file).c_str(), O_RDWR | O_CLOEXEC));
     if (!own.is_open()) return system_failure("open", errno, path_of(file));
     auto mapping = Mapping::map_shared_read_only(own.get(), page_bytes());
     if (!mapping.is_ok()) return std::move(mapping).failure();
-    // Before the lock: a child that another thread forks meanwhile must not inherit the mapping.
+    // Before the lock is taken, because a child that another thread forks after that must not
+    // inherit the mapping.
     madvise(mapping.value().data(), page_bytes(), MADV_DONTFORK);
     struct flock lock = one_byte(byte);
     if (fcntl(own.get(), F_OFD_SETLK, &lock) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the system grants this process: memory by cgroup and machine, and resource limits. Only reads. Any thread; each call
-// reads files, so use them on control paths only.
+// The limits of this process: memory of its cgroup and machine, and resource limits. Only reads.
+// Any thread; each call reads files, so use them on control paths only.
 #pragma once
 
 #include <array>
@@ -38,9 +38,10 @@ struct ResourceLimits {
 
 using MemoryLimitText = std::array<char, 256>;
 
-// The limits on this process's memory, for the end of a message about a failed allocation: "; private memory allowed
-// (RLIMIT_DATA, ulimit -d): 1024000 bytes", likewise RLIMIT_AS, and the cgroup's limit if neither is set; "" without any limit.
-// Ends with a zero byte. Allocates nothing if RLIMIT_DATA or RLIMIT_AS is set.
+// The limits on this process's memory, for the end of a message about a failed allocation: ";
+// private memory allowed (RLIMIT_DATA, ulimit -d): 1024000 bytes", likewise RLIMIT_AS, and the
+// cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates nothing
+// if RLIMIT_DATA or RLIMIT_AS is set.
 [[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
 
 }  // namespace acp::os

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection is a SOCK_SEQPACKET socket of AF_UNIX: one message is one packet, and both ends notice the other one's end.
+// A connection is a SOCK_SEQPACKET socket of AF_UNIX: one message is one packet, and both ends
+// notice the other one's end.
 #include "os/local_socket.hpp"
 
 #include <array>
@@ -40,7 +41,8 @@ std::optional<LocalAddress> address_of(std::string_view name) {
     return made;
 }
 
-// A descriptor of the same file whose number is no standard stream's, where the program has closed one of those.
+// A descriptor of the same file whose number is no standard stream's, where the program has closed
+// one of those.
 Result<FileDescriptor> beyond_streams(FileDescriptor made) {
     if (made.get() >= first_other) return made;
     return duplicate(made.get());
@@ -61,7 +63,7 @@ void limit_waits(int connection, std::uint64_t patience_ns) noexcept {
     timeval patience{};
     patience.tv_sec = static_cast<time_t>(patience_ns / second_ns);
     patience.tv_usec = static_cast<suseconds_t>(patience_ns % second_ns / 1000);
-    // Neither fails for a socket and a time that is one.
+    // Neither call fails for a socket and a valid time.
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
@@ -71,7 +73,7 @@ struct ControlRoom {
         cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * local_message_files_max)> bytes{};
 };
 
-// Takes every descriptor that came, so that none stays open without an owner.
+// Takes ownership of every descriptor in the message, so that none leaks.
 std::vector<FileDescriptor> files_of(msghdr& header) {
     std::vector<FileDescriptor> files;
     files.reserve(local_message_files_max);

@@ -64,9 +64,9 @@ Result<Mapping> Mapping::map_anonymous(std::uint64_t bytes) {
     return map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, read_write);
 }
 
-// In a process that called mlockall(MCL_FUTURE), mmap() makes every page resident that the process may access, and mprotect()
-// makes none of a shared mapping: so a shared mapping gets its rights after it is made. (Not under valgrind, which notes such a
-// change of rights byte by byte.)
+// In a process that called mlockall(MCL_FUTURE), mmap() makes every page resident that the process
+// may access, and mprotect() makes none of a shared mapping: so a shared mapping gets its rights
+// after it is made. (Not under valgrind, which notes such a change of rights byte by byte.)
 Result<Mapping> Mapping::map(int fd, std::uint64_t bytes, int flags, int rights) {
     if (bytes == 0) return Status(Code::argument, "cannot map 0 bytes");
     const bool is_late = (flags & MAP_SHARED) != 0 && !is_under_valgrind();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of this process's address space: owned mappings, replacement of the pages of a range, and the check that a range named
-// by the user is memory that can be read and written. Knows nothing of the memory's content. Any thread; two threads must not
-// replace the same range at once.
+// Parts of this process's address space: owned mappings, replacement of the pages of a range, and
+// the check that a range named by the user is memory that can be read and written. Knows nothing of
+// the memory's content. Any thread; two threads must not replace the same range at once.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
     // Errors: memory (address space used up, message says RLIMIT_AS), argument (0 bytes), system.
     static Result<Mapping> map_shared(int fd, std::uint64_t bytes);
 
-    // The same, read-only, for a descriptor that may only be read.
+    // map_shared() without write access, for a descriptor that may only be read.
     static Result<Mapping> map_shared_read_only(int fd, std::uint64_t bytes);
 
     // Maps zeroed private memory, committed at first touch. Errors as map_shared.
@@ -63,7 +63,8 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-// Replaces the pages of a range by zeroed private ones; the former content is lost for this process.
+// Replaces the pages of a range by zeroed private ones; the former content is lost for this
+// process.
 //   address, bytes  whole pages, inside a mapping of the caller
 // Errors: argument (not whole pages; nothing changed), memory, system (the range may be lost).
 Status map_private_over(void* address, std::uint64_t bytes);
@@ -76,24 +77,28 @@ Status map_shared_over(void* address, std::uint64_t bytes, int fd, std::uint64_t
 // The access that memory must allow.
 enum class Rights { read, read_write };
 
-// ok when every page of [address, address + bytes) is mapped, readable and, unless only `read` is asked for, writable. Never
-// changes memory contents; may bring the pages of a small range into memory. Takes under 1 us for up to 4 pages; for more, a
-// few us and a share for every mapping that the range touches, even if it is sparse.
+// ok when every page of [address, address + bytes) is mapped, readable and, unless only `read` is
+// asked for, writable. Does not change memory contents; may make the pages of a small range
+// resident. Takes under 1 us for up to 4 pages; for more, a few us and a share for every mapping
+// that the range touches, even if it is sparse.
 // Errors: argument (0 bytes, wrap-around, or the first bad address with the reason).
 Status check_mapped(const void* address, std::uint64_t bytes, Rights rights = Rights::read_write);
 
-// Gives the memory of whole pages of a shared mapping of a memory file back to the system, in all processes that map the file:
-// they read as zero afterwards. false: the kernel refused, and nothing changed.
+// Frees whole pages of a shared mapping of a memory file, in all processes that map the file: they
+// read as zero afterwards. false: the kernel refused, and nothing changed.
 bool give_back_shared(void* address, std::uint64_t bytes) noexcept;
 
-// Core dumps of this process leave out whole pages of a mapping. Where the kernel refuses, they hold them.
+// Excludes whole pages of a mapping from core dumps of this process. Has no effect if the kernel
+// refuses.
 void leave_out_of_core_dumps(void* address, std::uint64_t bytes) noexcept;
 
-// Takes from this process the right to access whole pages of a shared mapping, and unlocks them (mlock(2)). The pages and their
-// content stay as they are; other mappings of them too. Errors: argument (not whole pages), system.
+// Makes whole pages of a shared mapping inaccessible for this process, and unlocks them (mlock(2)).
+// The content of the pages and other mappings of them do not change. Errors: argument (not whole
+// pages), system.
 Status close_range(void* address, std::uint64_t bytes);
 
-// Makes pages that close_range() closed readable and writable again. Errors: argument, memory, system.
+// Makes pages that close_range() closed readable and writable again. Errors: argument, memory,
+// system.
 Status open_range(void* address, std::uint64_t bytes);
 
 // The size of a page, a power of two.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of io_uring, by system calls: an entry that waits for the word is submitted, then ppoll waits for its end with the mask.
+// The rings of io_uring, by system calls: an entry that waits for the word is submitted, then ppoll
+// waits for its end with the mask.
 #include "os/masked_futex.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace acp::os {
 
 namespace {
 
-// Names that the C library's headers may be too old for.
+// Constants that older headers of the C library lack.
 constexpr unsigned char wait_for_futex = 51;     // IORING_OP_FUTEX_WAIT, Linux 6.7
 constexpr std::int32_t words_of_4_bytes = 2;     // FUTEX2_SIZE_U32, shared between processes
 constexpr std::uint64_t any_waker = 0xffffffff;  // FUTEX_BITSET_MATCH_ANY
@@ -55,8 +56,9 @@ std::atomic<std::uint32_t>& word_at(char* rings, std::uint32_t offset) noexcept 
 struct MaskedFutex::Rings {
     io_sqring_offsets submissions = {};
     io_cqring_offsets ends = {};
-    // What is waited for. A wait that ended by its time or by a handler goes on in the kernel, so that the next one for the same
-    // need not begin it anew.
+    // The word and value of the wait that is submitted to the kernel; nullptr: none is. When wait()
+    // returns because of its timeout or a handler, the submitted wait stays, and the next wait()
+    // for the same word and value need not submit it again.
     const std::atomic<std::uint32_t>* word = nullptr;
     std::uint32_t expected = 0;
 };
@@ -71,7 +73,7 @@ MaskedFutex::~MaskedFutex() {
     if (places_ != nullptr) end_wait();
     if (rings_ != nullptr) munmap(rings_, rings_bytes_);
     if (entries_ != nullptr) munmap(entries_, entries_bytes_);
-    if (is_broken_) (void)descriptor_.release();  // it may be a file of the program's by now
+    if (is_broken_) (void)descriptor_.release();  // the number may be a file of the program now
 }
 
 bool MaskedFutex::open() noexcept {
@@ -96,7 +98,8 @@ bool MaskedFutex::open() noexcept {
     return rings_ != nullptr && entries_ != nullptr;
 }
 
-// Whether the kernel knows the operation: a wait for what is not so ends at once.
+// Whether the kernel knows the operation. Tests it by a wait for a value that the word does not
+// have, which completes at once.
 bool MaskedFutex::can_wait() noexcept {
     const std::atomic<std::uint32_t> word{0};
     push(wait_for_futex, reinterpret_cast<std::uintptr_t>(&word), 1, of_wait);
@@ -127,7 +130,7 @@ void MaskedFutex::push(unsigned char operation,
     tail.store(at + 1, std::memory_order_release);  // partner: the kernel, in submit()
 }
 
-// False: the descriptor is no ring of ours any more.
+// False: the descriptor is no longer this ring.
 bool MaskedFutex::submit() noexcept {
     int taken = 0;
     do {
@@ -136,8 +139,9 @@ bool MaskedFutex::submit() noexcept {
     return taken == 1;
 }
 
-// Sleeps until an entry has ended, in ppoll: a wait in io_uring_enter returns EINTR also when a stopped process is continued.
-// Returns 1; 0: the time is over; -EINTR: a handler ran; another negative number: the descriptor is not our ring any longer.
+// Sleeps in ppoll until an entry has completed, because io_uring_enter returns EINTR also when a
+// stopped process is continued. Returns 1; 0: timeout; -EINTR: a handler ran; another negative
+// number: the descriptor is no longer this ring.
 //   mask  nullptr: the thread's mask stays as it is
 int MaskedFutex::await_end(std::int64_t timeout_ns, const sigset_t* mask) noexcept {
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
@@ -147,14 +151,14 @@ int MaskedFutex::await_end(std::int64_t timeout_ns, const sigset_t* mask) noexce
     return outcome == 0 || (ring.revents & POLLIN) != 0 ? outcome : -EBADF;
 }
 
-// Takes what has ended out of the ring. Whether the entry of this number was among it.
+// Removes all completions from the ring. Returns whether the entry of this number was among them.
 bool MaskedFutex::take_end(std::uint64_t number, int& result) noexcept {
     std::atomic<std::uint32_t>& head = word_at(rings_, places_->ends.head);
     const std::uint32_t mask =
         word_at(rings_, places_->ends.ring_mask).load(std::memory_order_relaxed);
     std::uint32_t at = head.load(std::memory_order_relaxed);  // only this thread stores it
     bool is_found = false;
-    // acquire: partner is the kernel, which writes the end first
+    // acquire: partner is the kernel, which writes the completion first
     while (at != word_at(rings_, places_->ends.tail).load(std::memory_order_acquire)) {
         io_uring_cqe end{};
         std::memcpy(&end, rings_ + places_->ends.cqes + std::size_t{at & mask} * sizeof end,
@@ -169,7 +173,7 @@ bool MaskedFutex::take_end(std::uint64_t number, int& result) noexcept {
     return is_found;
 }
 
-// Ends the wait that goes on, while all signals are held back. It may have ended by itself meanwhile.
+// Cancels the submitted wait, or takes its completion if it has completed. All signals are blocked.
 void MaskedFutex::cancel() noexcept {
     places_->word = nullptr;
     push(IORING_OP_ASYNC_CANCEL, of_wait, 0, of_cancel);
@@ -231,7 +235,7 @@ void MaskedFutexes::give_back(std::unique_ptr<MaskedFutex> used) noexcept {
     if (kept_.size() == kept_max) return;
     try {
         kept_.push_back(std::move(used));
-    } catch (const std::bad_alloc&) {  // it goes
+    } catch (const std::bad_alloc&) {  // the destructor of `used` closes it
     }
 }
 

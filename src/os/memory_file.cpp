@@ -28,7 +28,8 @@ std::string count(std::uint64_t bytes) {
     return std::to_string(bytes) + " bytes";
 }
 
-// The number of bytes of a range that are not committed yet. Moves the file's position, which no code uses.
+// The number of bytes of a range that are not committed yet. Moves the file's position, which no
+// code uses.
 std::uint64_t missing_bytes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
     const std::uint64_t end = offset + bytes;
     std::uint64_t missing = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory without a name in any file system: a sealed memfd, shared by inheriting or passing its descriptor, freed with its last
-// user. Its size is fixed when it is made. Its pages are committed on request, so that a shortage is an error of that call and
-// not a signal at first touch. Knows nothing of who maps it. Any thread.
+// Memory without a name in any file system: a sealed memfd, shared by inheriting or passing its
+// descriptor, freed with its last user. Its size is fixed when it is made. Its pages are committed
+// on request, so that a shortage is an error of that call and not a signal at first touch. Knows
+// nothing of who maps it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +24,23 @@ using base::Status;
 // Errors: limit (descriptors used up), system.
 Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes);
 
-// A second descriptor, close-on-exec, of a memory file that this process inherited. The first one stays open.
-// Errors: state (the number is not open, or is some other file by now), limit (descriptors used up), system.
+// A second descriptor, close-on-exec, of a memory file that this process inherited. The first one
+// stays open. Errors: state (the number is not open, or is another file), limit (descriptors used
+// up), system.
 Result<FileDescriptor> adopt_memory_file(int fd);
 
 // Whether this process has a memory file of this name mapped. false too where /proc is not mounted.
 [[nodiscard]] bool is_memory_file_mapped(std::string_view name);
 
-// What takes less time to commit than the limits of memory take to read, and any machine has left.
+// Up to this size committing takes less time than reading the limits of memory, and any machine has
+// it left.
 inline constexpr std::uint64_t little_bytes = 1ULL << 20;
 
-// Commits the pages of [offset, offset + bytes), some of which may be committed already; their contents stay. Of more than
-// little_bytes checks the cgroup's limit and the machine's free memory first, so that a shortage does not cause the out-of-memory
-// killer to run.
-// Errors: memory (requested and available bytes in the message; the range may be partly committed), argument (range outside the
-// file), system. Blocks while the kernel clears pages.
+// Commits the pages of [offset, offset + bytes), some of which may be committed already; their
+// contents stay. For more than little_bytes it checks the cgroup's limit and the machine's free
+// memory first, so that a shortage does not cause the out-of-memory killer to run.
+// Errors: memory (requested and available bytes in the message; the range may be partly committed),
+// argument (range outside the file), system. Blocks while the kernel clears pages.
 Status commit(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 // Write or read all of `bytes` at an offset, where a mapping is not worth its cost. Any file.

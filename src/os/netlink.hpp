@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests to the kernel's routing socket: a message of attributes, some of them nested, answered by an errno. A NetlinkSocket
-// stays with the network namespace in which it was opened, even if its thread changes to another one. Knows no request. Only
-// for the files of os; one thread.
+// Requests to the kernel's routing socket: a message of attributes, some of them nested, answered
+// by an errno. A NetlinkSocket stays with the network namespace in which it was opened, even if its
+// thread changes to another one. Knows no request. Only for the files of os; one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ public:
     std::size_t open(std::uint16_t attribute);
     void close(std::size_t opened);
 
-    // Adds a fixed structure inside the attribute that was opened last.
+    // Adds a fixed structure to the attribute that was opened last.
     void append(std::span<const std::byte> bytes);
 
     // The whole message, with its length filled in.

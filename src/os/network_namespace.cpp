@@ -22,7 +22,8 @@ namespace {
 
 constexpr int loopback_index = 1;  // the first device of every network namespace
 
-// Of devices in pairs: that of jumbo frames. A smaller one, set while a job runs, is noticed by its senders; a larger one is not.
+// The MTU of the paired devices, large enough for jumbo frames. A smaller one that is set while a
+// job runs is noticed by its senders; a larger one is not.
 constexpr std::uint32_t mtu_bytes = 9000;
 
 Status status_of(int error, const std::string& what) {
@@ -76,7 +77,8 @@ Status make_bridge(NetlinkSocket& socket, const std::string& name) {
     return status_of(socket.ask(request), "making a bridge");
 }
 
-// Makes a pair of devices: one end on a bridge, in the socket's network, the other in the network of a descriptor.
+// Makes a pair of devices: one end on a bridge, in the socket's network, the other in the network
+// of a descriptor.
 Status make_pair(NetlinkSocket& socket,
                  const std::string& name,
                  int bridge_index,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Private networks of this program, made of the kernel's network namespaces: one with bridges in it, and others that are
-// connected to each of these bridges by a pair of virtual Ethernet devices. None of them has a name: each vanishes, with its devices,
-// when the last process in it ends, in whatever way. Knows nothing of nodes. Each call moves the calling thread, and the
-// processes and threads that it starts from then on; call them before there are other threads.
+// Private networks of this program, made of the kernel's network namespaces: one with bridges in
+// it, and others that are connected to each of these bridges by a pair of virtual Ethernet devices.
+// None of them has a name: each vanishes, with its devices, when the last process in it ends, in
+// whatever way. Knows nothing of nodes. Each call moves the calling thread, and the processes and
+// threads that it starts from then on; call them before there are other threads.
 // Tests: tests/tools/acprun_netns_test.py.
 #pragma once
 
@@ -17,13 +18,16 @@ namespace acp::os {
 
 using base::Status;
 
-// Leaves the machine's networks for a new one with so many bridges, to which join_private_network() adds networks.
-// Errors: system (the message says that root is required), unsupported (a kernel without bridges).
+// Moves the calling thread from the machine's network to a new one with `bridges` bridges, to which
+// join_private_network() connects further networks. Errors: system (the message says that root is
+// required), unsupported (a kernel without bridges).
 Status make_private_network(std::uint32_t bridges);
 
-// Leaves the network made by make_private_network(), in which the caller must be, for a new one on its first bridges.
+// Moves the calling thread from the network of make_private_network() to a new one, connected with
+// its first bridges.
 //   number       distinguishes the devices on the bridges
-//   addresses    IPv4 addresses of the interfaces in the new network: of acp0 on the first bridge, acp1 on the next, ...
+//   addresses    IPv4 addresses of the interfaces in the new network: of acp0 on the first bridge,
+//                acp1 on the next, ...
 //   prefix_bits  size of the network that each bridge reaches
 // Errors: system, unsupported.
 Status join_private_network(std::uint32_t number,

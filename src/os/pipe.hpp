@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte streams between processes: pipes and connected socket pairs, read and written in pieces. Knows nothing of lines. Any
-// thread; no call raises SIGPIPE if the caller blocks it.
+// Byte streams between processes: pipes and connected socket pairs, read and written in pieces.
+// Knows nothing of lines. Any thread; no call raises SIGPIPE if the caller blocks it.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,16 @@ struct StreamPair {
 // Errors: limit (descriptors used up), system.
 Result<StreamPair> make_stream_pair();
 
-// Makes the open file description nonblocking, for every copy of the descriptor, in other processes too. Errors: system.
+// Makes the open file description nonblocking, for every copy of the descriptor, in other processes
+// too. Errors: system.
 Status set_nonblocking(int fd);
 
-// Returns another descriptor of the same open file description, close-on-exec. Errors: limit (descriptors used up), system.
+// Returns another descriptor of the same open file description, close-on-exec. Errors: limit
+// (descriptors used up), system.
 Result<FileDescriptor> duplicate(int fd);
 
-// Ends one direction of a connected socket: the other end reads end-of-file after what was written. Does nothing for other
-// files.
+// Ends one direction of a connected socket: the other end reads end-of-file after what was written.
+// Does nothing for other files.
 void end_writing(int fd) noexcept;
 
 // Makes the descriptor close-on-exec. Errors: system (not a descriptor).
@@ -56,11 +58,12 @@ struct ReadResult {
 // Reads once; repeats the call after a signal. Blocks if the descriptor does.
 ReadResult read_some(int fd, std::span<char> room) noexcept;
 
-// Writes everything; waits where the descriptor would block. Returns 0 or the errno of the failure (EPIPE: the reader has
-// closed its end), in which case a part may have been written. Blocks.
+// Writes everything; waits where the descriptor would block. Returns 0 or the errno of the failure
+// (EPIPE: the reader has closed its end), in which case a part may have been written. Blocks.
 int write_all(int fd, std::string_view bytes) noexcept;
 
-// Writes what fits now to a nonblocking descriptor. Returns the bytes taken, or -errno; EAGAIN is returned as 0.
+// Writes what fits now to a nonblocking descriptor. Returns the bytes taken, or -errno; EAGAIN is
+// returned as 0.
 std::int64_t write_some(int fd, std::string_view bytes) noexcept;
 
 }  // namespace acp::os

@@ -32,7 +32,8 @@ int milliseconds(std::uint64_t timeout_ns) noexcept {
         std::min(timeout_ns / ns_per_ms + (timeout_ns % ns_per_ms != 0 ? 1 : 0), most));
 }
 
-// The kernel has nanosecond timeouts since 5.11; the C library may be older than the kernel, so the call is made directly.
+// The kernel has nanosecond timeouts since 5.11; the C library may be older than the kernel, so the
+// call is made directly.
 int wait_exactly(int set, epoll_event* ready, int room, std::uint64_t timeout_ns) noexcept {
 #if defined(SYS_epoll_pwait2)
     static std::atomic<bool> is_missing{false};  // relaxed: a hint
@@ -131,7 +132,8 @@ std::size_t PollSet::wait(std::span<PollEvent> events, std::uint64_t timeout_ns)
     const int count = wait_exactly(descriptor_.get(), ready.data(), room, timeout_ns);
     if (count < 0 && errno != EINTR) {
         const std::uint64_t nap_ns = std::min(timeout_ns, nap_without_set_ns);
-        (void)wait_readable({}, static_cast<std::int64_t>(nap_ns));  // there is no set to wait on
+        // the set's descriptor is closed
+        (void)wait_readable({}, static_cast<std::int64_t>(nap_ns));
     }
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = ready[static_cast<std::size_t>(i)];

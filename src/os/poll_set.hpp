@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for many descriptors at once: an epoll set. Events come in the order in which the descriptors became ready, which tells
-// which of several processes ended first. Knows nothing of what they mean. A PollSet belongs to one thread.
+// Waits for many descriptors at once: an epoll set. Events come in the order in which the
+// descriptors became ready, for example when several processes end one after the other. Knows
+// nothing of what they mean. A PollSet belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -35,31 +36,35 @@ public:
     static Result<PollSet> create();
 
     // Watches a descriptor, level-triggered, until remove() or its last copy is closed.
-    //   token  given back with each event
+    //   token  returned with each event
     // Errors: unsupported (a regular file: it is always ready), system.
     Status add(int fd, std::uint64_t token, PollFor what = PollFor::reading);
 
-    // add() for reading, for callers that can do nothing about a failure but try again. True when the descriptor is watched, and
-    // when it was closed: then there is nothing to hear. False: the kernel has no memory for it.
+    // add() for reading, for callers that can only retry after a failure. True when the descriptor
+    // is watched, and when it was closed and so has no events. False: the kernel has no memory for
+    // it.
     [[nodiscard]] bool try_add(int fd, std::uint64_t token) noexcept;
 
-    // Watches a descriptor for reading, edge-triggered: each time it becomes readable gives one event, whether it is read or not.
-    // Errors: as add().
+    // Watches a descriptor for reading, edge-triggered: each time it becomes readable gives one
+    // event, whether it is read or not. Errors: see add().
     Status add_edge_triggered(int fd, std::uint64_t token);
 
-    // Watches a descriptor for reading from the next arm() on, for one event. Otherwise as add().
+    // Watches a descriptor for reading from the next arm() on, for one event. Errors: see add().
     Status add_disarmed(int fd, std::uint64_t token);
-    // For a descriptor given to add_disarmed(): arm() enables its next event, disarm() disables it. Any thread.
+    // For a descriptor given to add_disarmed(): arm() enables its next event, disarm() disables it.
+    // Any thread.
     void arm(int fd, std::uint64_t token) noexcept;
     void disarm(int fd, std::uint64_t token) noexcept;
 
     // Does nothing when the descriptor is not watched.
     void remove(int fd) noexcept;
 
-    // Waits until a descriptor is ready or the timeout has passed, and writes up to events.size() events.
+    // Waits until a descriptor is ready or the timeout has passed, and writes up to events.size()
+    // events.
     //   timeout_ns  poll_forever: no limit; rounded up to whole milliseconds before Linux 5.11
-    // Returns how many were written; 0 after the timeout or a signal. Where the program has closed this set's own descriptor it
-    // returns 0 after 1 ms, so that who calls it again and again does not keep a processor busy. Blocks.
+    // Returns how many were written; 0 after the timeout or a signal. If the program has closed
+    // this set's own descriptor, it returns 0 after 1 ms, so that a caller's loop does not keep a
+    // processor busy. Blocks.
     std::size_t wait(std::span<PollEvent> events, std::uint64_t timeout_ns) noexcept;
 
     // Readable while wait() would find an event, so that another poll can watch this set.

@@ -23,7 +23,7 @@
 #include "os/thread.hpp"
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434  // the same number on every architecture
+#define SYS_pidfd_open 434  // its number on every architecture
 #endif
 
 namespace acp::os {
@@ -74,12 +74,13 @@ Result<FileDescriptor> open_process(int pid) {
 
 namespace {
 
-// Whether a thread exits or dies of a signal. Its stat file is "PID (name) STATE PPID PGRP SESSION TTY TPGID FLAGS ...".
+// Whether a thread exits or dies of a signal. Its stat file is "PID (name) STATE PPID PGRP SESSION
+// TTY TPGID FLAGS ...".
 bool has_begun_to_end(const std::string& folder) {
     constexpr std::uint64_t ending_flags = 0x4 | 0x400;  // PF_EXITING, PF_SIGNALED
     constexpr int fields_before_flags = 6;
     const auto stat = read_text_file(folder + "/stat");
-    if (!stat) return true;  // the thread has ended meanwhile
+    if (!stat) return true;  // the thread has ended since it was listed
     std::size_t at = stat->rfind(')');
     for (int field = 0; field <= fields_before_flags && at != std::string::npos; ++field) {
         at = stat->find(' ', at + 1);
@@ -101,7 +102,8 @@ bool is_killed(const std::string& folder) {
     return (waiting & kill_bit) != 0;
 }
 
-// A thread that takes its pending SIGKILL no longer has it pending, and begins to end right afterwards: hence the second look.
+// Tests the state again after the signals, because a thread that has just taken its SIGKILL no
+// longer has it pending and is about to begin to end.
 bool is_thread_ending(const std::string& folder) {
     return has_begun_to_end(folder) || is_killed(folder) || has_begun_to_end(folder);
 }

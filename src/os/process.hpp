@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes: the identity of this one, and watching another one's end without ever mistaking a reused pid for it. Knows nothing
-// of ranks. Any thread.
+// Processes: the identity of this one, and watching another one's end without ever mistaking a
+// reused pid for it. Knows nothing of ranks. Any thread.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ using base::Status;
 // This machine's name for messages; "unknown-host" when it has none.
 [[nodiscard]] std::string host_name();
 
-// The base name of the running program; "unknown" when /proc does not tell.
+// The base name of the running program; "unknown" without /proc.
 [[nodiscard]] std::string executable_name();
 
 // The environment as "NAME=VALUE" entries. Not while another thread calls setenv.
@@ -39,26 +39,28 @@ Result<FileDescriptor> open_process(int pid);
 // true once the process has ended, also while it is a zombie. Does not block.
 [[nodiscard]] bool has_exited(int pidfd) noexcept;
 
-// Whether every thread of a process has begun to end or has been killed: the process will run no more code of the program,
-// though its files may still be open. nullopt where /proc does not tell, and when there is no such process.
+// Whether every thread of a process has begun to end or has been killed: the process runs no code
+// of the program after that, though its files may still be open. nullopt without /proc, and when
+// there is no such process.
 [[nodiscard]] std::optional<bool> is_ending(int pid);
 
-// Whether a thread of a process waits in a system call that no signal interrupts, or /proc does not tell. A process that was
-// killed and of which this is not so ends as soon as it is given a CPU.
+// Whether a thread of a process waits in a system call that no signal interrupts; true if /proc has
+// no state of it. If this is false, a killed process ends as soon as it gets a CPU.
 [[nodiscard]] bool is_uninterruptible(int pid);
 
-// Whether every other thread of this process has begun to end, or is one of the library's (os/thread.hpp): none of them will run code of the program any
-// more. false where /proc does not tell. Each thread of the library that must not keep the process alive asks, and ends.
+// Whether every other thread of this process has begun to end, or is a thread of the library
+// (os/thread.hpp), so that none of them runs code of the program again. false without /proc. Called
+// by threads of the library that end in that case, in order not to keep the process alive.
 [[nodiscard]] bool is_last_thread() noexcept;
 
-// Whether a process is stopped, by a signal or a debugger; false where /proc does not tell.
+// Whether a process is stopped, by a signal or a debugger; false without /proc.
 [[nodiscard]] bool is_stopped(int pid);
 
-// Makes fork() run the callback in every child from now on, before it returns there. Cannot be undone; the callback must be
-// async-signal-safe. false when memory allocation fails.
+// Makes fork() run the callback in every child from now on, before it returns there. Cannot be
+// undone; the callback must be async-signal-safe. false when memory allocation fails.
 bool call_in_forked_child(void (*callback)()) noexcept;
 
-// Ends the process by SIGABRT; a handler that the user installed runs first.
+// Ends the process by SIGABRT; a handler of the program runs first.
 [[noreturn]] void end_by_abort() noexcept;
 
 }  // namespace acp::os

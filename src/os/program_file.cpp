@@ -14,8 +14,8 @@ namespace acp::os {
 
 namespace {
 
-// The path of the running program. Without /proc it is the name that was passed to exec, which acprun or a shell's search made
-// a path.
+// The path of the running program. Without /proc it is the name that was passed to exec, which
+// acprun or a shell's search made a path.
 std::string executable_path() {
     char path[PATH_MAX];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);

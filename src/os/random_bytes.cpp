@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls getrandom until all bytes are filled, or reads /dev/urandom where a sandbox refuses the call.
+// Calls getrandom until all bytes are filled, or reads /dev/urandom where a sandbox refuses the
+// call.
 #include "os/random_bytes.hpp"
 
 #include <cerrno>

@@ -11,8 +11,8 @@ namespace acp::os {
 
 static_assert(holder_ended_bit == FUTEX_OWNER_DIED);
 
-// Sets the list before the word: if the word had the thread's number without the list, the end of the thread would go
-// unnoticed.
+// Sets the list before the word: if the word had the thread's number without the list, the end of
+// the thread would go unnoticed.
 RobustHold::RobustHold(std::atomic<std::uint32_t>& word) noexcept : word_(word) {
     static_assert(sizeof(List) == sizeof(robust_list_head));
     static_assert(offsetof(List, word_offset) == offsetof(robust_list_head, futex_offset));
@@ -25,7 +25,8 @@ RobustHold::RobustHold(std::atomic<std::uint32_t>& word) noexcept : word_(word) 
     list_.word_offset = static_cast<long>(reinterpret_cast<std::uintptr_t>(&word_) -
                                           reinterpret_cast<std::uintptr_t>(&entry_));
     if (syscall(SYS_set_robust_list, &list_, sizeof list_) != 0) return;
-    // release: partner is a thread that loads the word with acquire; it then sees what this process wrote before
+    // release: partner is a thread that loads the word with acquire; it then sees what this process
+    // wrote before
     word_.store(static_cast<std::uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
     is_held_ = true;
 }

@@ -21,7 +21,8 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) noexcept {
 
 void zero_vector_registers() noexcept {
 #if defined(__x86_64__)
-    // The compiler does not use registers 16 to 31 here; the clobbers of the next statement tell it about vzeroall.
+    // The compiler does not use registers 16 to 31 here; the clobbers of the next statement declare
+    // the effect of vzeroall.
     if (__builtin_cpu_supports("avx512f")) {
         asm volatile(
             ".irp n, 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n\t"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the CPU finish earlier instructions before it begins later ones, to measure one operation at a time where several would
-// overlap otherwise. Orders nothing between threads. Any thread.
+// Makes the CPU finish earlier instructions before it begins later ones, to measure one operation
+// at a time where several would overlap otherwise. Orders nothing between threads. Any thread.
 #pragma once
 
 namespace acp::os {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Uses dlopen with RTLD_LOCAL, so that the library's symbols are not visible to the rest of the program.
+// Uses dlopen with RTLD_LOCAL, so that the library's symbols are not visible to the rest of the
+// program.
 #include "os/shared_library.hpp"
 
 #include <dlfcn.h>
@@ -50,7 +51,8 @@ void keep_own_module_loaded() noexcept {
     Dl_info module{};
     const void* const inside = reinterpret_cast<const void*>(&keep_own_module_loaded);
     if (dladdr(inside, &module) == 0 || module.dli_fname == nullptr) return;
-    // The handle is given back; the mark stays with the module. nullptr: it is the program, which stays anyway.
+    // The handle is closed; the mark stays with the module. nullptr: it is the program, which stays
+    // anyway.
     void* const handle = dlopen(module.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     if (handle != nullptr) dlclose(handle);
 }

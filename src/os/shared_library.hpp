@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library that is found and loaded at run time, and its functions by name. Knows nothing of what they do; the caller declares
-// their types. Any thread; control paths only.
+// A library that is found and loaded at run time, and its functions by name. Knows nothing of what
+// they do; the caller declares their types. Any thread; control paths only.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,17 @@ using base::Result;
 
 class SharedLibrary {
 public:
-    // Loads the first of several file names ("libcrypto.so.3") that the dynamic loader finds, and keeps it loaded while the
-    // object lives. Errors: unsupported (none was found; the message has the loader's words about each), memory (one was found,
-    // but the address space has no room for it), limit (no descriptor is left to read it).
+    // Loads the first of several file names ("libcrypto.so.3") that the dynamic loader finds, and
+    // keeps it loaded while the object lives. Errors: unsupported (none was found; the message has
+    // the loader's words about each), memory (one was found, but the address space has no room for
+    // it), limit (no descriptor is left to read it).
     static Result<SharedLibrary> open(std::span<const char* const> names);
 
     // The file name that was found.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    // Looks a function up and stores its address; false when the library has no function of that name.
+    // Looks a function up and stores its address; false when the library has no function of that
+    // name.
     template <typename Function>
     bool find(const char* symbol, Function*& function) const noexcept {
         function = reinterpret_cast<Function*>(address_of(symbol));
@@ -43,8 +45,9 @@ private:
     std::string name_;
 };
 
-// Keeps the module that this code is part of loaded until the process ends, also where the program closes it by dlclose(): a
-// library, or a plugin with the static library inside. Does nothing in a program that is linked statically.
+// Keeps the module that this code is part of loaded until the process ends, also where the program
+// closes it by dlclose(): a library, or a plugin with the static library inside. Does nothing in a
+// program that is linked statically.
 void keep_own_module_loaded() noexcept;
 
 }  // namespace acp::os

@@ -16,7 +16,8 @@ namespace acp::os {
 
 namespace {
 
-// Characters in place of pointers: these would have to be set by the loader, in memory that each process then has for itself.
+// Characters in place of pointers: the loader would have to relocate pointers, and their pages
+// would no longer be shared between processes.
 struct Name {
     int number;
     char abbreviation[12];

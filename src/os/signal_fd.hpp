@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals as data read from a descriptor instead of interruptions, and their names. Knows nothing of what a program does about
-// them. A SignalFd belongs to one thread; any thread may call the functions for names.
+// Signals as data read from a descriptor instead of interruptions, and their names. Knows nothing
+// of what a program does about them. A SignalFd belongs to one thread; any thread may call the
+// functions for names.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,12 @@ namespace acp::os {
 using base::Result;
 using base::Status;
 
-// Blocks every signal for the calling thread and for the threads and processes that it starts from now on. Signals sent
-// meanwhile stay pending for a SignalFd.
+// Blocks every signal for the calling thread and for the threads and processes that it starts from
+// now on. A signal sent before a SignalFd is created stays pending for it.
 void block_all_signals() noexcept;
 
-// Whether the process was started with this signal ignored (nohup, a shell's "&") or ignores it now.
+// Whether the process was started with this signal ignored (nohup, a shell's "&") or ignores it
+// now.
 [[nodiscard]] bool is_signal_ignored(int signal) noexcept;
 
 class SignalFd {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a Status from errno: the failed call, what it was for, and the system's description. Any thread.
+// Makes a Status from errno: the failed call, its purpose, and the system's description. Any
+// thread.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@ namespace acp::os {
 
 // Makes the Status of a failed system call.
 //   call    "memfd_create"; named in the message
-//   error   its errno; determines the code: descriptors or processes used up -> limit, ENOMEM and ENOSPC -> memory,
-//           ENOSYS -> unsupported, anything else -> system
-//   detail  what the caller wanted, and the remedy if it is known; may be empty
+//   error   its errno; determines the code: descriptors or processes used up -> limit, ENOMEM and
+//           ENOSPC -> memory, ENOSYS -> unsupported, anything else -> system
+//   detail  the purpose of the call, and the remedy if it is known; may be empty
 base::Status system_failure(const char* call, int error, const std::string& detail);
 
 }  // namespace acp::os

@@ -16,7 +16,7 @@ namespace acp::os {
 
 namespace {
 
-constexpr std::uint64_t unlimited_bytes = UINT64_MAX;  // for the kernel's own files
+constexpr std::uint64_t unlimited_bytes = UINT64_MAX;  // the limit for files of /proc and /sys
 
 base::Status unreadable(const std::string& path, int error) {
     return {base::Code::system,

@@ -26,17 +26,18 @@ namespace acp::os {
 struct Thread::State {
     std::function<void()> body;
     pthread_t handle{};
-    char name[16] = {};  // as much as the kernel keeps, with the terminating zero
+    char name[16] = {};  // the kernel's maximum, with the terminating zero
 };
 
 namespace {
 
-// Bytes that the C library keeps beside the modules' data: the thread's own record, and room for the data of small libraries
-// that are loaded later.
+// Bytes that the C library keeps beside the modules' data: the thread's own record, and room for
+// the data of small libraries that are loaded later.
 constexpr std::uint64_t library_bytes = std::uint64_t{16} * 1024;
 
-// The C library puts the thread-local data of all modules into a thread's stack, so the thread's body cannot use that part. The
-// sum also counts modules whose data lies elsewhere: too much rather than too little.
+// The C library puts the thread-local data of all modules into a thread's stack, so the thread's
+// body cannot use that part. The sum also counts modules whose data lies elsewhere: too much rather
+// than too little.
 std::uint64_t thread_local_bytes() noexcept {
     std::uint64_t sum = library_bytes;
     const auto add = [](dl_phdr_info* module, std::size_t /*bytes*/, void* into) {
@@ -59,7 +60,8 @@ std::uint64_t whole_stack_bytes(std::uint64_t bytes) noexcept {
     return (std::max(bytes, least) + thread_local_bytes() + page - 1) & ~(page - 1);
 }
 
-// The kernel's numbers of the threads that run bodies; 0: nobody. Each is stored by the thread itself.
+// The kernel's numbers of the threads that run bodies; 0: the place is free. Each thread stores its
+// own number.
 constinit std::array<std::atomic<int>, 64> running_threads{};
 
 // Lists the calling thread as long as it runs a body.
@@ -69,7 +71,7 @@ public:
         const auto own = static_cast<int>(syscall(SYS_gettid));
         for (std::atomic<int>& place : running_threads) {
             int nobody = 0;
-            // relaxed: the number says all
+            // relaxed: no other data depends on it
             if (!place.compare_exchange_strong(nobody, own, std::memory_order_relaxed)) continue;
             place_ = &place;
             return;
@@ -157,8 +159,8 @@ void Thread::join() noexcept {
 }
 
 void Thread::forget() noexcept {
-    // The state stays allocated for the thread, if it exists. In a forked child the state is leaked, because pthread must not
-    // be called there.
+    // The state stays allocated for the thread, if it exists. In a forked child the state is
+    // leaked, because pthread must not be called there.
     state_ = nullptr;
 }
 

@@ -28,7 +28,7 @@ sockaddr_in loopback(std::uint16_t port) noexcept {
     return address;
 }
 
-// Tells ThreadSanitizer that a thread which has received a datagram sees what was written before the datagram was sent.
+// Declares to ThreadSanitizer that the sender's writes before a datagram happen before its receipt.
 #if defined(__SANITIZE_THREAD__)
 char passage = 0;
 
