@@ -45,8 +45,8 @@ Attach::Attach(const node::Segment& segment, std::uint32_t slot, bool is_allowed
 void Attach::publish_token() noexcept {
     node::Slot& own = segment_.slot(slot_);
     own.attach_address.store(reinterpret_cast<std::uint64_t>(&token_), std::memory_order_relaxed);
-    own.attach_token.store(token_,
-                           std::memory_order_release);  // read after the barrier of acp_init
+    // release: other processes read the token after the barrier of acp_init
+    own.attach_token.store(token_, std::memory_order_release);
 }
 
 int Attach::pid(std::uint32_t slot) const noexcept {

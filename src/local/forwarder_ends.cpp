@@ -92,8 +92,8 @@ void ForwarderEnds::store_old_value(std::uint32_t index, std::uint64_t old) {
         queues_.head(MessageKind::data, memory_.own_slot(), commands_.token_of(index));
     head.is_last = 1;
     head.target = command.target;
-    const auto bytes =
-        std::bit_cast<std::array<char, 8>>(old);  // little endian: a 4-byte word is the first half
+    // little endian: a 4-byte word is the first half
+    const auto bytes = std::bit_cast<std::array<char, 8>>(old);
     queues_.post(target.slot, head, std::span(bytes).first(command.width));
 }
 

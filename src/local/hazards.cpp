@@ -42,8 +42,8 @@ public:
     Claims(const node::Segment& segment, std::uint32_t slot)
         : lines_(segment.hazards(slot)), slot_(&segment.slot(slot)) {
         for (memory::HazardLine& line : lines_) {
-            if (line.is_claimed.load(std::memory_order_relaxed) !=
-                0) {  // an earlier Hazards of this process has left it claimed
+            // an earlier Hazards of this process has left it claimed
+            if (line.is_claimed.load(std::memory_order_relaxed) != 0) {
                 line.target.store(0, std::memory_order_relaxed);
                 line.is_claimed.store(0, std::memory_order_relaxed);
             }
@@ -60,8 +60,8 @@ public:
             if (lines_[i].is_claimed.load(std::memory_order_relaxed) == 0) {
                 lines_[i].is_claimed.store(1, std::memory_order_relaxed);
                 if (slot_->hazard_lines_used.load(std::memory_order_relaxed) < i + 1) {
-                    slot_->hazard_lines_used.store(
-                        i + 1, std::memory_order_seq_cst);  // before the line is used
+                    // seq_cst: stored before the line is used, so that later scans include it
+                    slot_->hazard_lines_used.store(i + 1, std::memory_order_seq_cst);
                 }
                 return &holdings_[i];
             }
@@ -95,8 +95,8 @@ namespace {
 // Numbers the Hazards objects: a later object may have the same address.
 std::uint64_t next_view() noexcept {
     static std::atomic<std::uint64_t> views{0};
-    return views.fetch_add(1, std::memory_order_relaxed) +
-           1;  // relaxed: the numbers need only differ
+    // relaxed: the numbers need only differ
+    return views.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 bool names(const memory::HazardLine& line,

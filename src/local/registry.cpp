@@ -80,8 +80,8 @@ void Registry::publish(std::uint32_t first,
         entry.kind.store(kind, std::memory_order_relaxed);
         entry.device.store(0, std::memory_order_relaxed);
         entry.bytes.store(bytes, std::memory_order_release);  // partner: Space::find
-        entry.direct_bytes.store(is_direct ? bytes : 0,
-                                 std::memory_order_release);  // partner: View::direct
+        // partner: View::direct
+        entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);
     };
     space_.note_used(static_cast<std::uint32_t>(first + count));
     const bool has_window = space_.window_row() != space_.shared_row();

@@ -66,8 +66,8 @@ void Space::publish_shared_segment(std::uint32_t granule,
                                       std::memory_order_relaxed);
             entry.kind.store(memory::MemoryKind::shared, std::memory_order_relaxed);
             entry.bytes.store(bytes, std::memory_order_release);  // partner: find() of every rank
-            entry.direct_bytes.store(is_direct ? bytes : 0,
-                                     std::memory_order_release);  // partner: direct()
+            // partner: direct()
+            entry.direct_bytes.store(is_direct ? bytes : 0, std::memory_order_release);
         };
         if (shared_row_ != window_row_) {
             fill(window_row_[g], reach_.is_own_direct);
@@ -96,8 +96,8 @@ base::Code Space::refusal(const memory::TableEntry* entry, GlobalAddress address
     if (entry == nullptr || layout_.generation(address) == 0) {
         return base::Code::address;
     }
-    const std::uint64_t size =
-        entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+    // acquire: pairs with the owner's release
+    const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
     if (size == 0 && node::has_left(*segment_, owner_slot(address))) return base::Code::peer;
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
     // A granule that was used before is stale rather than wild. Empty starter memory was never

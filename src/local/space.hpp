@@ -232,8 +232,8 @@ public:
         if (entry == nullptr) [[unlikely]] {
             return refusal(entry, address);
         }
-        const std::uint64_t size =
-            entry->bytes.load(std::memory_order_acquire);  // pairs with its release
+        // acquire: pairs with the owner's release
+        const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
         const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
         const std::uint64_t offset = (address & view_.colorless_mask) - start;
         if (size == 0 || layout_.generation(address) == 0 ||

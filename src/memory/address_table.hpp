@@ -34,8 +34,8 @@ struct alignas(64) TableEntry {
     // size if loads and stores reach the memory, else 0; stored with release
     std::atomic<std::uint64_t> direct_bytes;
     std::atomic<std::uint64_t> start;  // address of the segment's byte 0, colour 0
-    std::atomic<std::uint64_t>
-        base;  // position of its byte 0 relative to the node segment's mapping (may wrap)
+    // position of its byte 0 relative to the node segment's mapping (may wrap)
+    std::atomic<std::uint64_t> base;
     // size of the segment, 0 = free or revoked; stored with release
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> owner_address;  // address of its byte 0 in the owner's address space

@@ -21,8 +21,8 @@ namespace acp::memory {
 
 using GlobalAddress = std::uint64_t;
 
-inline constexpr std::uint32_t granule_bits =
-    13;  // 8192 granules: >= 4096 live segments per process
+// 8192 granules: >= 4096 live segments per process
+inline constexpr std::uint32_t granule_bits = 13;
 inline constexpr std::uint32_t granules_per_process = 1U << granule_bits;
 inline constexpr std::uint32_t color_bits = 2;
 inline constexpr std::uint32_t colors_max = 1U << color_bits;

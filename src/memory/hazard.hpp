@@ -54,13 +54,13 @@ template <HazardFence fence, typename Line>
     // Partner: is_named_by().
     line.source.store(source, std::memory_order_release);
     if constexpr (fence == HazardFence::processor) {
-        line.target.exchange(target,
-                             std::memory_order_seq_cst);  // pairs with the owner's seq_cst scan
+        // seq_cst: pairs with the owner's seq_cst scan
+        line.target.exchange(target, std::memory_order_seq_cst);
     } else {
-        line.target.store(
-            target, std::memory_order_release);  // pairs with the owner's scan: publishes source
-        std::atomic_signal_fence(
-            std::memory_order_seq_cst);  // the owner's membarrier completes the pair
+        // release: pairs with the owner's scan; publishes source
+        line.target.store(target, std::memory_order_release);
+        // the owner's membarrier completes the pair
+        std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 }
 
@@ -73,8 +73,8 @@ template <typename Line>
 
 template <typename Line>
 [[gnu::always_inline]] inline void leave(Line& line) noexcept {
-    line.target.store(
-        0, std::memory_order_release);  // pairs with the owner's scan: our accesses are done
+    // release: pairs with the owner's scan; this thread's accesses are done
+    line.target.store(0, std::memory_order_release);
 }
 
 // Whether a line names an address for which is_named(address) is true. The owner calls it after it

@@ -22,8 +22,8 @@ namespace acp::os {
 class DatagramBatch {
 public:
     static constexpr std::uint32_t messages_max = 64;
-    static constexpr std::uint32_t longest_message =
-        65'536;  // with that much room no message is truncated
+    // with that much room no message is truncated
+    static constexpr std::uint32_t longest_message = 65'536;
 
     // number of messages whose length is requested from the kernel after one that did not add up
     static constexpr std::uint32_t messages_asked_about = 4096;

@@ -183,8 +183,8 @@ void DatagramSocket::use_options(const Options& options) noexcept {
     receive_bytes_ = grant_receive_buffer(fd, options.receive_bytes);
     if (options.send_bytes != 0) grant_send_buffer(fd, options.send_bytes);
     if (options.may_segment) {
-        const int none =
-            0;  // each burst sets it; this call only tests whether the kernel knows the option
+        // each burst sets it; this call only tests whether the kernel knows the option
+        const int none = 0;
         const bool is_known = setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
         segment_bytes_max_ = is_known ? payload_max : 0;
     }

@@ -131,8 +131,8 @@ private:
     SocketAddress address_;
     SocketAddress peer_;
     std::uint32_t receive_bytes_ = 0;
-    std::uint32_t segment_bytes_max_ =
-        0;  // longer segments are not segmented by the kernel; 0: none is
+    // longer segments are not segmented by the kernel; 0: none is
+    std::uint32_t segment_bytes_max_ = 0;
     bool is_joining_ = false;
     std::optional<bool> may_fragment_;  // the socket's present setting; nullopt: not set yet
 };

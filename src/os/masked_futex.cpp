@@ -78,8 +78,8 @@ MaskedFutex::~MaskedFutex() {
 
 bool MaskedFutex::open() noexcept {
     io_uring_params settings{};
-    descriptor_ = FileDescriptor(
-        static_cast<int>(syscall(SYS_io_uring_setup, entries, &settings)));  // close-on-exec
+    // close-on-exec
+    descriptor_ = FileDescriptor(static_cast<int>(syscall(SYS_io_uring_setup, entries, &settings)));
     if (!descriptor_.is_open()) return false;
     if (descriptor_.get() < first_descriptor) {
         descriptor_ = FileDescriptor(fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, first_descriptor));
@@ -168,8 +168,8 @@ bool MaskedFutex::take_end(std::uint64_t number, int& result) noexcept {
         is_found = true;
         result = end.res;
     }
-    head.store(at,
-               std::memory_order_release);  // partner: the kernel, which may use the places again
+    // partner: the kernel, which may use the places again
+    head.store(at, std::memory_order_release);
     return is_found;
 }
 

@@ -50,8 +50,8 @@ private:
     bool is_shut_ = false;
     sigset_t old_mask_{};  // valid only while shut
     MaskedFutexes* sleepers_;
-    std::unique_ptr<MaskedFutex>
-        sleeper_;  // nullptr before the first sleep, and if the pool has none
+    // nullptr before the first sleep, and if the pool has none
+    std::unique_ptr<MaskedFutex> sleeper_;
 };
 
 }  // namespace acp::os

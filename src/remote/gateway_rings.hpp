@@ -79,8 +79,8 @@ public:
 
 private:
     struct Ring {
-        std::optional<RecordConsumer<CommandRecord>>
-            commands;  // made when the process first sets its bit in commands_rung
+        // made when the process first sets its bit in commands_rung
+        std::optional<RecordConsumer<CommandRecord>> commands;
         std::optional<RecordProducer<EndedRecord>> ended;
         std::uint32_t outstanding = 0;
         bool is_waiting = false;  // its slot is in waiting_

@@ -46,13 +46,14 @@ struct InvokeCell {
 };
 
 struct RingPair {
-    alignas(64)
-        std::atomic<std::uint64_t> commands_published;  // writer: the process; reader: the gateway
-    alignas(
-        64) std::atomic<std::uint64_t> commands_taken;  // writer: the gateway; reader: the process
-    alignas(
-        64) std::atomic<std::uint64_t> ended_published;  // writer: the gateway; reader: the process
-    alignas(64) std::atomic<std::uint64_t> ended_taken;  // writer: the process; reader: the gateway
+    // writer: the process; reader: the gateway
+    alignas(64) std::atomic<std::uint64_t> commands_published;
+    // writer: the gateway; reader: the process
+    alignas(64) std::atomic<std::uint64_t> commands_taken;
+    // writer: the gateway; reader: the process
+    alignas(64) std::atomic<std::uint64_t> ended_published;
+    // writer: the process; reader: the gateway
+    alignas(64) std::atomic<std::uint64_t> ended_taken;
     alignas(64) CommandRecord commands[node::ring_records];
     EndedRecord ended[node::ring_records];
     InvokeCell invokes[node::invoke_cells];  // indexed by LinkInvocation::place

@@ -28,10 +28,10 @@ public:
     virtual ~Map() = default;
     Map(const Map&) = delete;
     Map& operator=(const Map&) = delete;
-    [[nodiscard]] virtual NodeId node_of(
-        std::uint32_t process) const noexcept = 0;  // process < procs
-    [[nodiscard]] virtual std::uint32_t first_process(
-        NodeId node) const noexcept = 0;  // node <= nodes
+    // process < procs
+    [[nodiscard]] virtual NodeId node_of(std::uint32_t process) const noexcept = 0;
+    // node <= nodes
+    [[nodiscard]] virtual std::uint32_t first_process(NodeId node) const noexcept = 0;
 };
 
 struct Request {

@@ -68,8 +68,8 @@ void choose_link(Plan& plan, base::Random& random) {
     LinkPlan& link = plan.link;
     link.delay_ns = log_uniform(random, 2 * us, random.below(8) == 0 ? 50 * ms : 500 * us);
     link.jitter_ns = random.below(2) == 0 ? 0 : random.below(link.delay_ns + 1);
-    link.ns_per_kib =
-        static_cast<std::uint32_t>(log_uniform(random, 80, 80'000));  // 100 Gb/s .. 100 Mb/s
+    // 100 Gb/s .. 100 Mb/s
+    link.ns_per_kib = static_cast<std::uint32_t>(log_uniform(random, 80, 80'000));
     link.queue_bytes = static_cast<std::uint32_t>(log_uniform(random, 32 * kib, 4 * mib));
     if (random.below(6) == 0) return;  // no faults on links
     if (random.below(2) == 0) {

@@ -47,8 +47,8 @@ struct SharedWord {
 struct Workplan {
     std::vector<std::uint64_t> memory_bytes;  // per process: size of its memory
     std::vector<SharedWord> words;
-    std::vector<std::vector<ProgramStep>>
-        programs;  // per process: its steps; address_all() fills in addresses
+    // per process: its steps; address_all() fills in addresses
+    std::vector<std::vector<ProgramStep>> programs;
 };
 
 // Makes programs without global addresses.

@@ -34,8 +34,8 @@ public:
     // true when a thread sleeps: the caller must then wake all on word(). One load when no thread
     // sleeps.
     [[nodiscard]] bool ring() noexcept {
-        std::uint32_t value =
-            word_.load(std::memory_order_seq_cst);  // seq_cst: after the publishing, see above
+        // seq_cst: comes after the ringer's store of the data, see above
+        std::uint32_t value = word_.load(std::memory_order_seq_cst);
         while ((value & sleep_bit) != 0) {
             // acq_rel: one of several ringers wins and wakes; relaxed on failure: the loop tries
             // again
