@@ -44,12 +44,12 @@ Arena::Arena(Kind kind, std::size_t bytes, std::size_t begin) : kind_(kind), byt
         mine = acp_query_ga(key_, local_);
         EXPECT_NE(mine, ACP_GA_NULL) << acp_error_message();
     }
-    std::fill_n(local_, bytes, std::byte{0});  // of starter memory an earlier test left something
+    std::fill_n(local_, bytes, std::byte{0});  // starter memory holds bytes of earlier tests
     addresses_ = exchange(mine);
 }
 
 Arena::~Arena() {
-    sync_ranks();  // nobody works on it any more
+    sync_ranks();  // no rank accesses it after this
     if (key_ != ACP_ATKEY_NULL) {
         EXPECT_EQ(acp_unregister_memory(key_), 0) << acp_error_message();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that every rank has, with everybody's global addresses: a part of the starter memory, or private
-// memory registered for the purpose. One suite runs over both kinds. Collective to make and to end; main
-// thread; a test uses at most one starter arena at a time.
+// An arena: memory of each rank, and its global address on all ranks. It is a part of the starter
+// memory, or private memory that the arena registers. One suite runs over both kinds. Collective to
+// make and to end; main thread; a test uses at most one starter arena at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A board: memory shared by a test's driver and all ranks of the jobs it starts, that owes nothing to the
-// library under test. It is an unnamed-once-mapped file whose path travels in the environment variable
-// TEST_BOARD. What lies on it is the test's business: a struct of atomics, valid when zero.
+// A board: memory shared by a test's driver and all ranks of the jobs it starts, made without the
+// library under test. It is a file, which the driver removes with its object; its path is in the
+// environment variable TEST_BOARD. Its content is a struct of atomics of the test, valid when zero.
 // Made by the driver, opened by every rank; any thread.
 #pragma once
 
@@ -15,8 +15,8 @@ inline constexpr const char* board_variable = "TEST_BOARD";
 
 class BoardFile {
 public:
-    // Driver: makes a zeroed board of `bytes` bytes in the current directory. Exits with a message when the
-    // system refuses.
+    // Driver: makes a zeroed board of `bytes` bytes in the current directory. Exits with a message
+    // when the system refuses.
     static BoardFile create(std::size_t bytes);
 
     // Rank: maps the board named by the environment. Exits with a message when there is none.

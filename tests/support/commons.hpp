@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that all ranks of a job on one machine see, whatever node they play: rank 0 makes a file without a name,
-// the others open it by way of rank 0's process. Owes nothing to the memory under test; what is agreed on here is
-// seen also by ranks that stand still. Collective to make; any thread after that.
+// Memory that all ranks of a job on one machine see, whatever node they play: rank 0 makes a file
+// without a name, the others open it by way of rank 0's process. It is independent of the memory
+// under test, so that stores to it are visible also to ranks that make no ACP calls. Collective to
+// make; any thread after that.
 #pragma once
 
 #include <cstddef>

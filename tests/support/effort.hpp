@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a test does: sanitizers make everything some ten times slower and are after kinds of accesses, not after
-// long runs. Knows no test. Any thread.
+// The number of repetitions of a test: a sanitizer makes code about ten times slower, and needs
+// each kind of access once, not long runs. Knows no test. Any thread.
 #pragma once
 
 namespace acp::test {
@@ -11,7 +11,7 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
-// So much, or less under a sanitizer.
+// `full`, or `less` under a sanitizer.
 template <typename T>
 [[nodiscard]] constexpr T effort(T full, T less) noexcept {
     return is_sanitized ? less : full;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fence for programs that see the public headers alone: base::fence, which ThreadSanitizer follows, of the library. Any thread.
+// A fence for programs that see the public headers alone: base::fence, which ThreadSanitizer
+// follows, of the library. Any thread.
 #pragma once
 
 #include <atomic>
 
 namespace acp::test {
 
-// What stands before it comes before what stands after it, for all threads.
+// A seq_cst fence.
 inline void fence() noexcept {
 #if defined(__SANITIZE_THREAD__)
     static std::atomic<unsigned> word{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What AddressSanitizer and ThreadSanitizer must be told when a thread changes stacks; nothing in
-// other builds. Knows nothing of why it changes them. For the thread that changes stacks.
+// Reports a change of stacks to AddressSanitizer and ThreadSanitizer; no code in other builds.
+// Called by the thread that changes stacks.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ inline constexpr bool is_sanitized = false;
 
 // One stack as the sanitizer knows it: a fiber's after open(), else the thread's own.
 struct FiberMark {
-    // The stack may hold frames that were left without being unwound; they are forgotten.
+    // Unpoisons the stack, which may hold frames of a killed fiber that were not unwound.
     void open([[maybe_unused]] void* stack, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(ACP_TEST_ASAN)
         bottom = stack;
@@ -62,7 +62,8 @@ struct FiberMark {
 #endif
 };
 
-// While there is one, what the thread allocates is not taken for a leak: what a fiber allocates that is killed nobody frees.
+// While it lives, the leak check ignores what the thread allocates: memory of a killed fiber is not
+// freed.
 class LeaksAllowed {
 public:
     //   is_on  false: no effect
@@ -88,7 +89,7 @@ private:
 #endif
 };
 
-// Right before the change from one stack to another.
+// Call right before the change from one stack to another.
 inline void start_switch([[maybe_unused]] FiberMark& from,
                          [[maybe_unused]] FiberMark& to) noexcept {
 #if defined(ACP_TEST_ASAN)
@@ -99,7 +100,9 @@ inline void start_switch([[maybe_unused]] FiberMark& from,
 #endif
 }
 
-// Right after it, on the new stack: own is where we are now, left where we came from.
+// Call right after the change, on the new stack.
+//   own   the new stack
+//   left  the stack before
 inline void finish_switch([[maybe_unused]] FiberMark& own,
                           [[maybe_unused]] FiberMark& left) noexcept {
 #if defined(ACP_TEST_ASAN)

@@ -24,7 +24,7 @@ struct Fiber {
     ucontext_t context{};
     FiberMark mark;
     State state = State::ready;
-    const void* word = nullptr;  // asleep on
+    const void* word = nullptr;  // the word on which it sleeps
     std::uint64_t operations = 0;
     const std::function<void()>* body = nullptr;
 };
@@ -70,7 +70,8 @@ private:
     FiberMark home_mark_;
     int current_ = WeakMemory::outside;
     std::uint64_t random_state_;
-    std::uint64_t stay_of_16_ = 0;  // how readily a fiber goes on
+    // how many of 16 times a fiber makes its next operation without a switch
+    std::uint64_t stay_of_16_ = 0;
     std::uint64_t operations_ = 0;
     bool was_stall_called_ = false;
     Outcome outcome_;
@@ -127,7 +128,8 @@ int Scheduler::choose() noexcept {
     return count == 0 ? -1 : ready[random() % count];
 }
 
-// Nobody is ready: lets the watcher or a paused victim act. false when all is over or stuck.
+// Called when no fiber is ready: calls on_stall, or resumes a paused victim. false when all fibers
+// have ended or are stuck.
 bool Scheduler::relieve() {
     const auto has = [this](State state) {
         return std::any_of(fibers_.begin(), fibers_.end(),
@@ -170,7 +172,7 @@ void Scheduler::enter(int fiber) noexcept {
     current_ = WeakMemory::outside;
 }
 
-// Back to run(); returns when this fiber is chosen again.
+// Switches to run(); returns when this fiber is chosen again.
 void Scheduler::leave() noexcept {
     Fiber& fiber = me();
     start_switch(fiber.mark, home_mark_);
@@ -181,7 +183,7 @@ void Scheduler::leave() noexcept {
 void Scheduler::end_of_current() noexcept {
     me().state = State::over;
     leave();
-    std::abort();  // nobody enters an ended fiber
+    std::abort();  // not reached: run() switches to no ended fiber
 }
 
 void Scheduler::before_operation() noexcept {
@@ -332,7 +334,8 @@ void fence() noexcept {
     if (active != nullptr) active->memory().fence(active->current());
 }
 
-// Twice: the first round collects what each has done, the second one shows it to all.
+// Two rounds: the first one collects the stores of each fiber, the second one makes them visible to
+// all.
 void fence_all() noexcept {
     before_operation();
     if (active == nullptr) return;

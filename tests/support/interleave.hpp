@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A seeded scheduler for lock-free structures: fibers of one thread that may change places before
-// every operation on a sched::Atomic, chosen by a seed and nothing else, so that a failure can be run
-// again. It kills or stops a fiber before any of its operations, finds sleeps nobody ends, and stands
-// on a memory as weak as C++ allows (weak_memory.hpp): loads return stale values where no acquire
-// forbids it, and plain data used without being handed over is a failure. One run at a time.
+// every operation on a sched::Atomic, chosen by a seed and nothing else, so that a failure can be
+// run again. It kills or stops a fiber before any of its operations, finds sleeps that no fiber
+// ends, and models a memory as weak as C++ allows (weak_memory.hpp): loads return stale values
+// where no acquire forbids it, and a data race on plain data is a failure. One run at a time.
 #pragma once
 
 #include <atomic>
@@ -20,15 +20,16 @@ namespace acp::test::sched {
 struct Options {
     std::uint64_t seed = 1;
 
-    // The fiber that ends or pauses before its operation number victim_operation (from 0); -1: none.
+    // The fiber that ends or pauses before its operation number victim_operation (from 0); -1:
+    // none.
     int victim = -1;
     std::uint64_t victim_operation = 0;
-    // false: it never runs again. true: it goes on after all others ended, sleep for ever, or
-    // on_stall was called.
+    // false: it never runs again. true: it is resumed when all others have ended or sleep, and
+    // after on_stall.
     bool is_victim_resumed = false;
 
-    // Called when no fiber can run and some sleep: to do what a watcher does after a death. Called
-    // once; when nobody can run after it, the run fails.
+    // Called once, when no fiber can run and some sleep: plays the watcher after a death. If no
+    // fiber can run after it, the run fails.
     std::function<void()> on_stall = nullptr;
 };
 
@@ -39,12 +40,12 @@ struct Outcome {
     bool is_victim_hit = false;
 };
 
-// Runs the fibers until each has ended or was killed. A killed fiber's stack is not unwound: what it
-// allocated leaks, which sanitizers are told. More than 10^6 operations are a failure.
+// Runs the fibers until each has ended or was killed. A killed fiber's stack is not unwound, so its
+// memory leaks (LeaksAllowed). More than 10^6 operations are a failure.
 Outcome run(const Options& options, const std::vector<std::function<void()>>& fibers);
 
-// Calls test(seed) for seeds 1 .. count (1 .. count / 50 under a sanitizer) until the test has failed; with ACP_TEST_SEED=N in the
-// environment for that one alone. Prints the seed of a failure.
+// Calls test(seed) for seeds 1 .. count (1 .. count / 50 under a sanitizer) until the test has
+// failed; with ACP_TEST_SEED=N in the environment for that one alone. Prints the seed of a failure.
 void for_each_seed(std::uint64_t count, const std::function<void(std::uint64_t seed)>& test);
 
 // Calls test for a victim that is killed, and one that is stopped and resumed, before each of its
@@ -59,13 +60,13 @@ void for_each_death(int victim,
 // A place to change fibers without an operation: in loops that poll.
 void pause() noexcept;
 
-// Sleeps while the word is expected, as a futex does; the look and the sleep are one step.
-// Wakes all sleepers of a word. Outside of fibers only the waking does something.
+// Sleeps while the word is expected, as a futex does; the check and the sleep are one step. Wakes
+// all sleepers of a word. Outside of fibers sleep_while() has no effect.
 void sleep_while(const void* word, bool is_expected) noexcept;
 void wake_all(const void* word) noexcept;
 
-// Tells that this fiber reads or writes plain data at an address; a failure when another fiber's use
-// is not ordered before it.
+// Notes that this fiber reads or writes plain data at an address. The run fails if another fiber's
+// conflicting use is not ordered before it.
 void note_read(const void* address) noexcept;
 void note_write(const void* address) noexcept;
 
@@ -73,7 +74,8 @@ void note_write(const void* address) noexcept;
 
 // The switch point before an operation.
 void before_operation() noexcept;
-// The memory's side of an operation, see WeakMemory. load_value returns what the load reads.
+// The memory's part of an operation, see WeakMemory. load_value returns the value that the load
+// reads.
 std::uint64_t load_value(const void* word,
                          std::uint64_t newest,
                          std::memory_order order,
@@ -150,7 +152,7 @@ public:
         return compare_exchange(expected, desired, success, failure);
     }
 
-    // The value, without being an operation: for futexes and for looking after a run.
+    // The value, read without an operation: for futexes and for checks after a run.
     [[nodiscard]] T peek() const noexcept { return value_; }
 
 private:
@@ -184,7 +186,7 @@ static_assert(sizeof(Atomic<std::uint32_t>) == 4 && sizeof(Atomic<std::uint64_t>
 
 // atomic_thread_fence(seq_cst).
 void fence() noexcept;
-// A barrier on the processors of all fibers, as os::expedite().
+// A barrier on the processors of all fibers, like os::expedite().
 void fence_all() noexcept;
 // The number of the fiber that runs, from 0.
 std::uint32_t current_fiber() noexcept;

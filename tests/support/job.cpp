@@ -160,7 +160,7 @@ Job::~Job() {
     close(output_file_);
 }
 
-// One job's look may come upon the end of another's, or of an orphan.
+// A wait for one job's process may return the end of another job's, or of an orphan.
 void Job::reap() {
     static std::map<pid_t, int> ended;
     int status = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts jobs under acprun and watches them from outside: their output, their processes, their end, and what
-// they leave behind. Every process of a job carries a mark in its environment, by which it is found whoever its
-// parent is now. Knows nothing of the library. One driver thread.
+// Starts jobs under acprun and watches them from outside: their output, their processes, their end,
+// and what they leave behind. Every process of a job has a mark in its environment, by which it is
+// found even if its parent has changed. Knows nothing of the library. One driver thread.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,8 @@ private:
     std::optional<int> wait_status_;
 };
 
-// Runs a job to its end. ended is empty when it was still running after the time; it is killed then.
+// Runs a job to its end. ended is empty when it was still running after the time; it is killed
+// then.
 struct JobResult {
     std::optional<int> code;
     std::string output;
@@ -69,19 +70,20 @@ struct JobResult {
 
 JobResult run_job(const JobOptions& options, std::int64_t timeout_ns = 60'000'000'000);
 
-// The parent of a process, and its scheduling state letter as the kernel gives it ('S', 'T', 'R', 'Z', ...;
-// '?' when it is gone).
+// The parent of a process, and the kernel's letter of its scheduling state ('S', 'T', 'R', 'Z',
+// ...; '?' when it is gone).
 [[nodiscard]] pid_t parent_of(pid_t process);
 [[nodiscard]] char state_of(pid_t process);
 
 // Waits until the process is in one of the states, under the caller's watchdog.
 void await_state(pid_t process, const std::string& states);
 
-// Names that outlive processes on this machine: /dev/shm, System V shared memory, and entries of /tmp and
-// abstract sockets whose name contains "acp".
+// Names that outlive processes on this machine: /dev/shm, System V shared memory, and entries of
+// /tmp and abstract sockets whose name contains "acp".
 [[nodiscard]] std::set<std::string> lasting_names();
 
-// Those of lasting_names() that were not there before; waits a while for what is still being removed.
+// Those of lasting_names() that were not there before; waits a while for what is still being
+// removed.
 [[nodiscard]] std::set<std::string> new_lasting_names(const std::set<std::string>& before);
 
 // Orphans of the jobs become children of this process, which reaps them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, cutting and looking into two joined networks. A thread of its own enters each: this process stays outside.
+// Making, cutting and looking into two joined networks. A thread of its own enters each: this
+// process stays outside.
 #include "support/joined_networks.hpp"
 
 #include <arpa/inet.h>
@@ -33,7 +34,8 @@ std::string refused(const std::string& what, int error) {
     return error == 0 ? "" : what + ": " + std::strerror(error);
 }
 
-// Runs the step on a thread that is then gone, and its network of that moment with it.
+// Runs the step on a thread of its own, so that its change of the network namespace ends with the
+// thread.
 void apart(const std::function<void()>& step) {
     std::thread(step).join();
 }
@@ -69,8 +71,8 @@ int make_wire(os::NetlinkSocket& devices, int far_network) {
     return devices.ask(request);
 }
 
-// Bursts are cut into datagrams before the wire, which then treats each by its length, as a switch would. A kernel
-// that cannot be told so (before 5.18) carries them whole.
+// Bursts are cut into datagrams before the wire, which then treats each by its length, as a switch
+// would. A kernel without that setting (before 5.18) carries them whole.
 void cut_bursts(os::NetlinkSocket& devices, int index) {
     ifinfomsg head{};
     head.ifi_index = index;
@@ -97,7 +99,7 @@ int set_address(os::NetlinkSocket& devices, int index, const char* text) {
 struct JoinedNetworks::Side {
     os::FileDescriptor network;
     std::unique_ptr<os::NetlinkSocket> devices;
-    int index = 0;  // of its device
+    int index = 0;  // index of its device
 };
 
 JoinedNetworks::JoinedNetworks() : all_(sides) {}
@@ -115,7 +117,7 @@ std::unique_ptr<JoinedNetworks> JoinedNetworks::create(std::string& why_not) {
     return why_not.empty() ? std::move(made) : nullptr;
 }
 
-// Returns what was refused; "" when all is done. So does join().
+// Returns the refused step and its error; "" on success. join() does so too.
 std::string JoinedNetworks::make(Side& side) {
     std::string why_not;
     apart([&] {
@@ -192,7 +194,7 @@ std::vector<std::string> JoinedNetworks::sockets() const {
             for (const char* kind : {"udp", "udp6", "tcp", "unix"}) {
                 std::ifstream table(std::string("/proc/thread-self/net/") + kind);
                 std::string line;
-                std::getline(table, line);  // of titles
+                std::getline(table, line);  // the line of titles
                 while (std::getline(table, line)) {
                     found.push_back(std::string(names[number]) + " " + kind + " " + line);
                 }

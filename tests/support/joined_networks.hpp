@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two networks of a test's own, each with one Ethernet device, joined by a wire that can be cut: the hosts "left" and
-// "right" of a job started through tests/faults/enter_network. Made of the kernel's network namespaces and a veth
-// pair, without any name on this machine; gone with the object and the last process inside. Takes root. Knows
-// nothing of jobs. One driver thread.
+// Two networks of a test's own, each with one Ethernet device, joined by a wire that can be cut:
+// the hosts "left" and "right" of a job started through tests/faults/enter_network. Made of the
+// kernel's network namespaces and a veth pair, without any name on this machine; gone with the
+// object and the last process inside. Takes root. Knows nothing of jobs. One driver thread.
 #pragma once
 
 #include <array>
@@ -26,10 +26,11 @@ public:
     // Makes both, with both devices up.   why_not  set when there are none: what the kernel refused
     static std::unique_ptr<JoinedNetworks> create(std::string& why_not);
 
-    // What a process in this network is started with: "TEST_NETWORK_left=/proc/...", one per side.
+    // The environment of a process that enters one of the networks: "TEST_NETWORK_left=/proc/...",
+    // one per side.
     [[nodiscard]] std::vector<std::string> environment() const;
 
-    // The device of one side. Down, neither side gets anything through.
+    // Sets the device of one side up or down. While one is down the wire carries nothing.
     void set_up(int side, bool is_up);
     void set_mtu(int side, std::uint32_t bytes);
 

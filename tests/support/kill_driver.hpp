@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs of which one rank gets SIGKILL at a random moment, one job after the other: for drivers. TEST_TRIALS sets how many jobs, TEST_NODES
-// over how many nodes; seeds are printed and taken from TEST_SEED. Knows nothing of the library. Main thread only.
+// Jobs of which one rank gets SIGKILL at a random moment, one job after the other: for drivers.
+// TEST_TRIALS sets how many jobs, TEST_NODES over how many nodes; seeds are printed and taken from
+// TEST_SEED. Knows nothing of the library. Main thread only.
 #pragma once
 
 #include <csignal>
@@ -69,7 +70,7 @@ protected:
             Job job(options_of(program, nodes, board.environment_entry()));
             await_work(*board, job);
             if (HasFatalFailure()) return;
-            // The clock is the moment to strike, not a wait for an event.
+            // The loop waits for a random moment, not for an event.
             const std::int64_t until =
                 now_ns() +
                 static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(moment_ns)));

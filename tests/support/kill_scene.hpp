@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenes of structures in a shared heap have in common: a victim that is struck while it does steps, a survivor who recovers what it
-// left, and a helper that is killed while it recovers. Main thread only.
+// The common part of scenes with structures in a shared heap: a victim that is killed or stopped
+// during its steps, a survivor that recovers the structure, and a helper that is killed while it
+// recovers. Main thread only.
 #pragma once
 
 #include <array>
@@ -23,15 +24,17 @@ inline constexpr std::uint32_t helper = 2;
 
 // A derived Scene has besides
 //   act()                          the victim's steps; counts each in `done`
-//   user(number)                   a participant's way to the structure
+//   user(number)                   the structure as a participant accesses it
 //   own                            the survivor's
-//   is_shown(dead, block)          whether a dead participant's record names a block that it was allocating
-//   recover_structure(by, dead)    finishes what a dead one did there; false: another one that is dead did so before
+//   is_shown(dead, block)          whether a dead participant's record names a block that it was
+//                                  allocating
+//   recover_structure(by, dead)    completes the operation of a dead participant; false: another
+//                                  dead one's recovery of it must be completed first
 template <typename Scene, typename SharedHeap>
 struct KillScene {
     explicit KillScene(std::uint64_t participants_bytes) : participants(participants_bytes) {}
 
-    // Finishes what a dead participant did, in the heap and in the structure.
+    // Completes the operation of a dead participant, in the heap and in the structure.
     //   must_end  whether it must be possible now
     template <typename User>
     void recover(User& by, std::uint32_t dead, bool must_end = true) {
@@ -44,14 +47,15 @@ struct KillScene {
 
     void recover_victim() { recover(scene().own, victim); }
 
-    // The helper died too, of which the victim's recovery may be in need.
+    // Recovers the victim and the helper. The victim's recovery may need the helper's first.
     void recover_both() {
         recover(scene().own, helper, false);
         recover(scene().own, victim);
         recover(scene().own, helper);
     }
 
-    // What the state must be after the steps that were done, and with the next one too: a strike in a step leaves either.
+    // The two states that are allowed: after the steps that the victim has counted, and after one
+    // more, because it may be killed before it counts a step.
     template <typename Model, typename Steps, typename Apply>
     [[nodiscard]] std::array<Model, 2> models(const Steps& steps, const Apply& apply) const {
         Model model{};
@@ -61,7 +65,8 @@ struct KillScene {
         return {model, next};
     }
 
-    // For a scene that wants to know of the victim, dead or stopped, before anybody recovers it.
+    // Called when the victim is dead or stopped, before it is recovered. For scenes that override
+    // it.
     void look_at_victim() {}
 
     static bool is_dead(std::uint32_t number) { return number != survivor; }
@@ -76,7 +81,8 @@ private:
     [[nodiscard]] Scene& scene() { return static_cast<Scene&>(*this); }
 };
 
-// Kills the victim, and then the helper in its recovery; the survivor recovers both. Calls check(scene, when).
+// Kills the victim, and then the helper in its recovery; the survivor recovers both. Calls
+// check(scene, when).
 template <typename Scene, typename Check, typename... Arguments>
 void kill_recoveries(const Strikes& victims,
                      const Strikes& recoveries,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ranked test that runs over both kinds of memory: the parameter is the kind. Collective; main thread.
+// A ranked test that runs over both kinds of memory: the parameter is the kind. Collective; main
+// thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ protected:
         return GetParam() == Kind::starter || owner == rank_ || mode().reaches_private_memory();
     }
 
-    // The rank so many behind this one, in a circle; negative: before it.
+    // The rank `distance` after this one, in a circle; negative: before it.
     [[nodiscard]] int rank_at(int distance) const { return (rank_ + distance + procs_) % procs_; }
 
     [[nodiscard]] int next() const { return rank_at(1); }

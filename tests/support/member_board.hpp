@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of kills and the members of a team or a plan tell each other. Zero is the valid beginning. Writers: each rank its own note; the
-// driver the rest.
+// The board between the driver of kills and the members of a team or a plan. Valid when zero.
+// Writers: each rank its own note; the driver the rest.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ struct MemberNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
     std::atomic<std::int64_t> refused_at_ns;  // when a call first failed; of support/clock.hpp
-    char message[480];                        // of the first thing that was wrong
+    char message[480];                        // the first failed check
 };
 
 inline constexpr std::int32_t nobody_killed = -1;

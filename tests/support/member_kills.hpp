@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of a team or a plan that are killed at random moments of what they do together: every other member is refused in time, with a message
-// that names the one that was killed. For drivers (support/kill_driver.hpp).
+// Members of a team or a plan are killed at random moments of their collective calls: the calls of
+// every other member fail in time, with a message that names the killed one. For drivers
+// (support/kill_driver.hpp).
 #pragma once
 
 #include "support/kill_driver.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member of a team or a plan, one of which is killed: what every other one is told. Main thread.
+// A member of a team or a plan of which one member is killed: checks the error that every other
+// member gets. Main thread.
 #pragma once
 
 #include <atomic>
@@ -23,8 +24,9 @@ protected:
 
     void begin() { note_.process.store(getpid(), std::memory_order_relaxed); }
 
-    // Calls call() until it returns false: it was refused. Waits until all others were too, as who leaves before is what some of them are told
-    // of, instead of the victim.
+    // Calls call() until it returns false, which means that it failed. Then waits until the calls
+    // of all other members have failed too, because they might get an error that names this member
+    // if it left before.
     template <typename Call>
     void repeat_until_refused(const Call& call) {
         for (std::uint64_t count = 0; call(); ++count) {
@@ -39,7 +41,7 @@ protected:
         }
     }
 
-    // The last call was.
+    // Checks the error of the last call.
     void must_be_refused() {
         must(acp_errno() == ACP_ERR_PEER, "the code is " + std::to_string(acp_errno()));
         const std::string named =

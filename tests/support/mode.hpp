@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mode a test runs in (ACP_INTRANODE, ACP_ATTACH, ACP_MAILBOX in the environment) can do by design,
-// and how many nodes its job has, so that one suite serves every mode. Knows only what the documentation promises of the modes. Any thread.
+// The abilities of the mode in which a test runs (ACP_INTRANODE, ACP_ATTACH, ACP_MAILBOX in the
+// environment), as the documentation promises them, and the number of nodes of its job, so that one
+// suite serves every mode. Any thread.
 #pragma once
 
 #include <string>
@@ -26,7 +27,8 @@ struct Mode {
         return (intranode == "auto" || intranode == "attach") && !is_attach_off;
     }
 
-    // Commands pass through threads of other processes, each of which may wait for a core, or over the network.
+    // Commands pass through threads of other processes, each of which may wait for a core, or over
+    // the network.
     [[nodiscard]] bool is_slow() const {
         return !is_shared_one_sided() || is_attach_off || nodes > 1;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is where in a job over emulated nodes. Knows that acprun gives the ranks to the nodes in order, alike many to
-// each where they can be divided; not valid after acp_reset. Any thread.
+// The node of each rank in a job over emulated nodes. acprun assigns the ranks to the nodes in
+// order, the same number to each if they can be divided. Not valid after acp_reset. Any thread.
 #pragma once
 
 #include <cstdlib>
@@ -10,14 +10,14 @@
 
 namespace acp::test {
 
-// Nodes of this job, as acprun told it; 1 without nodes.
+// The number of nodes of this job, from acprun's environment; 1 without nodes.
 [[nodiscard]] inline int nodes_of_job() {
     const char* text = std::getenv("ACP_NODES");
     const int nodes = text == nullptr ? 1 : std::atoi(text);
     return nodes < 1 ? 1 : nodes;
 }
 
-// That connect them; 1 where acprun told of none.
+// The number of rails between nodes; 1 without ACP_RAILS.
 [[nodiscard]] inline int rails_of_job() {
     const char* text = std::getenv("ACP_RAILS");
     const int rails = text == nullptr ? 1 : std::atoi(text);
@@ -37,20 +37,20 @@ namespace acp::test {
     return node_of(rank) == node_of(acp_rank());
 }
 
-// Whether ranks carry their commands to other nodes themselves.
+// Whether each rank is the gateway of its node.
 [[nodiscard]] inline bool has_own_gateways() {
     const char* place = std::getenv("ACP_GATEWAY");
     return nodes_of_job() > 1 && ranks_per_node() == 1 &&
            (place == nullptr || std::string_view(place) != "agent");
 }
 
-// The ranks one rank has to do with in a round. Each of the three is a permutation of all ranks, so every
-// rank is each one's partner, neighbour and other exactly once. After ranks_per_node() rounds every rank had every
-// rank of the next node as partner.
+// The ranks with which one rank communicates in a round. Each of the three is a permutation of all
+// ranks, so every rank is partner, neighbour and other of exactly one rank each. After
+// ranks_per_node() rounds every rank had every rank of the next node as partner.
 struct Companions {
-    int partner;    // on the next node
-    int neighbour;  // on the partner's node, another rank than it where there are several
-    int other;      // on the node after the next, which is one's own when there are two
+    int partner;    // a rank on the next node
+    int neighbour;  // on the partner's node, another rank than the partner if there are several
+    int other;      // on the node after the next, which is the own node when there are two
 };
 
 [[nodiscard]] inline Companions companions_of(int rank, int round) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the test library's table that of the program: it is found here before the one of the layer operations.
+// Makes the test library's table the table of the program: the linker takes this definition before
+// that of the layer operations.
 #include "support/operation_library.hpp"
 
 #include "operations/library_operations.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library of three numbered operations, as a layer would have them: a bounded add on a word, a log to which records are
-// appended, and a sum over a range of words. Each is atomic by its own means. Its table is given to global memory access
-// and to gateways by unit tests, and is the table of ranks and agents that link support/operation_library.cpp.
+// A library of three numbered operations, as a layer would have them: a bounded add on a word, a
+// log to which records are appended, and a sum over a range of words. Each is atomic by its own
+// instructions. Its table is given to global memory access and to gateways by unit tests, and is
+// the table of ranks and agents that link support/operation_library.cpp.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ using local::OperationContext;
 inline constexpr std::uint32_t add_below_number = 17;
 
 struct AddBelow {
-    std::uint64_t address = 0;  // of the word
+    std::uint64_t address = 0;  // address of the word
     std::uint64_t value = 0;
     std::uint64_t bound = 0;
 };
@@ -42,11 +43,11 @@ struct Log {
 };
 
 struct Append {
-    std::uint64_t address = 0;  // of the log
+    std::uint64_t address = 0;  // address of the log
     std::uint64_t record = 0;   // not 0
 };
 
-// Adds words up and says with what they began: a long result.
+// Adds words up and returns the sum and the words: a long result.
 inline constexpr std::uint32_t sum_number = 19;
 inline constexpr std::uint64_t summed_words_max = 127;
 
@@ -79,7 +80,7 @@ inline NumberedOperation::Ran add_below(OperationContext& context,
     std::uint64_t old = word.load(std::memory_order_relaxed);
     bool is_added = false;
     while (old + asked.value <= asked.bound && !is_added) {
-        // acq_rel: what the caller wrote before is visible to who finds the new value
+        // acq_rel: the caller's earlier writes are visible to a thread that reads the new value
         is_added = word.compare_exchange_weak(old, old + asked.value, std::memory_order_acq_rel,
                                               std::memory_order_relaxed);
     }

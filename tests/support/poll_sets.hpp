@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In how many of the kernel's sets (epoll) of this process a descriptor is, as /proc tells.
+// The number of epoll sets of this process that contain a descriptor, from /proc.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace acp::test {
 
-// Counts the sets of this process that hold the descriptor. Not while other threads open or close descriptors.
+// Counts those sets. No other thread may open or close descriptors during the call.
 inline std::size_t poll_sets_with(int fd) {
     std::size_t sets = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {

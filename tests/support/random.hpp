@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small seeded generator, the same on every machine, so that a printed seed repeats a test. Knows no
-// clock; fresh_seed() is the one place that asks the system for chance. One generator per thread.
+// A small seeded generator, the same on every machine, so that a printed seed repeats a test. Knows
+// no clock; fresh_seed() is the one place that asks the system for chance. One generator per
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ private:
     std::uint64_t state_;
 };
 
-// A seed nobody chose.
+// A seed from the system's random device.
 [[nodiscard]] inline std::uint64_t fresh_seed() {
     std::random_device device;
     return (static_cast<std::uint64_t>(device()) << 32) | device();

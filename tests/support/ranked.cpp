@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned watchdog_seconds = 90;
 constexpr int fatal_exit_code = 3;
 
-// Prints failures with the rank they happened on; ends the process at a fatal one, because the other ranks
-// would wait for it for ever.
+// Prints failures with the rank they happened on; ends the process at a fatal one, because the
+// other ranks would wait for it for ever.
 class FailureListener final : public ::testing::EmptyTestEventListener {
 public:
     explicit FailureListener(bool is_printer) : is_printer_(is_printer) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main() of lockstep tests, for programs that bring none of their own.
+// main() of lockstep tests, for programs without their own.
 #include "support/ranked.hpp"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C library's allocator, or where a sanitizer has taken its place operator new, with a count in front of it.
+// Wraps the C library's allocator, or under a sanitizer operator new, and counts the calls.
 #include "support/refuse_memory.hpp"
 
 #include <atomic>
@@ -15,10 +15,10 @@ std::atomic<bool> is_counting{false};
 std::atomic<std::uint64_t> requests{0};
 std::atomic<std::uint64_t> first_refused{0};
 std::atomic<std::uint64_t> refused_count{0};
-std::atomic<bool (*)()> is_victim{nullptr};  // nullptr: all threads are
+std::atomic<bool (*)()> is_victim{nullptr};  // nullptr: requests of all threads count
 
 bool is_refused() noexcept {
-    // acquire: partner is start(); what is to be refused is visible
+    // acquire: partner is start(), whose settings are then visible
     if (!is_counting.load(std::memory_order_acquire)) return false;
     bool (*const is_asked_for)() = is_victim.load(std::memory_order_relaxed);
     if (is_asked_for != nullptr && !is_asked_for()) return false;
@@ -89,7 +89,7 @@ void* operator new(std::size_t bytes,
                : std::aligned_alloc(boundary, (bytes + boundary - 1) / boundary * boundary);
 }
 
-// Those of arrays, which a sanitizer does not make of the former.
+// For arrays: a sanitizer's operator new[] does not call operator new.
 void* operator new[](std::size_t bytes) {
     return operator new(bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The watchdog for one scope, for tests that hang when they fail. From the main thread; the tested code
-// leaves SIGALRM alone. Forked children do not inherit it.
+// The watchdog for one scope, for tests that hang when they fail. From the main thread; the tested
+// code leaves SIGALRM alone. Forked children do not inherit it.
 #pragma once
 
 #include "support/watchdog.hpp"

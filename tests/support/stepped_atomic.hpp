@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An atomic of a process that is killed or stopped before one of its accesses: for lock-free code whose atomics are a parameter.
+// An atomic of a process that is killed or stopped before one of its accesses: for lock-free code
+// whose atomics are a parameter.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 namespace acp::test {
 
-// Before which access this process sends itself a signal; 0: never.
+// The number of the access before which this process sends itself a signal; 0: never.
 inline std::uint64_t steps_left = 0;
 inline int signal_at_step = SIGKILL;
 
@@ -74,7 +75,7 @@ private:
     std::atomic<T> value_;
 };
 
-// A step of what is no access of such an atomic, where tests use these.
+// A step before an operation that is no access of a SteppedAtomic; no effect for other atomics.
 template <template <class> class Atomic>
 void step_of() noexcept {
     if constexpr (std::is_same_v<Atomic<std::uint64_t>, SteppedAtomic<std::uint64_t>>) step();

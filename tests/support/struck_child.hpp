@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Children that are killed or stopped before any of their accesses to SteppedAtomics, each in a scene of its own: memory that the test and
-// its children share. For tests that fork before they start threads. Main thread only.
+// Children that are killed or stopped before any of their accesses to SteppedAtomics, each in a
+// scene of its own: memory that the test and its children share. For tests that fork before they
+// start threads. Main thread only.
 #pragma once
 
 #include <cerrno>
@@ -15,10 +16,12 @@
 
 namespace acp::test {
 
-// A child that runs a function and sends itself a signal before one of its accesses. It is gone when this object is.
+// A child that runs a function and sends itself a signal before one of its accesses. It is gone
+// when this object is.
 class StruckChild {
 public:
-    // Returns when the child is dead, stopped, or through. One that ends in another way than by the signal must end well.
+    // Returns when the child is dead, stopped, or has returned from the function. A child that ends
+    // in another way than by the signal must exit with 0.
     //   at      the number of the access, from 1
     //   signal  SIGKILL or SIGSTOP
     template <typename What>
@@ -49,7 +52,8 @@ public:
                std::to_string(at_);
     }
 
-    // Lets a stopped child go on until it ends, which it must do well. One that is through already stays so.
+    // Continues a stopped child and waits for its exit, which must be with 0. No effect after its
+    // end.
     void go_on() {
         if (!is_stopped_) return;
         signal_ = 0;
@@ -78,7 +82,7 @@ private:
         const int ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         const bool is_struck = is_stopped_ || (signal_ == SIGKILL && ended_by == SIGKILL);
         is_hit_ = is_hit_ || is_struck;
-        // A child that crashes is not taken for one that was struck.
+        // A child that ended by another signal has crashed.
         if (!is_struck) {
             EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
                 << when() << ": ended by signal " << ended_by << " or exit code "
@@ -87,21 +91,22 @@ private:
     }
 
     std::uint64_t at_;
-    int signal_;  // 0: goes on after it was stopped
+    int signal_;  // 0: the child was continued after a stop
     pid_t process_;
     bool is_hit_ = false;
     bool is_stopped_ = false;
 };
 
-// Before which accesses a child is struck: number `first`, and then each stride-th, as long as there are such.
+// The accesses before which a child is struck: number `first`, then each stride-th one.
 struct Strikes {
     int signal = SIGKILL;
     std::uint64_t first = 1;
     std::uint64_t stride = 1;
 };
 
-// For each access: makes a scene, runs its act() in a child that is struck before it, and calls check(scene, child). Ends with the first
-// child that is not hit, or with a failure. Returns the access of the last one.
+// For each access: makes a scene, runs its act() in a child that is struck before it, and calls
+// check(scene, child). Ends with the first child that is not hit, or with a failure. Returns the
+// access of the last one.
 template <typename Scene, typename Check, typename... Arguments>
 std::uint64_t strike_everywhere(const Strikes& strikes,
                                 const Check& check,
@@ -117,8 +122,9 @@ std::uint64_t strike_everywhere(const Strikes& strikes,
     return at;
 }
 
-// The same with a second child, which runs second(scene) after the first one was struck: for each access of the first one, each of the
-// second. Calls check(scene, first child, second child). scene.look_at_victim() comes between the two.
+// strike_everywhere() with a second child, which runs second(scene) after the first one was struck:
+// for each access of the first child, strikes the second one before each of its accesses. Calls
+// check(scene, first child, second child). scene.look_at_victim() comes between the two.
 template <typename Scene, typename Second, typename Check, typename... Arguments>
 void strike_twice(const Strikes& firsts,
                   const Strikes& seconds,

@@ -21,7 +21,7 @@ std::uint64_t word_at(const std::byte* bytes, std::size_t count) noexcept {
     return word;
 }
 
-// One multiplication per eight bytes: the cost of a test must not be that of its cipher.
+// One multiplication per eight bytes, so that the cipher takes little of a test's time.
 std::uint64_t hash(std::uint64_t state, Bytes bytes) noexcept {
     std::size_t i = 0;
     for (; i + 8 <= bytes.size(); i += 8) {

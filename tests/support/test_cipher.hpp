@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cipher suite for tests: fast, deterministic, keyed, worthless as a cipher. A wrong key, nonce, header or bit
-// makes opening fail as with a real one. It can note every key and nonce sealed with and count those used twice.
-// One thread per suite.
+// A cipher suite for tests: fast, deterministic, keyed, worthless as a cipher. A wrong key, nonce,
+// header or bit makes opening fail as with a real one. It can note every key and nonce sealed with
+// and count those used twice. One thread per suite.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] std::uint8_t number() const noexcept override { return number_; }
 
-    // As if it were another cipher.
+    // Makes the suite report the number of another cipher.
     void pretend(std::uint8_t number) noexcept { number_ = number; }
 
     [[nodiscard]] std::unique_ptr<datagram::KeyAgreement> make_agreement(
@@ -56,7 +56,7 @@ public:
 
     [[nodiscard]] std::uint64_t nonces_seen() const noexcept { return seen_.size(); }
 
-    // The next `count` calls of make() find no memory.
+    // Makes the next `count` calls of make() fail for lack of memory.
     void starve(int count) noexcept { starved_ = count; }
 
 private:
@@ -70,7 +70,8 @@ private:
         seen_;  // hashes: a collision would be one in 2^40 for 2^12 of them
 };
 
-// Worthless, too: multiplication modulo 2^64. Whoever has overheard both public keys can compute what they share.
+// Worthless, too: multiplication modulo 2^64. An eavesdropper who has both public keys can compute
+// the shared secret.
 inline constexpr std::uint64_t agreement_base = 0x9e3779b97f4a7c15U;  // odd
 void share(const datagram::PublicKey& one,
            const datagram::PublicKey& other,

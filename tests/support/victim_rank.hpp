@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the programs share whose ranks are killed: how a rank joins its job and finds the board of the driver, and how it notes what was
-// wrong first. Main thread.
+// The common part of programs whose ranks are killed: a rank joins its job, opens the driver's
+// board, and notes its first failed check there. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace acp::test {
 
-// Joins the job, and gives what Work(board).run() gives.
-//   program  for people
+// Joins the job, and returns the result of Work(board).run().
+//   program  its name in the watchdog's message
 template <typename BoardContent, typename Work>
 int run_victim(int argc, char** argv, const std::string& program) {
     arm_watchdog(120, ("a rank of " + program).c_str());
@@ -27,13 +27,13 @@ int run_victim(int argc, char** argv, const std::string& program) {
     return Work(*board).run();
 }
 
-//   Note  of a rank on the board: has char message[]
+//   Note  the type of a rank's note on the board; has char message[]
 template <typename Note>
 class VictimRank {
 protected:
     explicit VictimRank(Note& note) : note_(note) {}
 
-    // Notes the first that was not so.
+    // Notes the first check that fails.
     void must(bool is_so, const std::string& what) {
         if (is_so || !is_all_right()) return;
         std::snprintf(note_.message, sizeof note_.message, "%s: %s", what.c_str(),
@@ -44,7 +44,7 @@ protected:
 
     [[nodiscard]] int exit_status() const { return is_all_right() ? 0 : 5; }
 
-    // Of the heap of this rank.
+    // The number of blocks in the heap of this rank.
     [[nodiscard]] std::int64_t blocks() {
         acp_heap_stat_t stat{};
         must(acp_heap_stat(acp_rank(), &stat) == 0, "acp_heap_stat");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The watchdog over SIGALRM. The handler only writes and exits, which a signal handler may do in whatever
-// state the process hangs.
+// The watchdog over SIGALRM. The handler only writes and exits, which a signal handler may do in
+// whatever state the process hangs.
 #include "support/watchdog.hpp"
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends a test that hangs: an alarm that prints what the process was doing and exits with 124. Knows nothing
-// of ACP. The alarm belongs to the process; call from its main thread.
+// Ends a test that hangs: an alarm that prints what the process was doing and exits with 124. Knows
+// nothing of ACP. The alarm belongs to the process; call from its main thread.
 #pragma once
 
 namespace acp::test {
@@ -8,7 +8,7 @@ namespace acp::test {
 inline constexpr int watchdog_exit_code = 124;
 
 // (Re)starts the watchdog.
-//   seconds  until it bites, 0 disarms
+//   seconds  until it ends the process; 0 disarms
 //   what     printed then; static or living as long as the watchdog is armed
 void arm_watchdog(unsigned seconds, const char* what) noexcept;
 

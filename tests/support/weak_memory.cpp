@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views and vector clocks. Each fiber's own time starts at 1, so that it has seen nothing of the others.
+// Views and vector clocks. Each fiber's own time starts at 1, so that it has seen nothing of the
+// others.
 #include "support/weak_memory.hpp"
 
 #include <algorithm>
@@ -91,7 +92,8 @@ void WeakMemory::order_store(int fiber, Word& word, std::memory_order order) {
     }
 }
 
-// Only the stores become visible: a fence by itself hands over no plain data here, which is less than it may.
+// Only atomic stores become visible: in this model a fence alone orders no plain data, which is
+// stricter than C++.
 void WeakMemory::fence(int fiber) {
     if (fiber == outside) return;
     Seen& seen = seen_by(fiber);
@@ -122,7 +124,7 @@ void WeakMemory::update(int fiber,
                         std::uint64_t value,
                         std::memory_order order) {
     Word& word = word_of(address, old);
-    // It continues the release sequence of the store it reads.
+    // The update continues the release sequence of the store that it reads.
     const Seen before = word.stores.back().released;
     if (fiber != outside && is_acquire(order)) seen_by(fiber).join(before);
     append(fiber, word, value, before);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory as weakly ordered as C++ allows between fibers that run one after another: a load may return
-// an older value of its word, unless something the loading fiber has acquired forbids it, and plain
-// data that was not handed over is found. seq_cst operations and fences have one order, that in which they
-// run: a seq_cst load does not go behind the newest seq_cst store of its word, nor behind a store that a
-// fiber had seen at its last seq_cst fence. Knows nothing of schedules. Not shown: what only load-store
-// reordering would bring. For the scheduler's thread.
+// Memory as weakly ordered as C++ allows between fibers that run one after another: a load may
+// return an older value of its word, unless an acquire of the loading fiber forbids it, and data
+// races on plain data are found. seq_cst operations and fences have one order, in which they run: a
+// seq_cst load returns no value older than the newest seq_cst store of its word, nor older than a
+// store that a fiber had seen at its last seq_cst fence. Knows nothing of schedules. Does not model
+// load-store reordering. For the scheduler's thread.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ inline constexpr int fibers_max = 8;
 
 class WeakMemory {
 public:
-    // outside: what runs before, after or between the fibers. It sees the newest of all, and all see
-    // what it does.
+    // outside: code that runs before, after or between the fibers. It sees the newest value of all
+    // words, and all fibers see its stores.
     static constexpr int outside = -1;
 
     // The value a load returns; newest is the word's, chance decides among those allowed.
@@ -48,12 +48,12 @@ public:
     // A seq_cst fence.
     void fence(int fiber);
 
-    // A use of plain data; what is wrong with it, or "".
+    // Notes a use of plain data. Returns the race that it makes, or "".
     std::string plain(int fiber, const void* address, bool is_write);
 
 private:
-    // How far into each fiber's life somebody has seen, and the newest store of each word it must not
-    // go behind, by the word's number.
+    // The view of a fiber or store: a vector clock, and for each word, by its number, the oldest
+    // store that a load may still return.
     struct Seen {
         std::array<std::uint32_t, fibers_max> times{};
         std::vector<std::uint32_t> stores;
@@ -64,12 +64,12 @@ private:
 
     struct Store {
         std::uint64_t value = 0;
-        Seen released;  // what an acquire that reads it gets
+        Seen released;  // the view that an acquire gets which reads this store
     };
 
     struct Word {
         std::uint32_t number = 0;
-        std::vector<Store> stores;  // in modification order
+        std::vector<Store> stores;  // its stores, in modification order
     };
 
     struct PlainUse {
@@ -85,7 +85,7 @@ private:
     void order_store(int fiber, Word& word, std::memory_order order);
 
     std::array<Seen, fibers_max> fibers_;
-    Seen ordered_;  // its stores: how far back a seq_cst load may go
+    Seen ordered_;  // its `stores`: the oldest store that a seq_cst load may return
     std::unordered_map<const void*, Word> words_;
     std::unordered_map<const void*, PlainUse> plain_;
 };
