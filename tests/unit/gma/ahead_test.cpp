@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short puts that are handed to the link before what they are ordered after has ended (ORD-66): which go ahead, and that each
-// runs once, or fails once. The link only keeps what it is given; the test says what ends.
+// Short puts that are submitted to the link before the commands that they are ordered after have
+// completed (ORD-66): which commands are, and that each runs once, or fails once. The test's link
+// only keeps commands; the test completes them.
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
@@ -59,7 +60,7 @@ public:
 
     void set_service_wanted(bool /*is_wanted*/) noexcept override {}
 
-    // From now on commands that are ordered after others are not taken.
+    // Makes the link refuse ordered commands from now on.
     void refuse_order() {
         const std::scoped_lock lock(mutex_);
         is_order_kept_ = false;
@@ -102,7 +103,8 @@ protected:
         return rank_->gma->issue(command, order);
     }
 
-    // What the link was given, as soon as it is so many commands: the service thread may be at it.
+    // Waits until the link has `count` commands, which the service thread may be submitting, and
+    // returns them.
     std::vector<memory::NumberedCommand> taken_of(std::size_t count) {
         while (link_->taken().size() < count) std::this_thread::yield();
         return link_->taken();
@@ -110,7 +112,7 @@ protected:
 
     Code wait(Handle handle) { return rank_->gma->wait(handle, node::for_ever, false).code(); }
 
-    // Ends everything that was taken, and what is taken then, until this handle is complete.
+    // Completes all commands that the link has and gets, until this handle is complete.
     Code end_all(Handle handle) {
         while (!rank_->gma->is_complete(handle)) {
             const auto taken = link_->taken();
@@ -123,7 +125,7 @@ protected:
     node::Segment segment_;
     std::unique_ptr<RemoteRank> rank_;
     OrderingLink* link_ = nullptr;
-    std::size_t ended_ = 0;  // by end_all()
+    std::size_t ended_ = 0;  // number of commands that end_all() has completed
 };
 
 TEST_F(AheadTest, a_flag_goes_behind_its_data_at_once_and_once) {
@@ -161,10 +163,10 @@ TEST_F(AheadTest, a_failure_of_the_data_fails_the_flag_once) {
     const Handle flag = copy(2, 0, 8, data);
     (void)taken_of(2);
     link_->end({.token = data, .code = Code::address, .process = 2});
-    link_->end({.token = flag, .code = Code::order});  // as the router says
+    link_->end({.token = flag, .code = Code::order});  // the router's code for a failed predecessor
     EXPECT_EQ(wait(data), Code::address);
     EXPECT_EQ(wait(flag), Code::order);
-    EXPECT_EQ(wait(handle_all), Code::ok);  // told already
+    EXPECT_EQ(wait(handle_all), Code::ok);  // both failures were reported before
     EXPECT_EQ(link_->taken().size(), 2U);
 }
 
@@ -175,10 +177,10 @@ TEST_F(AheadTest, what_the_target_cannot_see_to_waits) {
     };
 
     constexpr Case cases[] = {
-        {2, 0, 3, 0, 8},    // to another process
-        {0, 2, 2, 0, 8},    // behind a get
-        {2, 3, 2, 0, 8},    // behind a copy between others
-        {2, 0, 2, 3, 8},    // from another process
+        {2, 0, 3, 0, 8},    // the copies go to different processes
+        {0, 2, 2, 0, 8},    // ordered after a get
+        {2, 3, 2, 0, 8},    // ordered after a copy between two other processes
+        {2, 0, 2, 3, 8},    // its source is on another process
         {2, 0, 2, 0, 513},  // long
         {2, 0, 0, 2, 8},    // a get
     };

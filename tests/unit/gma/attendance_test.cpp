@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that wait are rung only while they prove that they look.
+// Senders ring the bell of waiting threads only while these threads prove by polls that they
+// attend.
 #include "gma/attendance.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ TEST(Attendance, who_waits_is_rung_until_it_leaves) {
     scene.attendance.enter();
     scene.attendance.leave();
     EXPECT_TRUE(scene.attendance.is_attended());
-    EXPECT_TRUE(scene.door.is_attended());  // what knockers ask
+    EXPECT_TRUE(scene.door.is_attended());  // the condition that senders test
     scene.attendance.leave();
     EXPECT_FALSE(scene.attendance.is_attended());
 }
@@ -28,7 +29,7 @@ TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
     Scene scene;
     scene.attendance.enter();
     scene.attendance.note_look();
-    EXPECT_FALSE(scene.attendance.doubt_idle(true));  // it has looked since the beginning
+    EXPECT_FALSE(scene.attendance.doubt_idle(true));  // it has polled since it entered
     EXPECT_TRUE(scene.attendance.doubt_idle(true));
     EXPECT_FALSE(scene.attendance.is_attended());
     EXPECT_FALSE(scene.door.is_attended());
@@ -47,7 +48,7 @@ TEST(Attendance, a_look_restores_belief_in_all_that_wait) {
     scene.attendance.enter();
     ASSERT_TRUE(scene.attendance.doubt_idle(true));
     scene.attendance.enter();
-    EXPECT_FALSE(scene.attendance.is_attended());  // it has not looked yet
+    EXPECT_FALSE(scene.attendance.is_attended());  // it has not polled yet
     scene.attendance.note_look();
     EXPECT_TRUE(scene.attendance.is_attended());
     scene.attendance.leave();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two commands of one call in the queue: the order of their runs, their one failure, their room; and commands with loans,
-// also those that end without having run.
+// Two commands of one call in the queue: the order of their runs, their one failure, their room;
+// and commands with loans, also commands that fail without having run.
 #include <gtest/gtest.h>
 #include <utility>
 #include <vector>
@@ -25,7 +25,7 @@ protected:
         return queue_.admit(command_of(7), order);
     }
 
-    // Ends a command; what became ready by it.
+    // Completes a command. Returns the commands that it made ready.
     Numbers finish(std::uint64_t number, base::Status status = {}) {
         CommandList ready;
         queue_.finish(number, std::move(status), ready);

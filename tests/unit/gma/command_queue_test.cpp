@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command queue: its rules one by one, its limits, and random programs compared with a plain model after
-// every step. ACP_TEST_SEED repeats a run.
+// The command queue: its rules one by one, its limits, and random programs compared with a plain
+// model after every step. ACP_TEST_SEED repeats a run.
 #include "gma/command_queue.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ memory::Command command_of(std::uint64_t tag) {
     return {.bytes = tag};
 }
 
-// Ends a command; what became ready by it.
+// Completes a command. Returns the commands that it made ready.
 Numbers numbers_readied(CommandQueue& queue, std::uint64_t number, base::Status status) {
     CommandList ready;
     queue.finish(number, std::move(status), ready);
@@ -42,7 +42,7 @@ Numbers numbers_readied(CommandQueue& queue, std::uint64_t number, base::Status 
     return numbers;
 }
 
-// A queue with what a caller needs to use it in one line per event.
+// A queue with helpers that make each event one line.
 class CommandQueueTest : public testing::Test {
 protected:
     CommandQueue::Admission admit(Handle order) {
@@ -296,7 +296,8 @@ public:
 private:
     static constexpr std::uint64_t commands = 900;
 
-    // When there is no room, what is outstanding ends: there is room after the oldest at the latest.
+    // When there is no room, completes outstanding commands. There is room at the latest after the
+    // oldest one.
     void issue(std::uint64_t i) {
         const Handle orders[] = {handle_null, handle_cont, handle_all, queue_.issued() / 4 * 2};
         for (;;) {
@@ -347,7 +348,7 @@ TEST_F(CommandQueueTest, ready_commands_come_in_the_order_of_issue) {
     EXPECT_EQ(finish(2), followers);
 }
 
-// The queue and the model, taken through the same events and compared after each.
+// The queue and the model, which get the same events and are compared after each.
 class Pair {
 public:
     void admit(Handle order) {

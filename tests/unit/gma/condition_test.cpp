@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for what is no command: whoever brings it about rings, and the thread that waits serves its process meanwhile.
+// Waiting for a condition that is no command: the thread that makes it true rings, and the waiting
+// thread serves its process until then.
 #include "gma/condition.hpp"
 
 #include <atomic>
@@ -47,7 +48,7 @@ TEST_P(ConditionTest,
     node::Outcome outcome = node::Outcome::timeout;
     std::thread waiter([&] { outcome = ranks[1].gma->wait_until(condition, node::for_ever); });
     while (condition.announced.load() == 0) std::this_thread::yield();
-    // The waiter sleeps or is about to; its process is served all the same.
+    // The waiter sleeps or is about to; commands on its process still run.
     const std::uint64_t value = 4711;
     std::memcpy(ranks.starter(0), &value, sizeof value);
     EXPECT_TRUE(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The right to poll the forwarder: one holder, and who found it taken is told of; under the seeded scheduler.
+// The right to poll the forwarder has one holder, which notices if another thread has tried to take
+// it; under the seeded scheduler.
 #include "gma/driver_role.hpp"
 
 #include <array>
@@ -15,15 +16,15 @@ namespace {
 namespace sched = acp::test::sched;
 using Role = DriverRole<sched::Atomic>;
 
-// Mail that somebody must look at after it came, and whether anybody was told to look again.
+// Mail that a holder must see after it arrived, and whether a holder was asked to poll again.
 struct Scene {
     Role role;
     sched::Atomic<std::uint32_t> mail{0};
     sched::Atomic<std::uint32_t> looked{0};
-    char polled = 0;  // plain: the holder's alone
+    char polled = 0;  // plain data, which only the holder accesses
     bool is_told = false;
 
-    // One who works while it has the right. False: another has it, and this one may go to sleep.
+    // Polls if it gets the right. False: another fiber has it, and this one may sleep.
     bool poll() {
         Role::Hold hold(role);
         if (!hold) return false;

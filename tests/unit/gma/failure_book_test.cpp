@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures noted, told once, remembered; and none lost when there is no memory to keep them apart.
+// Failures are noted, reported once, and remembered; none is lost if there is no memory for a
+// record of each.
 #include "gma/failure_book.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +102,7 @@ TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
             book.note(2 * i, base::Status::bare(Code::peer));
         }
     }
-    // However few are told apart: up to every number that failed there is a failure to be told.
+    // Even without a record of each, take() of every failed number returns a failure.
     std::uint64_t told = 0;
     for (std::uint64_t i = 1; i <= count; ++i) {
         const auto failure = book.take(2 * i);
@@ -114,7 +115,8 @@ TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
     EXPECT_EQ(book.first_untold(), 0U);
 }
 
-// One thread hears of all that could not be kept apart; the others, whose commands those were, still must.
+// One thread takes all failures without records; the other threads still get the failures of their
+// own commands.
 TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were_told_together) {
     FailureBook book;
     {
@@ -133,7 +135,7 @@ TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were
     }
 }
 
-// A thread that waits for one command among them must not take another one's failure for its own.
+// A thread that waits for one command must not take the failure of another one.
 TEST(FailureBook, of_failures_told_together_takes_none_for_a_number_that_went_well) {
     FailureBook book;
     {
@@ -152,7 +154,8 @@ TEST(FailureBook, tells_failures_together_with_the_code_of_one_that_was_waited_f
     FailureBook book;
     {
         const Refusal refusal(1, all_from_there);
-        // The greatest number first: a wrong address is seen at once, what was issued before it fails later.
+        // Notes a later command first: a wrong address fails at once, commands issued earlier fail
+        // later.
         for (std::uint64_t i = 1; i <= 100; ++i) book.note(2 * i, base::Status::bare(Code::peer));
         book.note(1000, base::Status::bare(Code::address));
         for (std::uint64_t i = 400; i < 499; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words that calls borrow: never one for two calls, and none again after a failure.
+// Words that calls borrow: no word serves two calls at once, nor any call after a failure.
 #include "gma/fetch_words.hpp"
 
 #include <array>
@@ -17,7 +17,7 @@ constexpr memory::GlobalAddress first_address = 0x1000;
 
 class FetchWordsTest : public testing::Test {
 protected:
-    // What a command would do at its end.
+    // Stores a result as a command's completion does.
     void write(memory::GlobalAddress address, std::uint64_t value) {
         std::atomic_ref(*reinterpret_cast<std::uint64_t*>(&memory_[address - first_address]))
             .store(value, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands with an end on another node: what they do, in which order, how they fail and who is told, in all modes
-// of waiting. Another thread stands for gateways and network.
+// Commands with an address on another node: their effects, order, failures and completions, in all
+// modes of waiting. Another thread plays gateways and network.
 #include <pthread.h>
 #include <thread>
 
@@ -87,7 +87,7 @@ TEST_P(GmaRemoteTest, copies_to_from_and_between_other_ranks_and_atomics_there) 
     EXPECT_EQ(traffic.remote_bytes, 26U);
 }
 
-// There and back through a counter: each step reads what the one before wrote.
+// A counter goes to the other node and back: each step reads the result of the step before.
 TEST_P(GmaRemoteTest, a_chain_of_far_and_near_commands_runs_in_order_with_no_further_call) {
     network_.start();
     word_at(network_.starter(0)).store(7, std::memory_order_relaxed);
@@ -199,8 +199,8 @@ TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that
     EXPECT_TRUE(wait(near).is_ok()) << "the node's own memory is still there";
 }
 
-// Here the death itself wakes nobody: who slept on may have been rung, and gone to sleep again because the thread that notes
-// the death had the driver's role.
+// In this test the death itself rings no bell: a sleeper may have woken for it and slept again,
+// because the thread that notes the death was the driver.
 TEST_P(GmaRemoteTest, who_learns_of_the_gateways_end_wakes_those_who_wait_for_it) {
     acp::test::arm_watchdog(240, "unit_gma");
     const node::Segment& segment = network_.segment(0);
@@ -233,8 +233,8 @@ std::string name_of_mode(const testing::TestParamInfo<Mode>& info) {
 
 INSTANTIATE_TEST_SUITE_P(modes, GmaRemoteTest, testing::ValuesIn(modes), name_of_mode);
 
-// A link whose gateway is in this process, without network: it ends what it was given when its descriptor was
-// signalled.
+// A link whose gateway is in this process, without network: it completes its commands when its
+// descriptor is signalled.
 class OwnLink final : public remote::Link {
 public:
     bool submit(std::uint64_t token, const Command&) override {
@@ -284,17 +284,17 @@ public:
 
     void set_service_wanted(bool) noexcept override {}
 
-    // From now on a flush lasts until told otherwise.
+    // With true, a flush() lasts until this is called with false.
     void make_flushes_long(bool is_long) { is_long_.store(is_long, std::memory_order_release); }
 
     [[nodiscard]] bool is_in_long_flush() const {
         return is_at_it_.load(std::memory_order_acquire);
     }
 
-    // How often it was asked when it is due.
+    // The number of calls of deadline_ns().
     [[nodiscard]] std::uint64_t looks() const { return looks_.load(std::memory_order_relaxed); }
 
-    // What comes from other nodes.
+    // Plays the arrival of a datagram.
     void arrive() { event_.signal(); }
 
     [[nodiscard]] std::uint64_t flushes() const { return flushes_.load(std::memory_order_relaxed); }
@@ -342,7 +342,8 @@ protected:
     OwnLink* link_ = nullptr;
 };
 
-// One that is alone leaves at once. What is issued meanwhile leaves together: the link sends it as one datagram.
+// A single invoke is flushed at once. Invokes issued during that flush are flushed together, as one
+// datagram.
 TEST_F(GmaOwnLinkTest, a_batch_of_invokes_leaves_with_one_flush) {
     const acp::test::Append asked{rank_->starter(2), 1};
     acp::test::AddedBelow result;
@@ -351,14 +352,16 @@ TEST_F(GmaOwnLinkTest, a_batch_of_invokes_leaves_with_one_flush) {
             {2, acp::test::append_number, acp::test::bytes_of(asked), acp::test::room_in(result)},
             handle_null);
     };
-    // The service thread is new: what it does first would cut the batch. It polls no more once it sleeps.
+    // Waits until the new service thread sleeps and polls no longer, because its first polls would
+    // split the batch.
     for (std::uint64_t before = ~0ULL; before != link_->polls();) {
         before = link_->polls();
         const std::uint64_t end_ns = os::now_ns() + 20'000'000;
         while (os::now_ns() < end_ns) std::this_thread::yield();
     }
     Handle last = invoke();
-    // By the service thread, where its first poll is going on just now: it is told that somebody found the role taken.
+    // If the service thread is in a poll, it makes this flush, because it notices that the issuer
+    // found the role taken.
     while (link_->flushes() == 0) std::this_thread::yield();
     EXPECT_EQ(link_->flushes(), 1U);
     for (int i = 0; i < 63; ++i) last = invoke();
@@ -401,12 +404,12 @@ TEST_F(GmaOwnLinkTest, the_gateway_is_polled_again_when_it_is_due_though_nothing
 
 TEST_F(GmaOwnLinkTest, the_service_thread_does_not_spin_while_another_is_long_in_the_gateway) {
     constexpr std::uint64_t watched_ns = 30'000'000;
-    constexpr std::uint64_t looks_max = 200;  // one who spins looks 1000 times in a millisecond
+    constexpr std::uint64_t looks_max = 200;  // a spinning thread looks 1000 times in a millisecond
     link_->make_flushes_long(true);
     Handle handle = handle_null;
     std::thread issuer([&] { handle = issue(); });
     while (!link_->is_in_long_flush()) std::this_thread::yield();
-    link_->arrive();  // and nobody else can take it in
+    link_->arrive();  // no other thread can poll the gateway now
     const std::uint64_t before = link_->looks();
     const std::uint64_t end_ns = os::now_ns() + watched_ns;
     while (os::now_ns() < end_ns) std::this_thread::yield();
@@ -416,10 +419,10 @@ TEST_F(GmaOwnLinkTest, the_service_thread_does_not_spin_while_another_is_long_in
     EXPECT_TRUE(rank_->gma->wait(handle, node::for_ever, false).is_ok());
 }
 
-// Threads of the program are cancelled at a system call, which must not be one of the library's: it could not be unwound.
+// Threads of the program are cancelled at a system call, which must not be one of the library's: it
+// could not be unwound.
 TEST_F(GmaOwnLinkTest, a_cancellation_waits_while_a_far_copy_is_issued) {
-    constexpr int copies =
-        20000;  // many leave while the link is long in its turn, and wake the service thread
+    constexpr int copies = 20000;  // many are sent during a long flush, and wake the service thread
     link_->make_flushes_long(true);
     std::thread issuer([&] { (void)issue(); });
     while (!link_->is_in_long_flush()) std::this_thread::yield();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Global memory access of several ranks in one process, on one mapping of the node: routes, order, failures,
-// timeouts, the service thread, and threads beyond the hazard lines. The test's thread issues for any rank; the
-// ranks' service threads do the rest.
+// Global memory access of several ranks in one process, on one mapping of the node: routes, order,
+// failures, timeouts, the service thread, and threads beyond the hazard lines. The test's thread
+// issues for any rank; the ranks' service threads do the rest.
 #include "gma/gma.hpp"
 
 #include <array>
@@ -64,7 +64,8 @@ TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
         ranks.starter(0)[i] = static_cast<char>(i * 7 + i / 256);
     }
     for (const std::uint64_t bytes : {0U, 1U, 3U, 8U, 17U, 4096U, 70'001U, 500'000U}) {
-        // shared of 0 -> private of 1 -> private of 0 -> shared of 1, all issued by 0, each after the one before
+        // shared of 0 -> private of 1 -> private of 0 -> shared of 1, all issued by 0, each after
+        // the one before
         Gma& gma = *ranks[0].gma;
         const Handle first =
             gma.issue(copy(ranks[1].own + 5, ranks[0].starter + 3, bytes), handle_null);
@@ -76,7 +77,7 @@ TEST_P(GmaTest, copies_of_all_sizes_arrive_between_shared_and_private_memory) {
     }
 }
 
-// What layers above call: at once where a program's calls would be, else as any command.
+// Calls for layers above: they run at once where a program's calls would, else as queued commands.
 TEST_P(GmaTest,
        copies_and_fetches_of_layers_are_done_at_once_on_mapped_memory_and_issued_elsewhere) {
     Ranks ranks(GetParam(), 2, 2);
@@ -110,7 +111,7 @@ TEST_P(GmaTest,
     EXPECT_EQ(line->target.load(), 0U) << "left";
 }
 
-// Registered memory of the first rank, and of the second, of which the kernel or the owner moves a long copy.
+// Registered memory of two ranks, between which the kernel or the owner moves a long copy.
 struct LongCopy {
     static constexpr std::uint64_t bytes = 96ULL * 1024 * 1024 + 123;
 
@@ -158,7 +159,7 @@ TEST_P(GmaTest, a_long_copy_moves_every_byte_and_counts_as_one_command) {
               LongCopy::bytes);
 }
 
-// It would take the caller's time as long as it lasts, tens of milliseconds.
+// The copy would take tens of milliseconds of the caller's time.
 TEST_P(GmaTest, who_only_looks_does_not_make_a_long_copy_itself) {
     constexpr std::uint64_t look_ns_max = 5'000'000;
     Ranks ranks(GetParam(), 2, 2);
@@ -219,7 +220,8 @@ TEST_P(GmaTest, the_service_thread_finishes_what_nobody_waits_for) {
     Ranks ranks(GetParam(), 2, 2);
     constexpr std::uint64_t steps = 50;
     Gma& gma = *ranks[0].gma;
-    // A token goes to and fro between private memories; the last step raises a flag in shared memory.
+    // A token goes to and fro between private memories; the last step raises a flag in shared
+    // memory.
     ranks[0].memory[0] = 1;
     Handle last = handle_null;
     for (std::uint64_t i = 0; i < steps; ++i) {
@@ -238,7 +240,8 @@ TEST_P(GmaTest, a_thread_without_a_hazard_line_of_its_own_may_issue) {
     Ranks ranks(GetParam(), 2, 2);
     std::thread([&] {
         for (memory::HazardLine& line : ranks.node().hazards(0)) {
-            line.is_claimed.store(1, std::memory_order_relaxed);  // as 64 other threads would
+            // as if 64 other threads had claimed the lines
+            line.is_claimed.store(1, std::memory_order_relaxed);
         }
         for (int i = 0; i < 100; ++i) {
             const Handle put =
@@ -261,7 +264,7 @@ TEST_P(GmaTest, memory_may_be_unregistered_while_others_copy_to_it) {
             posted.store(key.value());
             std::this_thread::yield();
             EXPECT_TRUE(ranks[1].gma->registry().remove(key.value()).is_ok());
-            std::memset(memory.data(), 2, memory.size());  // nobody else may be inside
+            std::memset(memory.data(), 2, memory.size());  // no other thread may access it
         }
         is_over.store(true);
     });
@@ -301,7 +304,8 @@ TEST(GmaPathTest, names_the_path_each_configuration_takes) {
     EXPECT_EQ(path(IntraNode::mailbox), "mailbox mailbox");
 }
 
-// It looks at memory alone, for ever: nothing may wait until it calls again, or until the service thread looks by itself.
+// The program then polls memory and makes no further call: no copy may wait for its next call, or
+// for the service thread's timer.
 TEST(GmaAwayTest, who_never_waits_has_its_copies_made_by_the_calls_that_issue_them) {
     if (os::probe_attach() != 0) GTEST_SKIP() << "no attach";
     acp::test::arm_watchdog(240, "unit_gma");
@@ -310,7 +314,8 @@ TEST(GmaAwayTest, who_never_waits_has_its_copies_made_by_the_calls_that_issue_th
     int made_by_the_call = 0;
     auto& seen = reinterpret_cast<std::atomic<std::uint64_t>&>(*ranks[1].memory.data());
     for (std::uint64_t i = 1; i <= rounds; ++i) {
-        // a word of its own each time: a sanitizer does not see that the kernel's copy of the last one is over
+        // another word each time: a sanitizer does not see that the kernel's copy of the last one
+        // has ended
         const std::uint64_t offset = i * sizeof i;
         std::memcpy(ranks.starter(0) + offset, &i, sizeof i);
         (void)ranks[0].gma->issue(copy(ranks[1].own, ranks[0].starter + offset, sizeof i),
@@ -322,7 +327,7 @@ TEST(GmaAwayTest, who_never_waits_has_its_copies_made_by_the_calls_that_issue_th
     acp::test::arm_watchdog(0, "");
 }
 
-// MEM-18: it belongs to the node.
+// MEM-18: starter memory belongs to the node.
 TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable) {
     acp::test::arm_watchdog(240, "unit_gma");
     Ranks left(IntraNode::automatic, 2, 1);
@@ -343,12 +348,13 @@ TEST(GmaDeathTest, the_starter_memory_of_a_dead_rank_stays_readable_and_writable
     acp::test::arm_watchdog(0, "");
 }
 
-// Rank 0 copies between the private memory of two others. Which of them died is known, so nobody waits to hear of it.
+// Rank 0 copies between the private memory of two other ranks. The death of one is published, so
+// the copy fails without waiting for the watcher.
 TEST(GmaDeathTest, a_copy_between_two_others_names_the_one_that_died) {
     if (os::probe_attach() != 0) GTEST_SKIP() << "no attach";
     acp::test::arm_watchdog(240, "unit_gma");
     Ranks ranks(IntraNode::automatic, 3, 3);
-    ranks.node().control().watcher_pid.store(1);  // who could still tell of a death
+    ranks.node().control().watcher_pid.store(1);  // a watcher, which could still publish a death
     node::mark_dead(ranks.node(), 2, 9);
     for (const bool is_target : {true, false}) {
         const Command between =
@@ -362,7 +368,7 @@ TEST(GmaDeathTest, a_copy_between_two_others_names_the_one_that_died) {
 
 TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with_its_death) {
     acp::test::arm_watchdog(240, "unit_gma");
-    // Rank 1 has published its memory and serves nobody, as when its process is stopped.
+    // Rank 1 has published its memory and serves no request, like a stopped process.
     Ranks lonely(IntraNode::mailbox, 2, 1);
     lonely.node().slot(1).pid.store(static_cast<std::uint32_t>(os::own_pid()),
                                     std::memory_order_relaxed);
@@ -391,7 +397,7 @@ TEST(GmaDeathTest, a_wait_for_a_rank_that_does_not_serve_times_out_and_ends_with
 
 TEST(GmaDeathTest, an_atomic_that_waits_for_itself_waits_for_nothing_else) {
     acp::test::arm_watchdog(240, "unit_gma");
-    // Rank 2 serves nobody, so what is asked of it does not end.
+    // Rank 2 serves no request, so commands on its memory do not complete.
     Ranks ranks(IntraNode::mailbox, 3, 2);
     ranks.node().slot(2).pid.store(static_cast<std::uint32_t>(os::own_pid()),
                                    std::memory_order_relaxed);

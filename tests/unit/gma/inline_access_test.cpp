@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inline path: what it does at once, and that it does nothing where it must not: order not satisfied, memory
-// not mapped here, wild or dead addresses, too long, unaligned words, closed. One thread, one rank's view.
+// The inline path: the accesses that it makes at once, and the cases in which it makes none: order
+// not satisfied, memory not mapped here, wild or dead addresses, too long, unaligned words, closed.
+// One thread, one rank's view.
 #include "gma/inline_access.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations of a caller: where they run, in which order with other commands, what they bring and how they fail,
-// in all modes of waiting. Ranks 0 and 1 are on a node, 2 and 3 on another, whose gateway is a thread of the test.
+// Numbered operations of a caller: where they run, their order with other commands, their results
+// and failures, in all modes of waiting. Ranks 0 and 1 are on a node, 2 and 3 on another, whose
+// gateway is a thread of the test.
 #include "gma/invokes.hpp"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ TEST_P(InvokesTest, runs_on_the_memory_of_the_process_it_names_wherever_that_is)
     }
 }
 
-// Arguments and result may each be in two places of the caller's: the second one begins where the first one ends.
+// Arguments and result may each be in two pieces of the caller's memory.
 TEST_P(InvokesTest, takes_arguments_and_returns_results_in_two_parts) {
     network_.start();
     for (std::uint32_t process = 0; process < procs; ++process) {
@@ -210,7 +211,7 @@ TEST_P(InvokesTest, private_memory_is_reached_by_its_own_process_and_by_no_other
     EXPECT_EQ(others, 0U);
 }
 
-// The queue takes a failure in the middle: what was ordered after it does not run, and what was not does.
+// A failure in the middle of the queue: commands that are ordered after it do not run, others do.
 TEST_P(InvokesTest, what_rests_on_one_that_failed_does_not_run) {
     network_.start();
     AddedBelow first;
@@ -246,7 +247,7 @@ TEST_P(InvokesTest, the_gateways_death_ends_it_and_nothing_is_written_afterwards
 TEST_P(InvokesTest, without_memory_to_keep_it_the_handle_fails_and_later_ones_do_not) {
     network_.start();
     std::uint64_t place = 77;
-    // The first far copy takes what is there once for all: the service thread, the first pages of the ring.
+    // The first far copy allocates what lasts: the service thread, the first pages of the ring.
     ASSERT_TRUE(
         wait(gma().issue({.target = starter(2, 40'000), .source = starter(0), .bytes = 8}, 0))
             .is_ok());

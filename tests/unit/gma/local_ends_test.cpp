@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory lent for pointers: blocks are nobody else's and give a get's bytes at its end; registrations are kept for the
-// same memory, ended when others need the room, and revoked by a failure.
+// Memory that stands for the caller's pointers: a block serves one command at a time, and a get's
+// bytes are copied out of it at completion; registrations are kept for the same memory, ended when
+// others need the room, and revoked by a failure.
 #include "gma/local_ends.hpp"
 
 #include <algorithm>
@@ -112,7 +113,7 @@ TEST_F(LocalEndsTest, gives_a_block_back_whose_command_never_ran) {
         ends_.give_back(loan.number);
     }
     EXPECT_EQ(std::count(memory_.begin(), memory_.end(), 'g'), 0);
-    ends_.give_back(0);  // nothing was lent
+    ends_.give_back(0);  // 0 is the number of no loan
 }
 
 TEST_F(LocalEndsTest, registers_memory_once_for_commands_one_after_the_other) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a sleeper naps: a share of what it has waited, between bounds, longer only where naps are dear.
+// How long a sleeper naps: a share of what it has waited, between bounds, longer only where naps
+// are dear.
 #include "gma/nap_pacer.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
-// The longest and the last nap of a sleep of so long, and the share of a CPU that its naps took.
+// The longest and the last nap of a sleep of a given length, and the share of a CPU that its naps
+// took.
 struct Naps {
     std::uint64_t longest_ns = 0;
     double cpu_share = 0;

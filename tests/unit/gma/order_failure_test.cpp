@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command queue says of a command that did not run because one it was ordered after failed: in words, for the
-// program's user. When that happens is tested with the queue's other rules.
+// The message about a command that did not run because a command before it in its order failed.
+// command_queue_test.cpp tests when that happens.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -9,7 +9,8 @@
 namespace acp::gma::test {
 namespace {
 
-// The message of a command that did not run: the call, by whom, and after which handle it would have run.
+// The message of a command that did not run: its call, its initiator, and the handle that it was
+// ordered after.
 TEST(OrderFailureTest, what_does_not_run_says_which_call_it_was_and_which_handle_failed) {
     Marks marks;
     CommandQueue queue(marks, " by rank 3 on host");

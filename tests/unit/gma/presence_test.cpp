@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the service thread listens when the program has left the library: learned from what came.
+// Whether the service thread listens when the program has left the library: learned from the work
+// that arrived in earlier absences.
 #include "gma/presence.hpp"
 
 #include <cstdint>
@@ -18,13 +19,14 @@ std::uint64_t now() {
     return left_at;
 }
 
-// One call of the library, in which nothing comes before the next. True: the service thread listens afterwards.
+// One call of the library, after which no work arrives before the next. True: the service thread
+// listens afterwards.
 bool visit(Presence& presence) {
     presence.enter();
     return presence.leave(for_a_moment, now);
 }
 
-// A program in whose absences nothing came.
+// Plays a program in whose absences no work arrived.
 void make_trusted(Presence& presence) {
     for (std::uint32_t i = 0; i <= Presence::absences_to_listen; ++i) (void)visit(presence);
 }
@@ -70,7 +72,7 @@ TEST(Presence, what_woke_the_service_thread_counts_though_the_program_is_back_fi
     for (std::uint32_t i = 0; i < 10 * Presence::absences_to_listen; ++i) {
         EXPECT_TRUE(visit(presence)) << i;
         presence.note_wake(true, later);
-        presence.enter();  // it has seen what was placed
+        presence.enter();  // the program has seen the placed work
         presence.note_work(later);
         EXPECT_TRUE(presence.leave(for_a_moment, now));
     }
@@ -113,7 +115,7 @@ TEST(Presence, who_was_expected_and_stayed_away_is_listened_for_again) {
     EXPECT_TRUE(presence.is_anybody_there());
     presence.expect_nobody();
     EXPECT_FALSE(presence.is_anybody_there());
-    EXPECT_FALSE(presence.is_service_needed());  // nothing has come yet
+    EXPECT_FALSE(presence.is_service_needed());  // no work has arrived yet
     presence.note_work(later);
     EXPECT_TRUE(visit(presence));
 }
@@ -141,7 +143,7 @@ TEST(Presence, short_calls_are_visits) {
     for (std::uint32_t i = 0; i < Presence::absences_to_listen; ++i) {
         presence.enter();
         EXPECT_TRUE(presence.leave(for_a_moment, now));
-        presence.pass();  // back before anything came
+        presence.pass();  // the program is back before work arrived
     }
     EXPECT_FALSE(presence.is_service_needed());
 }

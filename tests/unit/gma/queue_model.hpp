@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules of order and completion, written as plainly as can be: a list of commands, and one loop that asks of
-// each waiting one whether it may start or must fail. Slow on purpose; knows nothing of CommandQueue's ways.
-// Numbers and handles are as CommandQueue gives them. One thread.
+// The rules of order and completion, written as plainly as can be: a list of commands, and one loop
+// that tests for each waiting one whether it may start or must fail. Slow on purpose; independent
+// of CommandQueue's methods. It has the same numbers and handles as CommandQueue. One thread.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ public:
         settle();
     }
 
-    // The number of the first failure up to `number` that was not reported, which then is.
+    // Reports the first failure up to `number` that was not reported before. Returns its number.
     std::optional<std::uint64_t> take_failure(std::uint64_t number) {
         for (std::size_t count = 1; 2 * count <= number && count <= records_.size(); ++count) {
             if (is_unreported(count)) {
@@ -164,7 +164,7 @@ private:
         return order / 2 <= records_.size() ? order / 2 : 0;
     }
 
-    // Starts and fails waiting commands until nothing changes.
+    // Starts and fails waiting commands until none can start or must fail.
     void settle() {
         for (bool has_changed = true; has_changed;) {
             has_changed = false;

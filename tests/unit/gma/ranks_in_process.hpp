@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several ranks of a node in one process, on one mapping of the node, each with its global memory access and a range of
-// registered private memory. The test's thread issues for any rank; the ranks' service threads do the rest.
+// Several ranks of a node in one process, on one mapping of the node, each with its global memory
+// access and a range of registered private memory. The test's thread issues for any rank; the
+// ranks' service threads do the rest.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the service thread listens to a gateway in its process, and when others stand in for it.
+// When the service thread listens to a gateway in its process, and when other threads stand in for
+// it.
 #include "gma/service_sleep.hpp"
 
 #include <atomic>
@@ -21,7 +22,7 @@ using Kind = ServiceSleep::Stay::Kind;
 
 constexpr std::int64_t for_ever = -1;
 
-// A gateway that is due when it is told to be, and has something to do while its event is readable.
+// A gateway that is due at the time that the test sets, and has work while its event is readable.
 class QuietLink final : public remote::Link {
 public:
     bool submit(std::uint64_t /*token*/, const memory::Command& /*command*/) override {
@@ -60,13 +61,13 @@ class ServiceSleepTest : public testing::Test {
 protected:
     static constexpr std::int64_t nap_max_ns = 4'000'000;
 
-    // Sleeps as the service thread. True: it must look at everything.
+    // Sleeps as the service thread. True: it must poll all sources.
     bool sleep(std::int64_t timeout_ns = for_ever, bool is_polled_now = false) {
         return sleep_.wait([] { return true; }, timeout_ns, ServiceSleep::Depth::deep,
                            is_polled_now);
     }
 
-    // A program that is back at once, as was learned.
+    // Makes ServiceSleep expect that the program is back at once.
     void make_trusted() { const ServiceSleep::Stay stay(sleep_, Kind::busy); }
 
     node::Segment segment_ = test::make_node_of_two(0);
@@ -88,7 +89,7 @@ TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_polls_it) {
         sleep_.note_poll(false);
         EXPECT_FALSE(sleep()) << nap;
     }
-    EXPECT_TRUE(sleep());  // it is there, and does not poll the gateway
+    EXPECT_TRUE(sleep());  // the other thread is in the library and does not poll the gateway
 }
 
 TEST_F(ServiceSleepTest, naps_longer_from_time_to_time_and_at_last_as_long_as_it_may) {
@@ -179,13 +180,13 @@ TEST_F(ServiceSleepTest, hears_the_gateway_after_a_nap_when_who_was_expected_has
     EXPECT_FALSE(sleep_.presence().is_anybody_there());
     EXPECT_TRUE(sleep());
     sleep_.note_work();
-    EXPECT_TRUE(sleep_.presence().is_service_needed());  // next time it listens at once
+    EXPECT_TRUE(sleep_.presence().is_service_needed());  // the next time it listens at once
 }
 
 TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) {
     std::atomic<int> sleeps{0};
     std::thread service([&] {
-        EXPECT_TRUE(sleep());  // as long as it takes: nothing is due
+        EXPECT_TRUE(sleep());  // no limit: the gateway is not due
         ++sleeps;
     });
     while (sleeps == 0) {
@@ -198,7 +199,7 @@ TEST_F(ServiceSleepTest, is_woken_when_the_gateway_is_due_before_it_would_look) 
 TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep) {
     link_.due_at_ns_ = os::now_ns() + 2'000'000;
     link_.event_.signal();
-    EXPECT_TRUE(sleep());  // hears the gateway, and leaves the timer as it is
+    EXPECT_TRUE(sleep());  // wakes for the gateway's event, and leaves the timer as it is
     EXPECT_TRUE(link_.event_.drain());
     const std::uint64_t due_ns = os::now_ns() + 20'000'000;
     link_.due_at_ns_ = due_ns;
@@ -206,7 +207,7 @@ TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep)
     EXPECT_GE(os::now_ns(), due_ns);
 }
 
-// In a round where the service thread sleeps already when the other thread comes.
+// Repeats until a round in which the service thread sleeps before the other thread arrives.
 TEST_F(ServiceSleepTest, who_comes_to_wait_takes_the_gateway_over_at_once) {
     std::atomic<bool> is_left_to_it{false};
     for (int round = 0; round < 10'000 && !is_left_to_it; ++round) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two nodes of one job and, instead of gateways and a network, one thread that takes commands from the rings of
-// both and runs them on their starter memories. Ranks are objects of the test's process.
+// Two nodes of one job and, instead of gateways and a network, one thread that takes commands from
+// the rings of both and runs them on their starter memories. Ranks are objects of the test's
+// process.
 #pragma once
 
 #include <array>
@@ -100,7 +101,7 @@ public:
         if (thread_.joinable()) thread_.join();
     }
 
-    // Takes and runs what is there; by the test while the thread does not run.
+    // Takes and runs the commands in the rings. Called by the test while the thread does not run.
     std::uint32_t poll() {
         std::uint32_t taken = 0;
         for (std::uint32_t node = 0; node < 2; ++node) {
@@ -178,8 +179,8 @@ private:
     const local::OperationTable& operations_;
     memory::GaLayout layout_{procs};
     std::vector<node::Segment> segments_;
-    std::array<local::Space, procs_per_node> far_;  // of the second node
-    std::unique_ptr<local::Hazards> hazards_;       // of its gateway
+    std::array<local::Space, procs_per_node> far_;  // the second node's spaces
+    std::unique_ptr<local::Hazards> hazards_;       // the hazard lines of its gateway
     std::vector<os::Event> events_;
     std::vector<node::GatewayPort> ports_;
     std::vector<std::unique_ptr<remote::GatewayRings>> rings_;
@@ -187,7 +188,7 @@ private:
     std::thread thread_;
 };
 
-// One rank of them.
+// One rank of these nodes.
 class RemoteRank {
 public:
     RemoteRank(const node::Segment& segment,

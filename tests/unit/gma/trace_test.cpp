@@ -45,7 +45,7 @@ protected:
     std::filesystem::path folder_;
 };
 
-// Who looks into it wants to know what came before a crash.
+// After a crash its reader needs the last lines before it.
 TEST_F(TraceTest, each_line_is_in_the_file_at_once) {
     auto trace = Trace::open(prefix(), 0);
     ASSERT_TRUE(trace.is_ok()) << trace.failure().message();

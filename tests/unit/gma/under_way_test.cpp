@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that wait go on with what layers have under way, thoroughly before they sleep; not with what has ended, nor after the epoch.
+// Waiting threads make progress on the layers' operations in progress, thoroughly before they
+// sleep; not on completed ones, nor after the epoch.
 #include "gma/under_way.hpp"
 
 #include <atomic>
@@ -16,7 +17,7 @@
 namespace acp::gma::test {
 namespace {
 
-// Of a process in which nobody sleeps.
+// The bell of a process without a sleeping thread.
 sync::Bell<> silent_bell;
 
 class Layer final : public WorkUnderWay {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds on a board: what is published is read whole and in its round, nothing that somebody still reads is overwritten, and a member that
-// stands still holds up those that run ahead, no more than `board_depth` rounds later.
+// Rounds on a board: members read published data whole and in its round; data is not overwritten
+// while a member reads it; and a stopped member stops the other members at most `board_depth`
+// rounds later.
 #include "team/board.hpp"
 
 #include <array>
@@ -135,7 +136,7 @@ TEST_F(BoardTest, who_has_not_published_in_a_round_of_all_is_named) {
     EXPECT_EQ(own.place_missing(round), 1U);
     board_of(1).publish(round, {});
     EXPECT_EQ(own.place_missing(round), 2U);
-    // The line of a later round tells the same.
+    // The line of a later round shows that the member has published this round.
     board_of(2).publish(round + board_depth, {});
     EXPECT_EQ(own.place_missing(round), nobody);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has this lock is used by one thread at a time: one that is in a call is told to others, one that uses it for a moment is waited for.
+// An object with this lock is used by one thread at a time: lock() fails while another thread is in
+// a call on it, and waits while another thread uses it for a moment.
 #include "team/call_lock.hpp"
 
 #include <gtest/gtest.h>

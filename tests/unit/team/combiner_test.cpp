@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every operation on every type, and those that there are not.
+// Every operation on every type, and the combinations that do not exist.
 #include "team/combiner.hpp"
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process shows of a call in which all ranks meet, and what others make of it.
+// The word in which a process shows a collective call of all ranks, and whether another process
+// keeps waiting when it reads that word.
 #include "team/meeting_mark.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls are told apart by all that members must agree on, and said in words.
+// Signatures of calls differ in each argument that members must agree on, and name the call in
+// messages.
 #include "team/signature.hpp"
 
 #include <gtest/gtest.h>

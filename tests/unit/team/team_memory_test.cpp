@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses in one's own part of an allocation become those of other members, and addresses in none are told apart.
+// Addresses in the own part of an allocation are converted to those of other members, and addresses
+// in no part are refused.
 #include "team/team_memory.hpp"
 
 #include <gtest/gtest.h>
