@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of calls on many keys: it is kept for the next call, and no two calls have the same.
+// Memory of calls on many keys: it is kept for the next call, and no two calls use the same at
+// once.
 #include "data/batch_rooms.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of directories in a model of their memory: a process that is killed before any access leaves both as they were or both
-// exchanged, whoever reads them next and is killed at that; and any number of processes may exchange and settle at once, come late, and
-// lose nothing.
+// The exchange of directories in a model of their memory. If a process is killed before any of its
+// accesses, both directories are as before or both exchanged, also if the next reader is killed
+// too. Any number of processes may exchange and settle at once, or late, and lose no content.
 #include "data/directory_exchange.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ GlobalAddress directory_at(std::size_t index) {
     return 0x1000 * (index + 1);
 }
 
-// The memory of three containers, each of a table more than the one before, and what is about to reach them.
+// The memory of three containers, each with one table more than the one before.
 struct World {
     World() {
         for (std::size_t i = 0; i < directories; ++i) {
@@ -50,15 +50,15 @@ struct World {
 
     std::map<GlobalAddress, DirectoryHead> heads;
     std::map<GlobalAddress, std::vector<GlobalAddress>> lists;
-    std::map<GlobalAddress, std::uint64_t> identities;  // of tables
+    std::map<GlobalAddress, std::uint64_t> identities;  // the container's identity in each table
 };
 
 struct Killed {};
 
-// How one process reaches the world.
+// The accesses of one process to the world.
 class Reach {
 public:
-    //   accesses  before the process is killed
+    //   accesses  number of accesses before the process is killed
     explicit Reach(World& world, std::uint64_t accesses = ~std::uint64_t{0})
         : world_(world), left_(accesses) {}
 
@@ -93,7 +93,7 @@ public:
         return true;
     }
 
-    // What data::HashedWalk does.
+    // Does the same as data::HashedWalk.
     void prepare(GlobalAddress at, GlobalAddress other, const DirectoryHead& of_other) {
         DirectoryHead own;
         (void)read(at, own);
@@ -136,7 +136,7 @@ DirectoryHead settled(Reach& reach, GlobalAddress directory) {
     return head;
 }
 
-// false: somebody else came in between. Only one prepares a directory at a time.
+// false: another exchange came first. Only one process at a time prepares a directory.
 bool has_exchanged(Reach& reach, GlobalAddress one, GlobalAddress other) {
     const DirectoryHead first = settled(reach, one);
     const DirectoryHead second = settled(reach, other);
@@ -146,7 +146,8 @@ bool has_exchanged(Reach& reach, GlobalAddress one, GlobalAddress other) {
     return done.is_ok() && done.value();
 }
 
-// The seeds of what the directories have, in their order: a permutation, and all tables know whose they are.
+// The seeds of the contents of the directories, in their order. Checks that they are a permutation,
+// and that each table names its container.
 std::array<std::uint64_t, directories> contents(World& world) {
     std::array<std::uint64_t, directories> seeds{};
     Reach reach(world);
@@ -194,7 +195,8 @@ TEST(DirectoryExchangeTest, each_gets_what_the_other_has_and_its_tables_another_
     EXPECT_EQ(contents(world), (Contents{2, 1, 0}));
 }
 
-// Whoever reads next reads the first directory or the second one first, or exchanges one of them with a third one.
+// The next process reads the first directory or the second one first, or exchanges one of them with
+// a third one.
 TEST(DirectoryExchangeTest, a_kill_before_any_access_leaves_both_as_they_were_or_both_exchanged) {
     std::uint64_t exchanged = 0;
     std::uint64_t as_before = 0;
@@ -228,7 +230,7 @@ TEST(DirectoryExchangeTest, a_kill_before_any_access_leaves_both_as_they_were_or
     EXPECT_GT(as_before, 0U);
 }
 
-// Nobody has read the directories in between, of which one is exchanged with a third one.
+// One of the directories is exchanged with a third one before any process has read them.
 TEST(DirectoryExchangeTest, a_directory_that_goes_on_before_it_is_decided_takes_the_exchange_back) {
     bool is_killed = true;
     for (std::uint64_t at = 0; is_killed; ++at) {
@@ -291,7 +293,7 @@ TEST(DirectoryExchangeTest, a_kill_before_any_access_of_who_settles_loses_nothin
     }
 }
 
-// One exchanges, and others settle all the time.
+// One fiber exchanges, and others settle again and again.
 sched::Outcome exchange_beside_others(const sched::Options& options) {
     World world;
     const auto exchange = [&world] {
@@ -319,14 +321,15 @@ TEST(DirectoryExchangeTest, any_number_settle_at_once_and_lose_nothing) {
                          [](std::uint64_t seed) { (void)exchange_beside_others({.seed = seed}); });
 }
 
-// The one that exchanges is killed, or stopped for as long as the others run.
+// The exchanging fiber is killed, or stopped while the others run.
 TEST(DirectoryExchangeTest, any_number_settle_late_and_lose_nothing) {
     sched::for_each_death(0, 20, [](const sched::Options& options) {
         return exchange_beside_others(options).is_victim_hit;
     });
 }
 
-// One settles and is stopped in it while the others complete that and exchange again and again.
+// One fiber is stopped while it settles; the others complete that exchange and exchange again and
+// again.
 TEST(DirectoryExchangeTest, who_comes_late_changes_nothing_of_later_exchanges) {
     for (std::uint64_t at = 0; at < 40; ++at) {
         sched::for_each_death(0, 1, [at](const sched::Options& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of the directories of containers: what is kept, what is refused, two directories in one place of the copies, and readers
-// beside those who change them. The directories lie in the starter memory of the one rank there is.
+// Copies of the directories of containers: which are kept, which are refused, two directories in
+// one place of the copies, and readers beside threads that change the copies. The directories lie
+// in the starter memory of the only rank.
 #include "data/directory.hpp"
 
 #include <atomic>
@@ -50,7 +51,7 @@ protected:
         return gma_->space().starter_address(0) + offset;
     }
 
-    // The addresses of its tables tell whose they are.
+    // The address of a table contains the identity of its container.
     static GlobalAddress table_number(std::uint64_t id, std::uint64_t index) {
         return id << 32 | index << 8 | 1;
     }
@@ -91,7 +92,7 @@ protected:
         EXPECT_FALSE(directories_->find(name, bytes_of("key"), found)) << "nothing is kept of it";
     }
 
-    // Whether a place is what the directory says of a key.
+    // Whether a place is the one of a key in the directory.
     [[nodiscard]] bool is_place_in(const Directory& directory,
                                    const std::string& key,
                                    const TablePlace& place) const {
@@ -102,7 +103,8 @@ protected:
                place.block == wanted.block;
     }
 
-    // The offset of a directory whose copy lies where that of another one does: as Directories::index_of says.
+    // The offset of a directory whose copy lies where that of another one does: see
+    // Directories::index_of.
     [[nodiscard]] std::uint64_t rival_of(std::uint64_t offset) const {
         const auto index = [this](std::uint64_t of) {
             return address(of) * 0x9e3779b97f4a7c15 >> 56;
@@ -126,11 +128,11 @@ TEST_F(DirectoryTest, a_copy_says_where_keys_belong_until_it_is_forgotten) {
     const ContainerName name = write(0, 11, 5);
     TablePlace place;
     EXPECT_FALSE(directories_->find(name, bytes_of("key"), place)) << "nobody has read it";
-    directories_->forget(name.directory);  // nothing is kept yet
+    directories_->forget(name.directory);  // no copy is kept yet
     const auto fetched = directories_->fetch(name);
     ASSERT_TRUE(fetched.is_ok()) << fetched.failure().message();
     EXPECT_EQ(fetched.value().tables.size(), 5U);
-    write(0, 12, 7);  // the copy knows nothing of it
+    write(0, 12, 7);  // the copy does not show it
     for (int i = 0; i < 100; ++i) {
         const std::string key = "key " + std::to_string(i);
         ASSERT_TRUE(directories_->find(name, bytes_of(key), place));
@@ -190,7 +192,7 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
     EXPECT_TRUE(directories_->fetch(name).is_ok());
 }
 
-// What a process leaves that was killed before it had decided.
+// The state after a process was killed before it had decided its exchange.
 TEST_F(DirectoryTest, an_exchange_that_was_not_decided_is_taken_back_by_who_reads) {
     const ContainerName first = write(0, 11, 5);
     const ContainerName second = write(rival_of(0), 12, 9);
@@ -207,7 +209,7 @@ TEST_F(DirectoryTest, an_exchange_that_was_not_decided_is_taken_back_by_who_read
     EXPECT_EQ(fetched.value().tables.size(), 9U);
     EXPECT_EQ(of_first.state, exchange_state::taken_back(0x1100)) << "nobody decides it now";
     EXPECT_EQ(of_second.state, exchange_state::taken_back(0x1200));
-    // Nor does one whose partner was destroyed.
+    // An exchange whose partner was destroyed is taken back too.
     of_second.state |= exchange_state::joined;
     of_first.mark = 0;
     ASSERT_TRUE(directories_->fetch(second).is_ok());
@@ -227,7 +229,8 @@ TEST_F(DirectoryTest, the_copy_of_one_gives_way_to_that_of_another_and_no_more_i
     EXPECT_TRUE(directories_->find(other, bytes_of("key"), place)) << "it is another one's copy";
 }
 
-// Three that share a place are read again and again by two threads while others look keys up in the copies.
+// Two threads fetch three directories that share a place again and again, while others look keys up
+// in the copies.
 TEST_F(DirectoryTest, readers_find_what_belongs_together_while_others_change_the_copies) {
     const acp::test::ScopedWatchdog watchdog("readers of directories");
     const std::uint64_t second = rival_of(0);
@@ -258,7 +261,7 @@ TEST_F(DirectoryTest, readers_find_what_belongs_together_while_others_change_the
             }
         }
     };
-    // Goes on until a reader has had a processor.
+    // Continues until a reader has run.
     const auto change = [&](std::size_t first) {
         const std::size_t changes = acp::test::effort(20'000, 2'000);
         for (std::size_t i = 0; i < changes || found.load(std::memory_order_relaxed) == 0; ++i) {
@@ -278,7 +281,7 @@ TEST_F(DirectoryTest, readers_find_what_belongs_together_while_others_change_the
     EXPECT_GT(found.load(), 0U);
 }
 
-// The first directory with so many tables needs more room in its place, while a reader is there.
+// The first directory with this number of tables makes its place grow while a reader reads it.
 TEST_F(DirectoryTest, readers_find_no_table_in_room_that_is_not_filled_yet) {
     const acp::test::ScopedWatchdog watchdog("readers of directories that grow");
     const ContainerName small = write(0, 11, 3);

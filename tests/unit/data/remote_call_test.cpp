@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed operations on heaps of the own node: the calling thread runs them on the caller's own buffers, and a failure names operation and owner.
-// Those on other nodes: tests/conformance/list_container_test.cpp.
+// Typed operations on heaps of the own node: the calling thread runs them on the caller's own
+// buffers, and a failure names operation and owner. Operations on other nodes are tested by
+// tests/conformance/list_container_test.cpp.
 #include "data/remote_call.hpp"
 
 #include "base/format.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of two vectors, of which each step may be the last one, be refused, or come after a change by somebody else. The
-// sequences are strings.
+// The exchange of two vectors: before each step the process may die, the step may be refused, or
+// another process may have changed a vector. The sequences are strings.
 #include "data/sequence_algorithms.hpp"
 
 #include <gtest/gtest.h>
@@ -26,15 +26,16 @@ struct Killed : std::runtime_error {
     Killed() : std::runtime_error("killed") {}
 };
 
-// What data::Sequences does, on strings.
+// The operations of data::Sequences, on strings.
 class Strings {
 public:
     static constexpr int never = 1000;
 
     std::map<GlobalAddress, std::string> content{{one_at, "first"}, {other_at, "the second"}};
-    int calls_left = never;    // until the process is killed
-    int changes_left = never;  // until the heaps are full: then only bytes at the end are removed
-    int push_before_call = never;  // before which call somebody else pushes to both
+    int calls_left = never;  // calls until the process is killed
+    // changes until the heaps are full; then only bytes at the end can be removed
+    int changes_left = never;
+    int push_before_call = never;  // the call before which another process pushes to both vectors
 
     Result<allocator::SequenceTold> tell(const SequenceName& name,
                                          std::uint64_t /*index*/,
@@ -132,13 +133,14 @@ TEST(SequenceExchange, that_is_refused_changes_nothing_or_keeps_both_contents) {
         strings.changes_left = changes;
         const Status status = SequenceAlgorithms(strings).exchange(one, other);
         EXPECT_EQ(status.code(), Code::memory) << changes;
-        const bool may_restore = changes < 2;  // else what is in `one` must be replaced for that
+        // else restoring would have to replace the content of `one`
+        const bool may_restore = changes < 2;
         EXPECT_EQ(strings.content[one_at], may_restore ? "first" : "the second");
         EXPECT_EQ(strings.content[other_at], may_restore ? "the second" : "the secondfirst");
     }
 }
 
-// Where the heap is full for a moment.
+// The heap is full for the last step alone.
 TEST(SequenceExchange, that_is_refused_its_last_step_restores_both) {
     struct OnceFull : Strings {
         Result<std::uint64_t> splice(const SequenceName& name, const sequence::Splice& splice) {
@@ -153,7 +155,7 @@ TEST(SequenceExchange, that_is_refused_its_last_step_restores_both) {
     EXPECT_EQ(strings.content[other_at], "the second");
 }
 
-// The second content is read behind the first change.
+// The exchange reads the second content after its first change.
 TEST(SequenceExchange, that_has_no_memory_for_a_content_changes_nothing) {
     struct NoMemory : Strings {
         GlobalAddress refused_at = 0;
@@ -183,13 +185,13 @@ TEST(SequenceExchange, that_has_no_memory_for_a_content_changes_nothing) {
 TEST(SequenceExchange, keeps_what_others_push_meanwhile_where_they_pushed_it) {
     Strings undisturbed;
     ASSERT_TRUE(SequenceAlgorithms(undisturbed).exchange(one, other).is_ok());
-    for (int call = 2; call < undisturbed.calls(); ++call) {  // behind the first read
+    for (int call = 2; call < undisturbed.calls(); ++call) {  // after the first read
         Strings strings;
         strings.push_before_call = call;
         ASSERT_TRUE(SequenceAlgorithms(strings).exchange(one, other).is_ok());
         const std::string& in_one = strings.content[one_at];
         const std::string& in_other = strings.content[other_at];
-        // What was pushed to `other` before its content was read goes with that.
+        // Elements pushed to `other` before its content is read belong to that content.
         const std::size_t pushed =
             static_cast<std::size_t>(std::count(in_one.begin(), in_one.end(), '!') +
                                      std::count(in_other.begin(), in_other.end(), '!'));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of TableViews share: two heaps that are mapped here, containers on them, and what a find says. All is done by this process.
+// The common part of the tests of TableViews: two heaps that are mapped here, containers on them,
+// and the result of a find. This process makes all accesses.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,7 @@ protected:
         return made.value();
     }
 
-    // A map whose view has the place of that of another one, at another address.
+    // A map at another address whose view takes the same place as that of `name`.
     [[nodiscard]] ContainerName make_rival_of(const ContainerName& name) {
         ContainerName made = make();
         while (made.id % TableViews::containers_max != name.id % TableViews::containers_max)
@@ -102,7 +103,7 @@ protected:
         ASSERT_TRUE(status.is_ok()) << status.message();
     }
 
-    // Of the calling thread.
+    // Makes the calling thread keep a view of a key's table.
     void learn(TableViews& views,
                const ContainerName& name,
                std::uint64_t of = epoch,
@@ -114,14 +115,14 @@ protected:
 
     [[nodiscard]] std::uint32_t thread() { return hazards_->index_of(*hazards_->own_line()); }
 
-    // Its only view is of this map.
+    // Views with a single one, of this map.
     [[nodiscard]] std::unique_ptr<TableViews> views_of(const ContainerName& name) {
         auto views = std::make_unique<TableViews>();
         learn(*views, name);
         return views;
     }
 
-    // What a find says, and where there is an entry its value.
+    // The result of a find, with the value of the entry if there is one.
     struct Seen {
         Found found = Found::unknown;
         std::string value;

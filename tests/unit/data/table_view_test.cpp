@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread keeps of containers: for whom it is found, what ends it, and what a find does that comes in the midst of another one.
-// tests/mutants/view.py plants defects that these tests and table_views_test.cpp must find.
+// The views that a thread keeps of containers: for which container a view is found, what ends it,
+// and how a find behaves that interrupts another call. tests/mutants/view.py plants defects that
+// these tests and table_views_test.cpp must find.
 #include <array>
 #include <semaphore>
 #include <thread>
@@ -44,7 +45,7 @@ TEST_F(TableViewTest, a_view_is_of_one_epoch) {
     }
     EXPECT_EQ(find(*views, map), there("value"));
     TableViews none;
-    expect_unknown(none, map, 0);  // whose words are all zero
+    expect_unknown(none, map, 0);  // its words are all zero
 }
 
 TEST_F(TableViewTest, a_view_of_an_earlier_epoch_gives_way_at_once) {
@@ -105,8 +106,8 @@ TEST_F(TableViewTest, a_view_ends_with_its_table) {
     expect_unknown(*views, map);
 }
 
-// Another thread destroys its map and makes others, until one begins at the same address. The thread that keeps a view of the first one finds
-// nothing of the second one in it, nor of the first one in a view of the second.
+// Another thread destroys its map and makes others, until one begins at the same address. A view of
+// the first map yields no entry of the second one, nor the reverse.
 TEST_F(TableViewTest, a_container_that_another_thread_makes_at_the_same_address_is_another_one) {
     ContainerName map;
     ContainerName other;
@@ -166,7 +167,8 @@ TEST_F(TableViewTest, a_find_follows_a_table_that_grows) {
     }
 }
 
-// As when a signal handler interrupts a find: it goes the long way, and the view that is being read stays as it is.
+// A find in a signal handler that has interrupted a find uses no view, and the view that the
+// interrupted find reads does not change.
 TEST_F(TableViewTest, a_find_in_the_midst_of_a_find_goes_the_long_way) {
     const ContainerName map = make();
     const ContainerName rival = make_rival_of(map);
@@ -189,7 +191,8 @@ TEST_F(TableViewTest, a_find_in_the_midst_of_a_find_goes_the_long_way) {
     EXPECT_EQ(find(*views, rival).found, Found::unknown);
 }
 
-// The thread's place in the heap is that of a call that a signal handler has interrupted; a find would show what it reads in its stead.
+// A signal handler has interrupted a call that has announced its reads in the thread's place in the
+// heap; a find by a view would overwrite this announcement.
 TEST_F(TableViewTest, a_find_in_the_midst_of_another_call_goes_the_long_way) {
     const ContainerName map = make();
     put(map, "key", "value");

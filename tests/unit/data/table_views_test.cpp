@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a thread keeps of containers of several tables: each table is found for its own container alone, and places are shared by turns.
+// The views that a thread keeps of containers with several tables: a view of a table is found for
+// its own container alone, and several views take turns in one place.
 #include <array>
 #include <numeric>
 #include <utility>
@@ -43,7 +44,8 @@ TEST_F(TableViewTest, a_container_of_several_tables_has_a_view_of_each) {
     }
 }
 
-// After a swap there and back the tables are the container's again, but what was learned in between of where keys belong is of the other one.
+// After two swaps the tables belong to the first container again, but the places of keys that were
+// learned between the swaps belong to the other one.
 TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
     const ContainerName one = make({0, 1}, 2);
     const ContainerName other = make({0, 1}, 4);
@@ -69,7 +71,7 @@ TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
     for (int learned = 0; learned < keys; ++learned) {
         ASSERT_TRUE(HashedExchange(*hashed_).run(one, other).is_ok());
         EXPECT_EQ(expect_nothing_wrong("of the other"), 0) << "the tables have gone";
-        TablePlace place;  // by the directory as it is now
+        TablePlace place;  // by the present directory
         ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
         ASSERT_TRUE(hashed_->directories().find(one, bytes_of(key_of(learned)), place));
         EXPECT_EQ(place.slots, 4U);
@@ -90,8 +92,8 @@ TEST_F(TableViewTest, the_tables_of_two_containers_give_way_to_each_other_now_an
         rival = make({0, 1});
     }
     const auto views = std::make_unique<TableViews>();
-    std::vector<std::string>
-        keys;  // of the table 1 of the map and of the table 0 of its rival: both have one place
+    // keys of table 1 of the map and of table 0 of its rival, whose views have the same place
+    std::vector<std::string> keys;
     for (const auto& [name, index] : {std::pair(map, 1U), std::pair(rival, 0U)}) {
         for (int i = 0; keys.size() <= 1 - index; ++i) {
             const std::string key = "key " + std::to_string(i);
@@ -114,14 +116,15 @@ TEST_F(TableViewTest, the_tables_of_two_containers_give_way_to_each_other_now_an
     EXPECT_EQ(find(*views, map, keys[0]).found, Found::unknown);
 }
 
-// A container whose view has taken the place of another one's finds nothing in that one's tables, whose views have the places of its own.
+// A container whose view has replaced another one's does not find entries in the tables of the
+// other one, whose views have the places of its own.
 TEST_F(TableViewTest, a_view_of_a_table_is_of_one_container) {
     const ContainerName map = make({0, 1});
     ContainerName rival = make({0, 1});
     while (rival.id % TableViews::tables_max != map.id % TableViews::tables_max)
         rival = make({0, 1});
     const auto views = std::make_unique<TableViews>();
-    std::array<std::string, 2> keys;  // one of each table
+    std::array<std::string, 2> keys;  // a key of each table
     for (int i = 0; keys[0].empty() || keys[1].empty(); ++i) {
         const std::string key = "key " + std::to_string(i);
         put(map, key, "of the map");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of ends.
+// The numbers of channel ends.
 #include "message/end_numbers.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(EndNumbers, give_the_number_of_an_end_that_could_not_be_made_to_the_next) {
                     .is_ok());
 }
 
-// With one lock for all this would wait for ever.
+// With one lock for all numbers this would wait for ever.
 TEST(EndNumbers, let_nobody_wait_for_an_end_with_another_process) {
     EndNumbers numbers;
     std::latch begun(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words for the sender of a ring on another node: which of them go, in which order, and that none is lost where memory is refused. The test
-// stands for gateways and network, or a thread does.
+// Words for the sender of a ring on another node: which of them are sent, in which order, and that
+// none is lost if an allocation fails. The test plays gateways and network, or a thread does.
 #include "message/far_credits.hpp"
 
 #include <atomic>
@@ -16,15 +16,15 @@ namespace acp::message::test {
 namespace {
 
 constexpr RingShape ring{4096};
-constexpr std::uint64_t credit = ring.credit_offset(1);  // the one that goes
+constexpr std::uint64_t credit = ring.credit_offset(1);  // the credit word that is sent
 constexpr std::uint64_t request = ring.request_offset();
-constexpr std::uint32_t sender = 2;  // on the other node
+constexpr std::uint32_t sender = 2;  // a process on the other node
 
 class FarCreditsTest : public testing::Test {
 protected:
     FarCreditsTest() { begin_with(sender); }
 
-    // Lets what is under way arrive, for which the credits wait.
+    // Delivers the puts in flight, because the destructor of the credits waits for them.
     ~FarCreditsTest() override {
         if (!is_started_) network_.start();
     }
@@ -34,14 +34,16 @@ protected:
         is_started_ = true;
     }
 
-    // Brings so many words, which another thread of the process may yet be sending.
+    // Delivers `words` words. Waits for words that another thread of the process is still
+    // submitting.
     void bring(std::uint32_t words) {
         for (std::uint32_t brought = 0; brought < words; brought += network_.poll()) {
             std::this_thread::yield();
         }
     }
 
-    // Looks until a word that waited has been sent, after the test has brought the one before.
+    // Makes progress until the waiting word is sent, after the test has delivered the word before
+    // it.
     void carry_on() {
         while (credits_.has_waiting()) {
             credits_.carry_on();
@@ -57,7 +59,7 @@ protected:
         credits_.begin({process, rank_.starter(process), ring.credit_offset(0)});
     }
 
-    // What has come to the place of a word.
+    // The value that has arrived at the place of a word.
     [[nodiscard]] std::uint64_t seen(std::uint64_t offset, std::uint32_t process = sender) const {
         char* const place = network_.starter(process) + (offset - ring.credit_offset(0));
         return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place))

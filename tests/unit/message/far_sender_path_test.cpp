@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records for a receiver on another node: each comes whole, also where memory is refused. A thread stands for gateways and network.
+// Records for a receiver on another node: each arrives whole, also if an allocation fails. A thread
+// plays gateways and network.
 #include "message/far_sender_path.hpp"
 
 #include <array>
@@ -21,7 +22,7 @@ namespace acp::message::test {
 namespace {
 
 constexpr RingShape shape{4096};
-constexpr std::uint32_t receiver = 2;  // on the other node
+constexpr std::uint32_t receiver = 2;  // a process on the other node
 
 class FarSenderPathTest : public testing::Test {
 protected:

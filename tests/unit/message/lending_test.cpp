@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lent messages: each piece is copied once, by whoever claims it, to where its own message goes; a sender that has died within a piece costs
-// nothing but that piece. In one thread, and with both ends at once under the seeded scheduler, whose memory is as weak as C++ allows.
+// Loaned messages: each piece is copied once, by the process that claims it, to the target of its
+// own message; after the death of a sender within a piece only that piece is copied again. In one
+// thread, and with both ends at once under the seeded scheduler, whose memory is as weak as C++
+// allows.
 #include "message/lending.hpp"
 
 #include <algorithm>
@@ -150,8 +152,8 @@ TEST(Lending, a_sender_copies_nothing_where_the_words_lead_elsewhere) {
     EXPECT_EQ(buffers.target, buffers.source);
 }
 
-// What a word of the claims may become when it is overwritten, of a message of four pieces of which the receiver has claimed none, and
-// the sender none.
+// The parameter is an overwritten word of the claims, in a message of four pieces none of which is
+// claimed.
 class OverwrittenClaimsTest : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(OverwrittenClaimsTest, end_the_message_whether_the_sender_lives_or_not) {
@@ -222,7 +224,7 @@ TEST(Lending, a_count_of_copied_pieces_that_is_lost_is_told_again) {
     EXPECT_EQ(buffers.target, buffers.source);
 }
 
-// Of numbers the words between the ends carry 24 bits.
+// The words between the ends carry only 24 bits of a message's number.
 TEST(Lending, what_was_copied_of_a_message_long_ago_is_not_taken_for_pieces_of_this_one) {
     Buffers buffers(2 * LentPieces::bytes_min);
     LendingWords<> words;
@@ -242,7 +244,7 @@ TEST(Lending, what_was_copied_of_a_message_long_ago_is_not_taken_for_pieces_of_t
     ASSERT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::whole);
     begin(5 + (std::uint64_t{1} << 24));
     claims.front = 0;
-    words.claims.store(claims.word());  // the sender has claimed a piece, and copies it yet
+    words.claims.store(claims.word());  // the sender has claimed a piece, and is still copying it
     words.begun.store(BegunPieces{5 + (std::uint64_t{1} << 24), 1}.word());
     EXPECT_EQ(borrower.go_on(buffers.by_receiver()), LoanState::waits);
 }
@@ -254,7 +256,7 @@ TEST(Lending, a_piece_that_a_dead_sender_has_claimed_is_copied_again) {
     Borrower<> borrower;
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     borrower.open(100, buffers.source.size());
-    // One piece copied, one claimed.
+    // The sender has copied one piece and claimed another one.
     PieceCount claims = PieceCount::of(words.claims.load());
     claims.back = 2;
     words.claims.store(claims.word());
@@ -278,7 +280,7 @@ TEST(Lending, a_message_that_is_given_up_by_its_receiver_waits_for_the_senders_l
     borrower.begin(words, 1, buffers.source.data(), buffers.target.data(), buffers.source.size());
     borrower.open(100, buffers.source.size());
     PieceCount claims = PieceCount::of(words.claims.load());
-    claims.back = 1;  // which the sender copies just now
+    claims.back = 1;  // the sender is copying this piece
     words.claims.store(claims.word());
     words.begun.store(BegunPieces{1, 1}.word());
     int looks = 0;
@@ -313,7 +315,7 @@ TEST(Lending, a_message_that_is_given_up_by_its_sender_is_told_from_others) {
     EXPECT_TRUE(Borrower<>::is_revoked(words));
 }
 
-// Messages of one to four pieces. Of each piece one word stands for its bytes.
+// Messages of one to four pieces. One word stands for all bytes of a piece.
 struct Scene {
     static constexpr std::uint64_t messages = 6;
     static constexpr std::uint64_t pieces_max = 4;
@@ -326,7 +328,7 @@ struct Scene {
         return pieces_of(number) * LentPieces::bytes_min;
     }
 
-    // All messages are lent at the beginning; the buffers of two messages in a row lie apart.
+    // All messages are loaned at the beginning; consecutive messages have different buffers.
     [[nodiscard]] static std::uint64_t place_of(std::uint64_t number) {
         return number % 2 * pieces_max * LentPieces::bytes_min;
     }
@@ -371,7 +373,7 @@ struct Scene {
         }
     }
 
-    // Where pointers count from; never read.
+    // The base of all pointers; not read.
     [[nodiscard]] char* base() { return reinterpret_cast<char*>(target.data()); }
 
     LendingWords<sched::Atomic> words;

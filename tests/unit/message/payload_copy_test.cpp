@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy_payload() and copy_line() copy every length whole, from any alignment, and write nothing beyond it.
+// copy_payload() and copy_line() copy every length whole, from any alignment, and write nothing
+// beyond it.
 #include "message/payload_copy.hpp"
 
 #include <array>

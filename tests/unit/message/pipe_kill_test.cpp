@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An end of a pipe is killed, or stopped for a while, before any access to the memory of the ring or of a slot: as ring_kill_test.cpp.
+// An end of a pipe is killed, or stopped for a while, before any access to the memory of the ring
+// or of a slot: see ring_kill_test.cpp.
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ constexpr RingKey second_key{2};
 using test::StruckChild;
 using Sender = PipingSender<SteppedPath>;
 
-// What both processes share beside the pipe.
+// The words that both processes share beside the pipe.
 struct Board {
     SteppedPath::PeerBell receiver_bell;
     SteppedPath::PeerBell sender_bell;
@@ -37,7 +38,7 @@ struct Scene {
         return {path(board->receiver_bell), pages, key};
     }
 
-    // From a record on, as many as find room.
+    // Sends records, as many as there is room for.
     void send_some(Sender& sender) const {
         for (std::uint64_t number = board->sent.load(); number < records; ++number) {
             bool is_wake_due = false;
@@ -46,7 +47,8 @@ struct Scene {
         }
     }
 
-    // Receives what is there, and looks twice as a receiver does when its sender is dead. "" or what is wrong.
+    // Receives all records, twice with recover() in between, as a receiver does after its sender's
+    // death. Returns "" or the error.
     std::string receive_some() {
         for (int look = 0; look < 2; ++look) {
             for (;;) {
@@ -63,7 +65,7 @@ struct Scene {
         return "";
     }
 
-    // A sender that lives on sends everything, a receiver that lives on gets everything.
+    // Continues to send and receive until all records have arrived.
     void expect_all_arrives(Sender& sender, const std::string& when) {
         while (board->received.load() < records && !testing::Test::HasFailure()) {
             const std::uint64_t before = board->received.load();
@@ -75,7 +77,8 @@ struct Scene {
         EXPECT_EQ(board->sent.load(), records) << when;
     }
 
-    // What was sent, or one more: the record at which the sender was struck is there or not.
+    // Expects the records that were sent, or one more: the record at which the sender was struck
+    // may have arrived.
     void expect_what_was_sent(const std::string& when) {
         EXPECT_EQ(receive_some(), "") << when;
         const std::uint64_t sent = board->sent.load();
@@ -89,7 +92,7 @@ struct Scene {
     RingReceiver<SteppedPath> receiver{path(board->sender_bell), pages.shape, first_key};
 };
 
-// Its victim sends.
+// A scene whose victim sends.
 struct SenderScene : Scene {
     void act() const {
         Sender sending = sender(first_key);
@@ -97,7 +100,7 @@ struct SenderScene : Scene {
     }
 };
 
-// Its victim receives what was sent before.
+// A scene whose victim receives records that were sent before.
 struct ReceiverScene : Scene {
     ReceiverScene() { send_some(sending); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring with a pipe beside it, for tests: numbered records of which most lie in the pipe, and some in the ring between them.
+// A ring with a pipe beside it, for tests: numbered records of which most lie in the pipe, and some
+// in the ring between them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct PipePages {
     SharedPages ring{shape.bytes()};
     SharedPages slots{PipeSender<MappedPath<>>::slots * slot_bytes};
 
-    // Places are counted from the second byte of the ring's memory on, so that one that is not counted at all is noticed.
+    // Places are relative to the second byte of the ring's memory, so that a test fails if code
+    // omits the base.
     [[nodiscard]] PipeRoom room() const {
         return {slots.data(), static_cast<std::uint64_t>(slots.data() - (ring.data() + 1)),
                 slot_bytes};
@@ -67,7 +69,7 @@ struct PipingSender {
     PipeSender<Path> pipe{ring};
 };
 
-// The record with a number, where it lies; "" or what is wrong with it.
+// Checks the record with a number, in place. Returns "" or the error.
 [[nodiscard]] inline std::string check_piped(const PipePages& pages,
                                              std::uint64_t number,
                                              ReceivedRecord& found) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipe beside a ring: its pieces arrive whole and in order among the records of the ring, a slot is not written before it is released,
-// and nobody sleeps over a piece or a slot. With both ends in one thread, and at once under the seeded scheduler.
+// A pipe beside a ring: its pieces arrive whole and in order among the records of the ring, a slot
+// is not written before it is released, and neither end sleeps while there is a piece or slot for
+// it. With both ends in one thread, and at once under the seeded scheduler.
 #include <array>
 #include <functional>
 #include <gtest/gtest.h>
@@ -94,7 +95,7 @@ struct Scene {
         return {pages.ring.data(), peer, Path::Fence::by_each};
     }
 
-    // Returns when `is_there` has come true: looks on, or sleeps.
+    // Returns when `is_there` is true: polls, or sleeps.
     template <typename Look>
     void wait(Path::PeerBell& own, Look is_there) {
         while (!is_there()) {
@@ -125,12 +126,12 @@ struct Scene {
         while (plan.is_damaged && is_over.load(std::memory_order_acquire) == 0) sender.ring.serve();
     }
 
-    // Takes a record that was found.
+    // Checks and releases a received record.
     bool take(ReceivedRecord found) {
         wrong = check_piped(pages, received, found);
         if (!wrong.empty()) return false;
         if (lies_in_pipe(received)) {
-            // What take_out() does with a line.
+            // Notes the accesses that take_lines() makes to a line.
             note_lines(found.data, found.bytes, [](const char* line) { sched::note_read(line); });
             note_lines(found.data, found.bytes, [](const char* line) { sched::note_write(line); });
         }
@@ -155,7 +156,7 @@ struct Scene {
         is_over.store(1, std::memory_order_release);
     }
 
-    // Takes what is there, as a receiver does that hears of its sender's death.
+    // Receives all records, as a receiver does after its sender's death.
     void receive_the_rest() {
         for (int look = 0; look < 2; ++look) {
             for (;;) {
@@ -166,7 +167,8 @@ struct Scene {
         }
     }
 
-    // Overwrites credits, requests and journal: a record here may have several lines, so not every line begins with a header.
+    // Overwrites credits, requests and journal: a record here may have several lines, so not every
+    // line begins with a header.
     void damage(std::uint64_t seed) {
         test::Random random(seed);
         for (int i = 0; i < 20; ++i) {
@@ -223,7 +225,8 @@ TEST(PipeConcurrency, damage_at_any_moment_loses_doubles_and_reorders_nothing) {
 
 TEST(PipeConcurrency, a_sender_that_dies_leaves_whole_pieces) {
     sched::for_each_death(0, 20, [](const sched::Options& options) {
-        // As many as need no slot again: what the watcher releases no fiber hears of.
+        // So few records that no slot is used twice, because no fiber notices slots that the
+        // watcher releases.
         Scene scene({.records = 5, .do_sleep = true});
         sched::Options with_watcher = options;
         with_watcher.on_stall = [&scene] { scene.receive_the_rest(); };

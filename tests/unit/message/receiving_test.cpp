@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records that say what cannot be, as after a write of the program into memory of the library: a receive ends with an error, reads and
-// writes nothing that they lead to, and so does each one after it; a request to free passes over them. Sender and receiver are this thread.
+// Records with impossible content, as after a write of the program into memory of the library: a
+// receive fails, without access to the memory that the record names, and so does each later one; a
+// request to free skips such records. This thread is sender and receiver.
 #include "message/receiving.hpp"
 
 #include <array>
@@ -70,7 +71,7 @@ protected:
 
     void put_whole(const std::string& text) { put(text.data(), text.size(), RecordTag::whole); }
 
-    // A loan of the sender's buffer, counted.
+    // A loan of the sender's buffer, with its number.
     [[nodiscard]] LentMessage loan(std::uint64_t number) const {
         const local::SharedRange node = local::node_memory(member_->segment());
         return {node.place_of(heap_.at(words_at)), number, node.place_of(heap_.at(source_at)),
@@ -88,7 +89,7 @@ protected:
         return request;
     }
 
-    // Begins a request and goes on with it.
+    // Begins a request and makes progress on it.
     ChannelRequest& begin(RequestKind kind) {
         ChannelRequest& request = add(kind);
         (void)receiving_->go_on(queue_);
@@ -102,7 +103,8 @@ protected:
         EXPECT_EQ(std::string(room_.data(), request.result.bytes), text);
     }
 
-    // The record that was put last is refused, again and again, and passed over by a request to free; the sender is told.
+    // Expects that each receive refuses the record that was put last, that a request to free skips
+    // it, and that the sender is notified.
     void expect_refused() {
         put_whole("behind it");
         room_.assign(room_.size(), 'x');
@@ -242,7 +244,7 @@ TEST_F(ReceivingTest, a_loan_whose_claims_are_overwritten_ends_with_an_error) {
     expect_refused();
 }
 
-// One that waits for a loan, and those behind it.
+// Both the request that waits for a loan and the requests behind it.
 TEST_F(ReceivingTest, the_requests_of_a_sender_whose_record_was_refused_fail) {
     auto* const words = new (heap_.at(words_at)) LendingWords<>();
     const RingKey key(8);
@@ -318,14 +320,14 @@ TEST_F(ReceivingTest, a_loan_that_the_sender_has_taken_back_fails) {
 TEST_F(ReceivingTest, after_the_last_record_nothing_is_written_to_the_ring_which_the_sender_frees) {
     put(nullptr, 0, RecordTag::end);
     EXPECT_EQ(begin(RequestKind::receive).result.status.code(), Code::stale);
-    ring_.assign(ring_.size(), 0x5555555555555555);  // somebody else's block
+    ring_.assign(ring_.size(), 0x5555555555555555);  // as if the block had been allocated again
     const std::vector<std::uint64_t> before = ring_;
     receiving_->recover();
     EXPECT_TRUE(begin(RequestKind::free).is_done.load());
     EXPECT_EQ(ring_, before);
 }
 
-// A path on which words to the sender may be under way.
+// A path on which words to the sender may be in flight.
 class BusyPath : public MappedPath<> {
 public:
     BusyPath(const MappedPath<>& path, const bool& is_busy) noexcept
@@ -337,7 +339,7 @@ private:
     const bool* is_busy_;
 };
 
-// A word of before would come after the credit by which the sender learns that it may free its memory.
+// An earlier word would arrive after the credit, on which the sender may free its memory.
 TEST_F(ReceivingTest, the_last_record_is_taken_when_no_word_to_the_sender_is_under_way) {
     for (const bool is_refused : {false, true}) {
         const RingKey key(is_refused ? 8 : 9);
@@ -362,7 +364,7 @@ TEST_F(ReceivingTest, the_last_record_is_taken_when_no_word_to_the_sender_is_und
     }
 }
 
-// The call that receives names itself before this.
+// The receiving call puts its own name before this message.
 TEST_F(ReceivingTest, a_fetch_that_fails_names_no_other_call_of_the_interface) {
     put(FetchOffer{gma_->space().starter_address(1) + (1 << 16), 100}, RecordTag::offer);
     const ChannelRequest& request = begin(RequestKind::receive);

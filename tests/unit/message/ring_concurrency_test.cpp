@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of a ring at once under the seeded scheduler, whose memory is as weak as C++ allows: what is received was handed over, what
-// is overwritten was released, nobody sleeps over what is there, and damage to the words between the ends costs nothing.
+// Both ends of a ring at once under the seeded scheduler, whose memory is as weak as C++ allows:
+// received data was published before, overwritten data was released before, neither end sleeps
+// while there is a record or room for it, and damaged words between the ends lose no record.
 #include <array>
 #include <functional>
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ struct Scene {
         return {pages.data(), peer, NotingPath::Fence::by_each};
     }
 
-    // Returns when `is_there` has come true: looks on, or sleeps.
+    // Returns when `is_there` is true: polls, or sleeps.
     template <typename Look>
     void wait(NotingPath::PeerBell& own, Look is_there) {
         while (!is_there()) {
@@ -73,7 +74,7 @@ struct Scene {
                 return outcome != SendAttempt::full;
             });
         }
-        // There is somebody to answer requests until the receiver has all.
+        // The sender answers requests until the receiver has all records.
         while (plan.is_damaged && is_over.load(std::memory_order_acquire) == 0) sender.serve();
     }
 
@@ -155,13 +156,14 @@ TEST(RingConcurrency, damage_at_any_moment_loses_doubles_and_reorders_nothing) {
     });
 }
 
-// A sender that dies before any operation: the receiver gets whole records, as many as were sent or one more.
+// A sender that dies before any operation: the receiver gets whole records, as many as were sent or
+// one more.
 TEST(RingConcurrency, a_sender_that_dies_leaves_whole_records) {
     sched::for_each_death(0, 20, [](const sched::Options& options) {
         Scene scene({.records = 6, .do_sleep = true});
         sched::Options with_watcher = options;
         with_watcher.on_stall = [&scene] {
-            // Takes what is there, as a receiver does that hears of the death.
+            // Receives all records, as a receiver does after its sender's death.
             for (int look = 0; look < 2; ++look) {
                 for (;; ++scene.received) {
                     const ReceivedRecord found = scene.receiver.receive();

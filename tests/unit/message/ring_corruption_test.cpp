@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words between the ends of a ring are lost or overwritten, one or several at a time: both ends find together again, and no record is
-// lost, doubled or out of order.
+// Words between the ends of a ring are lost or overwritten, one or several at a time: both ends
+// recover, and no record is lost, doubled or out of order.
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,8 @@
 namespace acp::message {
 namespace {
 
-// A receiver that waits calls recover() every 0.25 ms, so a pause of three calls is shorter than the 10 ms that are allowed.
+// A receiver that waits calls recover() every 0.25 ms, so a pause of three calls is shorter than
+// the 10 ms that are allowed.
 constexpr std::uint64_t recoveries_max = 3;
 constexpr std::uint64_t injections_per_scene = 500;
 
@@ -19,7 +20,8 @@ class Scene {
 public:
     explicit Scene(std::uint64_t seed) : random_(seed) { ring_.expect_no_zeros(); }
 
-    // Sends and receives, each as often as chance wants, and damages words at any moment, until something is wrong or all is done.
+    // Sends and receives at random and damages words at random moments, until a check fails or all
+    // injections are done.
     void run() {
         std::uint64_t injections = 0;
         while (injections < injections_per_scene || received_ < sent_) {
@@ -59,11 +61,11 @@ private:
             ASSERT_LT(recoveries, recoveries_max) << "record " << received_;
             wait_a_while();
         }
-        // What the sender knows of the receiver was mended too.
+        // The sender's view of the credits has recovered too.
         ASSERT_NE(ring_.sender.reserve(bytes_max_), nullptr) << "before record " << sent_;
     }
 
-    // As both ends do for 0.25 ms.
+    // The calls that both ends make in 0.25 ms.
     void wait_a_while() {
         ring_.receiver.recover();
         ring_.deliver_all();
@@ -71,10 +73,11 @@ private:
         ring_.deliver_all();
     }
 
-    // One word, or several that say the same. Returns how many.
+    // Damages one word, or several copies of the same information. Returns how many.
     std::uint64_t damage_some() {
         const auto& shape = ring_.shape;
-        // A record that is under way or in the ring, or the next one, whose place may yet be another record's payload.
+        // Chooses a record that is in flight or in the ring, or the next one, whose lines may still
+        // hold another record's payload.
         const std::uint64_t first = starts_.empty() ? next_line_ : starts_.front();
         const bool is_free = next_line_ - first < shape.lines();
         const std::uint64_t which = random_.below(starts_.size() + (is_free ? 1 : 0));
@@ -95,7 +98,7 @@ private:
         return count;
     }
 
-    // Something else than a word: anything, nothing, almost the same, the same as elsewhere.
+    // A value in place of a word: random, zero, one bit changed, or the value of another word.
     std::uint64_t damaged(std::uint64_t word, std::uint64_t other) {
         switch (random_.below(4)) {
             case 0:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An end of a ring is killed, or stopped for a while, before any access to the ring's memory: the other end never sees half a record,
-// gets all that was sent, and goes on with a successor.
+// An end of a ring is killed, or stopped for a while, before any access to the ring's memory: the
+// other end does not see half a record, gets all records that were sent, and continues with a
+// successor.
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t records = 40;
 constexpr RingKey first_key{1};
 constexpr RingKey second_key{2};
 
-// What both processes share: the ring, the bells, and how far each of the two has come.
+// The words that both processes share: the ring, the bells, and the progress of each of the two.
 struct Board {
     SteppedPath::PeerBell receiver_bell;
     SteppedPath::PeerBell sender_bell;
@@ -33,7 +34,7 @@ struct Scene {
         return {pages.data(), peer, SteppedPath::Fence::by_each};
     }
 
-    // Sends from a record on, as many as find room, by copies and in place in turns.
+    // Sends records, as many as there is room for, alternately by copies and in place.
     template <typename Sender>
     void send_some(Sender& sender, std::uint64_t end) const {
         for (std::uint64_t number = board->sent.load(); number < end; ++number) {
@@ -42,7 +43,8 @@ struct Scene {
         }
     }
 
-    // Receives what is there, and looks twice as a receiver does when its sender is dead. "" or what is wrong.
+    // Receives all records, twice with recover() in between, as a receiver does after its sender's
+    // death. Returns "" or the error.
     template <typename Receiver>
     std::string receive_all(Receiver& from) const {
         for (int look = 0; look < 2; ++look) {
@@ -60,7 +62,7 @@ struct Scene {
         return "";
     }
 
-    // A sender that lives on sends everything, a receiver that lives on gets everything.
+    // Continues to send and receive until all records have arrived.
     void expect_all_arrives(RingSender<SteppedPath>& sender, const std::string& when) {
         while (board->received.load() < records && !testing::Test::HasFailure()) {
             const std::uint64_t before = board->received.load();
@@ -80,14 +82,14 @@ struct Scene {
     RingReceiver<SteppedPath> receiver{path(board->sender_bell), shape, first_key};
 };
 
-// Its victim sends.
+// A scene whose victim sends.
 struct SenderScene : Scene {
     void act() const {
         RingSender<SteppedPath> sender(path(board->receiver_bell), shape, first_key);
         send_some(sender, records);
     }
 
-    // The record at which the sender was struck is there or not; those before it are.
+    // Expects all records before the one at which the sender was struck; that one may have arrived.
     void expect_received_but_last(const std::string& when) {
         ASSERT_EQ(receive_all(receiver), "") << when;
         const std::uint64_t sent = board->sent.load();
@@ -96,7 +98,7 @@ struct SenderScene : Scene {
     }
 };
 
-// Its victim receives what was sent before.
+// A scene whose victim receives records that were sent before.
 struct ReceiverScene : Scene {
     ReceiverScene() { send_some(sender, records); }
 
@@ -105,7 +107,7 @@ struct ReceiverScene : Scene {
     RingSender<SteppedPath> sender{path(board->receiver_bell), shape, first_key};
 };
 
-// Its victim opens the ring anew besides.
+// A scene whose victim also opens the ring again.
 struct OpenerScene : ReceiverScene {
     void act() {
         ReceiverScene::act();
@@ -143,7 +145,8 @@ TEST(RingKill, a_sender_outlives_a_receiver_killed_before_any_access) {
     const auto check = [](OpenerScene& scene, const StruckChild& child) {
         scene.send_some(scene.sender, records);
         scene.sender.serve();
-        // Another receiver opens the ring; the record that was received last and those after it are sent again.
+        // Another receiver opens the ring; the record that was received last and those after it are
+        // sent again.
         scene.board->sent.store(scene.board->received.load());
         (void)scene.receiver.open(second_key);
         RingSender<SteppedPath> anew(scene.path(scene.board->receiver_bell), scene.shape,
@@ -160,7 +163,8 @@ TEST(RingKill, a_receiver_that_is_stopped_before_any_access_loses_and_doubles_no
         scene.send_some(scene.sender, records);
         scene.sender.serve();
         child.go_on();
-        // What was sent before it was stopped, and of what was sent meanwhile as much as it found before it ended.
+        // It has received all records that were sent before it was stopped, and some of those that
+        // were sent while it was stopped.
         ASSERT_GE(scene.board->received.load(), sent) << child.when();
         ASSERT_LE(scene.board->received.load(), scene.board->sent.load()) << child.when();
     };

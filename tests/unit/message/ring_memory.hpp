@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rings for tests: one whose memory both ends have mapped, and one whose ends are on two nodes, so that what an end stores arrives as
-// puts, later. And numbered records whose content tells whether they are whole.
+// Rings for tests: one whose memory both ends have mapped, and one whose ends are on two nodes, so
+// that what an end stores arrives as puts, later. And numbered records, whose content shows whether
+// they are whole.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ struct NumberedRecord {
         }
     }
 
-    // "" or what is wrong.
+    // Returns "" or the error.
     [[nodiscard]] std::string check(const ReceivedRecord& found) {
         if (found.bytes != bytes || found.tag != tag) {
             return "a record of " + std::to_string(found.bytes) + " bytes, tag " +
@@ -88,14 +89,14 @@ struct MappedRing {
 
     [[nodiscard]] Path to_sender() { return {pages.data(), sender_bell, Path::Fence::by_sleeper}; }
 
-    // Nothing to do: what an end stored is there at once.
+    // Empty: the other end sees each store at once.
     void deliver() {}
 
     void deliver_all() {}
 
     void expect_no_zeros() {}
 
-    // A word that one end reads, as it lies there.
+    // A word of the ring, in place.
     [[nodiscard]] std::uint64_t& word(std::uint64_t offset) {
         return *reinterpret_cast<std::uint64_t*>(pages.data() + offset);
     }
@@ -106,7 +107,7 @@ struct MappedRing {
     typename Path::PeerBell sender_bell;
 };
 
-// What is under way from one node to another.
+// The puts in flight from one node to another.
 struct Network {
     struct Put {
         std::uint64_t offset;
@@ -177,7 +178,8 @@ public:
 
     [[nodiscard]] static bool may_send() { return true; }
 
-    // As if it were: this network keeps the order, so a header that is sent again comes after its payload.
+    // True although puts may be in flight: this network keeps the order, so a header that is sent
+    // again arrives after its payload.
     [[nodiscard]] static bool is_idle() { return true; }
 
 private:
@@ -255,7 +257,8 @@ struct OpenRing : Ring {
         this->deliver_all();
     }
 
-    // What the next record is; "" if it is the one with a number, which is then released.
+    // Receives the next record. Returns "" if it is the record with this number, which is then
+    // released; else the error.
     std::string take(std::uint64_t number, std::uint64_t bytes_max) {
         const ReceivedRecord found = receiver.receive();
         if (found.data == nullptr) return "nothing";

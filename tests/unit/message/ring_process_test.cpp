@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring between two processes that have mapped its memory file at different addresses, and between two threads: both sleep whenever they
-// wait, without a timer, so that a wake that is lost hangs the test.
+// A ring between two processes that have mapped its memory file at different addresses, and between
+// two threads: both sleep whenever they wait, without a timer, so that a lost wake hangs the test.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
@@ -33,7 +33,7 @@ struct Bells {
 
 constexpr std::uint64_t ring_at = 4096;
 
-// One process's or thread's sight of the memory.
+// The memory as one process or thread has it mapped.
 struct Sight {
     explicit Sight(char* memory)
         : bells(*reinterpret_cast<Bells*>(memory)),

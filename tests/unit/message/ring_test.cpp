@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring against a queue, with both ends in one thread: on a node, and between two, where what is stored arrives later.
+// A ring compared with a queue, with both ends in one thread: on a node, and between two nodes,
+// where stores arrive later.
 #include <array>
 #include <gtest/gtest.h>
 #include <string>
@@ -27,7 +28,7 @@ TYPED_TEST(RingTest, what_is_sent_arrives_whole_and_in_order) {
         std::uint64_t received = 0;
         constexpr std::uint64_t records = 5'000;
         constexpr int still_rounds_max = 10'000;
-        int still_rounds = 0;  // in which nothing moved
+        int still_rounds = 0;  // rounds without a sent or received record
         while (received < records && !this->HasFailure()) {
             const std::uint64_t moved = sent + received;
             const bool is_hasty = random.chance(50);  // the sender runs ahead, or lags behind
@@ -105,7 +106,7 @@ TYPED_TEST(RingTest, a_sender_finds_no_room_before_the_ring_is_open) {
     RingSender<typename TypeParam::Path> sender(ring.to_receiver(), ring.shape, RingKey(1));
     RingReceiver<typename TypeParam::Path> receiver(ring.to_sender(), ring.shape, RingKey(1));
     EXPECT_EQ(sender.reserve(0), nullptr);
-    (void)receiver.open(RingKey(2));  // for another one
+    (void)receiver.open(RingKey(2));  // the key of another sender
     ring.deliver_all();
     EXPECT_EQ(sender.reserve(0), nullptr);
     (void)receiver.open(RingKey(1));
@@ -113,7 +114,7 @@ TYPED_TEST(RingTest, a_sender_finds_no_room_before_the_ring_is_open) {
     EXPECT_NE(sender.reserve(0), nullptr);
 }
 
-// Each sender goes away in the midst of something.
+// Each sender stops in the middle of an operation.
 TYPED_TEST(RingTest, a_ring_opened_anew_has_nothing_of_the_sender_before) {
     OpenRing<TypeParam> ring(small);
     const std::uint64_t bytes_max = ring.shape.payload_bytes_max();
@@ -196,7 +197,7 @@ TEST(Ring, tells_when_the_other_end_sleeps) {
     EXPECT_TRUE(ring.receiver.open(RingKey(5)));
 }
 
-// Else it would store the header again where the receiver has left zeros for others.
+// Else the sender would store the header again where the receiver has left zeros for later records.
 TEST(Ring, answers_a_request_once) {
     OpenRing<MappedRing<>> ring(1024);
     ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
@@ -210,7 +211,7 @@ TEST(Ring, answers_a_request_once) {
     EXPECT_EQ(ring.word(ring.shape.request_offset()), 0U);
 }
 
-// Whatever line the receiver is at, and for good.
+// A refusal holds at any line, and for ever.
 TEST(Ring, hears_a_refusal_and_takes_no_request_for_one) {
     OpenRing<MappedRing<>> ring(1024);
     ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
@@ -226,7 +227,7 @@ TEST(Ring, hears_a_refusal_and_takes_no_request_for_one) {
     EXPECT_TRUE(ring.sender.is_refused());
 }
 
-// What is damaged may ask for a line in the middle of a record, where its payload lies.
+// A damaged request may name a line in the middle of a record, where its payload lies.
 TEST(Ring, answers_no_request_for_a_line_where_no_record_starts) {
     OpenRing<MappedRing<>> ring(1024);
     const std::string text(150, 'x');
@@ -241,7 +242,8 @@ TEST(Ring, answers_no_request_for_a_line_where_no_record_starts) {
     EXPECT_EQ(std::string(found.data, found.bytes), text);
 }
 
-// A sender that finds no room may send nothing else until the receiver has got what it asks for.
+// Without room the sender may make no other call until the receiver has got the header that it
+// requests.
 TEST(Ring, answers_a_request_when_it_finds_no_room) {
     OpenRing<MappedRing<>> ring(1024);
     while (ring.sender.send("text", 5) != SendAttempt::full) {
@@ -255,7 +257,7 @@ TEST(Ring, answers_a_request_when_it_finds_no_room) {
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
 }
 
-// A path on which what was sent may be late.
+// A path on which puts may be in flight.
 struct LatePath : MappedPath<> {
     LatePath(MappedPath<> path, const bool& late) : MappedPath<>(path), is_late(&late) {}
 
@@ -297,7 +299,8 @@ struct CrampedRing : MappedRing<> {
     bool has_room = true;
 };
 
-// A sender that is stopped takes no credit, and whoever waits for something else must not wait for it.
+// A stopped sender takes no credit, and a receiver that waits for another event must not wait for
+// the sender.
 TEST(Ring, tells_a_credit_later_while_the_path_has_no_room) {
     OpenRing<CrampedRing> ring(1024);
     while (ring.sender.send("text", 5) != SendAttempt::full) {
@@ -311,7 +314,7 @@ TEST(Ring, tells_a_credit_later_while_the_path_has_no_room) {
     EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
 }
 
-// Else a receiver would find the header, and no payload yet.
+// Else the receiver could find the header before the payload has arrived.
 TEST(Ring, answers_no_request_while_what_was_sent_is_late) {
     OpenRing<LateRing> ring(1024);
     ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
@@ -327,7 +330,7 @@ TEST(Ring, answers_no_request_while_what_was_sent_is_late) {
     EXPECT_EQ(ring.word(ring.shape.header_offset(0)), header);
 }
 
-// Else the answer to a request for a header that was received meanwhile may replace the header of a later record.
+// Else the late answer to a request could overwrite the header of a later record in the same line.
 TEST(Ring, uses_no_line_again_while_an_answer_is_late) {
     OpenRing<LateRing> ring(1024);
     ring.is_late = false;
@@ -344,7 +347,8 @@ TEST(Ring, uses_no_line_again_while_an_answer_is_late) {
     EXPECT_NE(ring.sender.send("text", 5), SendAttempt::full);
 }
 
-// A message of a line goes by send() or send_line(), and comes by receive() or take_line(), in any turns.
+// A message of one line is sent by send() or send_line() and received by receive() or take_line(),
+// in any sequence.
 TEST(Ring, ways_of_a_line_and_of_any_length_take_turns) {
     constexpr std::uint64_t records = 20'000;
     constexpr std::uint64_t longest = 100;
@@ -430,7 +434,8 @@ TEST(Ring, takes_no_line_that_is_for_another_way) {
     EXPECT_EQ(ring.sender.send_line("text", 4, 0), SendAttempt::full);
 }
 
-// The lines of a record are 0 again when the next one was looked for in vain, and nothing was stored outside of the ring's parts.
+// After a poll without a record the lines of the record before are zero, and no byte outside of the
+// ring's parts has changed.
 TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     OpenRing<MappedRing<>> ring(small);
     const std::uint64_t bytes_max = ring.shape.payload_bytes_max();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words between the ends of a ring: what was made for one line under one key fits nothing else.
+// The words between the ends of a ring: a word made for one line and key fits no other line or key.
 #include "message/ring_words.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(RingWords, zero_is_no_word) {
     // A state from which the CRC of an empty record's header would be 0.
     for (std::uint32_t low = 0; low < 8; ++low) {
         std::uint64_t line = 0;
-        // Of each bit of the line: how it changes the sum. Solved for the sum 0.
+        // The change of the CRC by each bit of the line; the equations are solved for the CRC 0.
         std::uint32_t sum = os::crc32c_of_word(0x1234567 + low, 0);
         std::uint64_t rows[32];
         for (int bit = 0; bit < 32; ++bit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles of objects that come and go: each finds its own object, and none any other.
+// Handles of objects that are made and destroyed: each finds its own object and no other.
 #include "message/slots.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A path whose every access to the ring's memory is one before which a child can be struck (support/struck_child.hpp).
+// A path with a step before each access to the ring's memory, at which a child can be struck
+// (support/struck_child.hpp).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace acp::message {
 
-// Before which accesses the victim is struck: each, or an odd number apart.
+// The victim is struck before each access, or before every stride-th one.
 inline constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{29});
 
 // Word by word, with a step before each.
