@@ -94,7 +94,7 @@ public:
     private:
         HazardWords& words_;
         std::atomic<Record>* first_;
-        std::optional<Hazards::Lease> lease_;  // set if the thread has no line of its own
+        std::optional<Hazards::Lease> lease_;  // set if the thread has no own line
     };
 
     // Calls look(record) for every record that a living thread of the node names. It finds each

@@ -25,7 +25,7 @@ enum class MessageKind : std::uint8_t {
     end = 3       // reports to the receiver that its command has completed or failed
 };
 
-// The fixed part of a message. Fields that a kind does not use may hold anything.
+// The fixed part of a message. Fields that a kind does not use have any value.
 struct MessageHead {
     MessageKind kind = MessageKind::command;
     std::uint8_t operation = 0;  // memory::Operation

@@ -3,7 +3,7 @@
 // mailbox area. A cell's state word shows whether it is full, so polling and reading a message
 // touch the same cache line. The two differ in how a receiver finds the rings with messages: pairs
 // loads the state of the next cell of every ring, bitmap has a bit per sender. Memory grows with
-// n(n-1). A killed sender leaves whole messages or none; behind a stopped receiver only its own
+// n(n-1). A killed sender leaves whole messages or none; if a receiver is stopped, only its own
 // rings fill up. Threads: see local/port.hpp.
 // Tests: tests/unit/local/port_test.cpp. Source: paper 000 (pairs).
 #pragma once

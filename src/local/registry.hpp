@@ -80,7 +80,7 @@ private:
     // for their states is reserved from the start and not touched. Generations are in the row of
     // the table, which outlives epochs.
     std::vector<State> states_;
-    std::uint32_t first_own_;  // first granule behind those of the shared segments
+    std::uint32_t first_own_;  // first granule after those of the shared segments
     std::uint32_t cursor_;
     std::uint32_t live_ = 0;
 };

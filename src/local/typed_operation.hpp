@@ -211,7 +211,7 @@ template <typename... Operations>
 inline constexpr std::array<NumberedOperation, sizeof...(Operations)> rows_of{
     row_of<Operations>()...};
 
-// The most bytes of a tail behind a value.
+// The most bytes of a tail after a value.
 template <WireValue Value>
 inline constexpr std::uint32_t tail_most = memory::invoke_bytes_max - wire_bytes<Value>;
 

@@ -83,7 +83,7 @@ int populate(void* start, std::uint64_t bytes, Rights rights) noexcept {
 }
 
 // Whether the kernel can read a page for this process. It can read pages of memfd_secret, which it
-// refuses to populate; it cannot read pages behind the end of a file. It copies a byte into a pipe;
+// refuses to populate; it cannot read pages after the end of a file. It copies a byte into a pipe;
 // where no descriptor is left for one, it populates the page.
 bool is_page_there(std::uint64_t page) noexcept {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address from the list of mappings
@@ -97,8 +97,8 @@ bool is_page_there(std::uint64_t page) noexcept {
     return write(writing.get(), address, 1) == 1 || errno != EFAULT;
 }
 
-// The first of the pages [first, end) of a mapping that lies behind the end of its file; `end` if
-// none does. A binary search: all pages behind the first such page are absent too.
+// The first of the pages [first, end) of a mapping that lies after the end of its file; `end` if
+// none does. A binary search: all pages after the first such page are absent too.
 std::uint64_t first_absent_page(std::uint64_t first, std::uint64_t end) noexcept {
     const std::uint64_t page = page_bytes();
     if (is_page_there(end - page)) return end;

@@ -38,7 +38,7 @@ struct ChildPlan {
     std::uint64_t descriptors_max = 0;  // soft RLIMIT_NOFILE of the child; 0 = as the caller's
     // soft RLIMIT_CORE of the child; none = as the caller's
     std::optional<std::uint64_t> core_bytes;
-    bool leads_group = false;       // becomes the leader of a process group of its own
+    bool leads_group = false;       // becomes the leader of a new process group
     bool dies_with_parent = false;  // the kernel kills it when the calling thread ends
     // true: no signal is blocked in the child; false: the caller's mask is kept
     bool hears_signals = true;

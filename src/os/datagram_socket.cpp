@@ -31,9 +31,9 @@ constexpr std::uint32_t payload_max = 65'507;  // per call: 65535 less the heade
 constexpr std::uint32_t datagrams_per_call = 64;
 constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 
-// Repeats a call until it succeeds or fails for a reason of its own. An ICMP message leaves an
-// error in a connected socket, which the kernel reports once, to a call whose datagrams it then
-// does not try to send. Returns the call's result, with errno set when negative.
+// Repeats a call until it succeeds, or fails with an error of its own datagrams. An ICMP message
+// leaves an error in a connected socket, which the kernel reports once, to a call whose datagrams
+// it then does not try to send. Returns the call's result, with errno set when negative.
 template <typename Call>
 long send_past_errors(Call call) noexcept {
     long result = call();

@@ -38,7 +38,7 @@ struct Fiber::State {
 #endif
     };
 
-    // The first thing that runs on a side after a switch to it.
+    // The first function that runs on a side after a switch to it.
     static void arrive([[maybe_unused]] Side& here, [[maybe_unused]] Side& from) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
         __sanitizer_finish_switch_fiber(here.fake_stack, &from.bottom, &from.bytes);

@@ -17,7 +17,7 @@ public:
 
     // Takes ownership of a descriptor that this process has just opened; a negative value owns
     // nothing. A number below standard_streams is replaced by a higher one, close-on-exec; where
-    // the process has no descriptor left, the object is empty and errno says so.
+    // the process has no descriptor left, the object is empty and errno has the reason.
     explicit FileDescriptor(int descriptor) noexcept
         : descriptor_(descriptor < 0 || descriptor >= standard_streams ? descriptor
                                                                        : moved_up(descriptor)) {}

@@ -39,9 +39,9 @@ struct ResourceLimits {
 using MemoryLimitText = std::array<char, 256>;
 
 // The limits on this process's memory, for the end of a message about a failed allocation: ";
-// private memory allowed (RLIMIT_DATA, ulimit -d): 1024000 bytes", likewise RLIMIT_AS, and the
-// cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates nothing
-// if RLIMIT_DATA or RLIMIT_AS is set.
+// private memory allowed (RLIMIT_DATA, ulimit -d): 1024000 bytes", in the same form RLIMIT_AS, and
+// the cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates
+// nothing if RLIMIT_DATA or RLIMIT_AS is set.
 [[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
 
 }  // namespace acp::os

@@ -24,14 +24,14 @@ namespace {
 
 using base::Code;
 
-constexpr int first_other = 3;  // behind the standard streams
+constexpr int first_other = 3;  // the first number after the standard streams
 
 struct LocalAddress {
     sockaddr_un address{};
     socklen_t length = 0;
 };
 
-// The kernel takes the bytes behind a leading 0 for a name.
+// The kernel takes the bytes after a leading 0 for a name.
 std::optional<LocalAddress> address_of(std::string_view name) {
     LocalAddress made;
     if (name.empty() || name.size() >= sizeof made.address.sun_path) return std::nullopt;

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] bool has_commands() const noexcept;
 
     // Offers at most commands_max commands, from each process at most commands_per_poll before the
-    // next process has its turn. A process whose command finds no room holds up no other process.
+    // next process has its turn. A process whose command finds no room delays no other process.
     // Returns how many were taken. Invalid commands are completed here with an error and not
     // offered.
     std::uint32_t take(const Taker& taker, std::uint32_t commands_max);

@@ -6,7 +6,7 @@
 // one.
 //
 // If one end dies or stops: a producer that dies before publish() has published nothing, and its
-// successor fills the same cells anew. A consumer that dies before release() leaves the records to
+// successor fills the same cells again. A consumer that dies before release() leaves the records to
 // its successor, which gets them again. Neither end waits for the other.
 // Tests: tests/unit/remote/record_ring_test.cpp, under the seeded scheduler.
 #pragma once

@@ -51,7 +51,7 @@ public:
         return is_on() ? std::optional(meeting_.missing_node()) : std::nullopt;
     }
 
-    // Whether send_due() may have something to do.
+    // Whether send_due() may have parts to send or a meeting to report.
     [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
 
     // To be called at a scan. Whether this node has waited for longer than from one scan to the

@@ -22,7 +22,7 @@ public:
     // Throws std::bad_alloc; later calls allocate nothing.
     Nodes(const RouterSettings& settings, const memory::GaLayout& layout, const Map& map);
 
-    // Must be called before anything else.
+    // Must be called before any other function.
     //   endpoints  one per rail; must outlive this
     void bind(std::span<datagram::Endpoint* const> endpoints) noexcept;
 

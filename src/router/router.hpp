@@ -62,8 +62,8 @@ public:
                            std::uint32_t initiator,
                            std::span<const memory::NumberedCommand> commands);
 
-    // Runs a numbered operation on the node of a process. If it goes well, on_result() comes before
-    // the completion. Returns false if there is no room now.
+    // Runs a numbered operation on the node of a process. On success on_result() is called before
+    // on_completion(). Returns false if there is no room now.
     //   arguments  at most invoke_bytes_max bytes; copied
     bool invoke(Time now, const InvokeRequest& call, std::span<const std::byte> arguments);
 

@@ -248,8 +248,8 @@ bool Submitter::resend(const Resend& again) {
     if (index == no_index) return true;
     Outstanding& record = own_[index];
     const std::uint8_t attempts = record.attempts;
-    // The count comes first: the part may be refused within begin_part(), and then waits for the
-    // next longer pause. It is undone if there was no room to begin.
+    // Counts the attempt before it is made, because the part may be refused within begin_part(),
+    // and then waits for the next longer pause. It is undone if there was no room to begin.
     if (attempts < 0xffU) ++record.attempts;
     ++activity_.counters().resends;
     const bool is_begun = again.is_value        ? executor_.begin_value(record, again.offset)

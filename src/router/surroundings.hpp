@@ -18,7 +18,7 @@ namespace acp::router {
 using datagram::NodeId;
 using datagram::Time;
 
-// Each rail has a colour of its own.
+// Each rail has its own colour.
 inline constexpr std::uint32_t rails_max = memory::colors_max;
 
 // The node of each process. The process indexes of a node are consecutive.

@@ -39,7 +39,8 @@ public:
     [[nodiscard]] memory::GlobalAddress address(std::uint32_t process,
                                                 std::uint64_t offset) const noexcept;
 
-    // The address of the same byte before its segment was registered anew: an owner must refuse it.
+    // The address of the same byte in an earlier generation of its segment: an owner must refuse
+    // it.
     [[nodiscard]] memory::GlobalAddress stale_address(std::uint32_t process,
                                                       std::uint64_t offset) const noexcept;
 

@@ -27,24 +27,24 @@ public:
     // so that none occurs twice.
     [[nodiscard]] memory::Command command_of(const ProgramStep& step) const noexcept;
 
-    // Checks memory after a copy, an atomic or a count that ended well.
+    // Checks memory after a successful copy, atomic or count.
     void check(const ProgramStep& step, const CommandName& name);
 
     // Marks the bytes as unknown that a command may have written that failed or whose completion
     // was lost.
     void doubt(const ProgramStep& step);
 
-    // Checks all memory and all shared words. To be called once at the end of each round.
+    // Checks all memory and all shared words. Call once at the end of each round.
     void look_at_all();
 
 private:
     // The commands on one shared word.
     struct Count {
-        // Ended well: old value, operand.
+        // old value and operand of each successful command
         std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
-        // Operands of those that ran, but whose old value is lost.
+        // operands of commands that ran, but whose old value is lost
         std::vector<std::uint64_t> unseen;
-        std::vector<std::uint64_t> doubtful;  // operands of those that may have run
+        std::vector<std::uint64_t> doubtful;  // operands of commands that may have run
     };
 
     void check_copy(const ProgramStep& step, const CommandName& name);

@@ -58,8 +58,8 @@ public:
               std::span<const std::byte> bytes,
               bool may_fragment);
 
-    // Handles an event of kind port or arrive. Returns true if the node's socket received
-    // something.
+    // Handles an event of kind port or arrive. Returns true if the node's socket received a
+    // datagram.
     bool on_event(const AgendaEntry& event);
 
     // Takes the oldest datagram from a node's socket and stores its index; false if there is none.

@@ -87,7 +87,7 @@ void Node::wake_at(Time at) {
 
 void Node::wake() {
     const Time now = common_.agenda->now();
-    if (now != wake_at_) return;  // an earlier wake event came instead
+    if (now != wake_at_) return;  // this event was replaced by an earlier one
     wake_at_ = datagram::never;
     if (now < paused_until_) return wake_at(paused_until_);
     router_->set_now(now);

@@ -140,7 +140,7 @@ private:
     Time wake_at_ = datagram::never;  // time of the wake event scheduled; never: none
     Time paused_until_ = 0;
     std::uint32_t full_buffers_ = 0;  // free buffers when none is held
-    std::uint64_t news_ = 0;  // reports of router and endpoint: shows whether anything moved
+    std::uint64_t news_ = 0;  // number of reports of router and endpoint; a change shows progress
     bool is_closed_ = false;
     Time forged_slice_ = 0;            // start of the second in which keys_in_slice_ counts
     std::uint64_t keys_in_slice_ = 0;  // keys made for forged datagrams of folded peers

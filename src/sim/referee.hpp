@@ -23,7 +23,7 @@ namespace acp::sim {
 struct RefereeCounts {
     std::uint64_t ended_well = 0;
     std::uint64_t ended_badly = 0;
-    std::uint64_t bytes = 0;  // copied by commands that ended well
+    std::uint64_t bytes = 0;  // copied by successful commands
 };
 
 class Referee final : public Witness {
@@ -84,14 +84,14 @@ public:
     // Describes the unfinished commands, meetings and reports, for a message.
     [[nodiscard]] std::string unfinished() const;
 
-    // Checks all memory and all shared words. To be called once at the end of each round.
+    // Checks all memory and all shared words. Call once at the end of each round.
     void look_at_all() { memory_.look_at_all(); }
 
     // Begins another round: all programs run again on memory as it is now, and as many meetings
     // follow. Only when is_done().
     void begin_round(Time now);
 
-    // Bytes of the copies by this process that ended well.
+    // Bytes of the successful copies of this process.
     [[nodiscard]] std::uint64_t bytes_of(std::uint32_t process) const noexcept {
         return initiators_[process].bytes;
     }

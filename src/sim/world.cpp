@@ -213,7 +213,7 @@ bool World::run_for(Time duration) {
 }
 
 void World::check_silence() {
-    // At rest, hardly anything may be sent.
+    // Checks that almost no datagrams are sent at rest.
     const std::uint64_t sent = network_.counts().sent;
     std::uint64_t probes = 0;
     for (const auto& node : nodes_) probes += node->counters().path_probes;

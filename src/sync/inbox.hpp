@@ -14,7 +14,7 @@ namespace acp::sync {
 // Atomic<uint32_t>&, written by the cell's owner before the push and by the consumer after taking.
 //
 // If one side dies or stops: a producer that dies before its one publishing instruction has
-// published nothing and holds up no other; the death watcher reclaims its cell. After that
+// published nothing and delays no other producer; the death watcher reclaims its cell. After that
 // instruction its message is in. If it dies before it wakes a sleeping consumer, the next producer
 // wakes it (the sleep bit stays until the consumer takes), or the watcher, or the consumer's
 // timeout. A chain taken by a consumer that dies is lost with it.

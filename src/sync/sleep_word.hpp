@@ -25,10 +25,10 @@ public:
     // Publishes epoch; epochs of one word are published in rising order (mod 2^28). true when
     // a thread sleeps: the caller must then wake all sleepers on word().
     [[nodiscard]] bool publish(std::uint32_t epoch) noexcept {
-        // acq_rel: release for load() of the waiters, which then see all that came before; acquire
-        // takes over what an earlier publisher released, so that it is passed on. Either this
-        // exchange returns the bit of an announce_sleep(), or that announce_sleep() fails: the
-        // modification order of the word decides.
+        // acq_rel: release for load() of the waiters, which then see the publisher's earlier
+        // writes; acquire, so that the release also covers the writes that an earlier publisher
+        // released. Either this exchange returns the bit of an announce_sleep(), or that
+        // announce_sleep() fails: the modification order of the word decides.
         return (word_.exchange(epoch << epoch_shift, std::memory_order_acq_rel) & sleep_bit) != 0;
     }
 
@@ -83,8 +83,9 @@ public:
         do {
             next = (value & ~low_bits) | ((value + clearing) & clearings);
             // acq_rel: release for a sleeper whose load() or announce_sleep() comes after and which
-            // must then see the death; one before finds the word changed and does not sleep.
-            // acquire passes on what was published. relaxed on failure: as above.
+            // must then see the death; a sleeper whose load() came before finds the word changed
+            // and does not sleep. acquire, so that the release covers what earlier publishers
+            // released. relaxed on failure: as above.
         } while (!word_.compare_exchange_weak(value, next, std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
         return (value & sleep_bit) != 0;
