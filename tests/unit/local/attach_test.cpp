@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies through the kernel between this process and forked ones: both ways, several in a call, through a buffer,
-// and how each failure is named. A child sleeps in pause() until it is killed.
+// Copies through the kernel between this process and forked ones: both ways, several in a call,
+// through a buffer, and the code of each failure. A child sleeps in pause() until it is killed.
 #include "local/attach.hpp"
 
 #include <cerrno>
@@ -55,8 +55,8 @@ protected:
         }
     }
 
-    // Starts the process of a slot, whose pages hold `value` everywhere; its token is this process's, which it
-    // has at the same address.
+    // Starts the process of a slot, whose pages are filled with `value`. It has this process's
+    // token, at the same address.
     Child start(std::uint32_t slot, char value) {
         int ready[2] = {-1, -1};
         EXPECT_EQ(::pipe(ready), 0);
@@ -196,7 +196,8 @@ TEST_F(AttachTest, a_process_that_is_gone_or_marked_dead_is_a_lost_peer) {
     EXPECT_EQ(here_[0], 'h') << "a pid of the dead may be a stranger's by now";
     node_.slot(1).state.store(static_cast<std::uint32_t>(node::SlotState::joined),
                               std::memory_order_release);
-    node_.slot(1).has_life_lock.store(1, std::memory_order_relaxed);  // which it does not hold
+    // a lock that it does not hold
+    node_.slot(1).has_life_lock.store(1, std::memory_order_relaxed);
     (void)child.kill();
     std::vector<AttachCopy> copies(2, {near(here_.data()), far(1, 0), 8, Code::ok});
     attach_.run(copies);
@@ -213,7 +214,8 @@ TEST_F(AttachTest, a_process_that_the_kernel_has_begun_to_end_or_replace_is_a_lo
     const AttachCopy into{far(1, 0), far(2, 0), 8, Code::ok};
     ASSERT_TRUE(attach_.try_run(get));
     here_[0] = 'h';
-    // As the kernel leaves the word of a thread that was killed by exec; its process goes on here, as the new program.
+    // Stores the word as the kernel leaves it for a thread that exec has killed. The process of the
+    // slot lives on, like one that runs the new program.
     std::atomic<std::uint32_t>& word = node_.slot(1).service_hold;
     word.store(os::holder_ended_bit, std::memory_order_release);
     EXPECT_FALSE(attach_.try_run(get));
@@ -237,8 +239,8 @@ TEST_F(AttachTest, a_process_that_the_kernel_has_begun_to_end_or_replace_is_a_lo
 TEST_F(AttachTest, a_living_process_that_the_kernel_refuses_since_is_left_to_itself) {
     const Child child = start(1, 'a');
     ASSERT_TRUE(attach_.can_reach(1));
-    node_.slot(1).pid.store(INT_MAX,
-                            std::memory_order_relaxed);  // as after its main thread has ended
+    // a pid like that of a process whose main thread has ended
+    node_.slot(1).pid.store(INT_MAX, std::memory_order_relaxed);
     testing::internal::CaptureStderr();
     AttachCopy copy{near(here_.data()), far(1, 0), 8, Code::ok};
     attach_.run(copy);
@@ -255,5 +257,6 @@ TEST_F(AttachTest, a_living_process_that_the_kernel_refuses_since_is_left_to_its
     EXPECT_NE(attach_.refusal(1).find("its main thread has ended"), std::string::npos);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving bytes: every size around the borders between the ways of moving, at odd places, also onto itself, with
-// nothing touched beside; and atomics on words. One thread.
+// Moving bytes: every size around the limits between the ways of moving, at odd places, also onto
+// itself, without a write to other bytes; and atomics on words. One thread.
 #include "local/direct.hpp"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ struct Example {
     std::uint64_t after;
 };
 
-// On a word that holds 12.
+// Operations on a word with the value 12.
 constexpr Example examples[] = {
     {Operation::compare_swap, 5, 12, 5}, {Operation::compare_swap, 5, 13, 12},
     {Operation::swap, 9, 0, 9},          {Operation::add, 30, 0, 42},
@@ -116,7 +116,7 @@ TEST(DirectTest, atomics_of_four_bytes_wrap_within_their_word) {
     EXPECT_EQ(words[1], 7U);
 }
 
-// Of the width's two's complement: a word of 4 bytes is negative where its own top bit is set.
+// Two's complement of the width: a word of 4 bytes is negative if its own top bit is set.
 TEST(DirectTest, min_and_max_compare_signed_numbers) {
     for (const std::uint8_t width : {std::uint8_t{4}, std::uint8_t{8}}) {
         const std::uint64_t all = width == 4 ? 0xffff'ffffU : ~0ULL;
@@ -152,5 +152,6 @@ TEST(DirectTest, an_old_value_is_stored_in_its_width_only) {
     EXPECT_EQ(words[1], 5U);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

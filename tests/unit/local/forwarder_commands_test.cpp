@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands from their beginning to their one end: tokens, places at receivers, deaths, and the memory an end needs.
-// One thread.
+// Commands from submission to their one completion: tokens, places at receivers, deaths, and the
+// memory for a completion. One thread.
 #include "local/forwarder_commands.hpp"
 
 #include "node/death.hpp"
@@ -17,7 +17,7 @@ constexpr std::uint32_t nobody = ForwarderCommands::nobody;
 
 class ForwarderCommandsTest : public PartsTest {
 protected:
-    // Enqueues a command and takes it again, as who starts it does.
+    // Enqueues a command and takes it again, like ForwarderStarter.
     std::uint32_t begin(std::uint64_t user_token, const memory::Command& command) {
         EXPECT_TRUE(commands.make_room());
         commands.enqueue(commands.add(user_token, command));
@@ -166,5 +166,6 @@ TEST_F(ForwarderCommandsTest, what_it_had_room_for_ends_without_further_memory) 
     EXPECT_FALSE(commands.outstanding() > 0);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

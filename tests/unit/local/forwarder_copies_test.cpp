@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies in pieces: what each piece carries, turns and room, moves within the process, and copies whose memory or
-// processes vanish midway. One thread.
+// Copies in pieces: what each piece carries, turns and room, moves within the process, and copies
+// whose memory or processes vanish midway. One thread.
 #include "local/forwarder_copies.hpp"
 
 #include "node/death.hpp"
@@ -16,7 +16,7 @@ constexpr std::uint64_t piece = parts_datagram_bytes;
 
 class ForwarderCopiesTest : public PartsTest {
 protected:
-    // Begins a copy from this process's memory to another's, for that one.
+    // Begins a copy from this process's memory to that of `receiver`, which is also its initiator.
     PieceCopy send(std::uint32_t receiver, std::uint64_t token, std::uint64_t count) {
         const PieceCopy made{token, theirs, mine, count, 0, receiver};
         Place source;
@@ -26,7 +26,7 @@ protected:
         return made;
     }
 
-    // The tokens of what was sent since the last call.
+    // The tokens of the messages sent since the last call.
     std::vector<std::uint64_t> tokens() {
         std::vector<std::uint64_t> all;
         for (const FakePort::Sent& one : port.take_sent()) all.push_back(one.head.token);
@@ -111,7 +111,7 @@ TEST_F(ForwarderCopiesTest, messages_that_waited_leave_before_pieces) {
     EXPECT_EQ(tokens(), Tokens{6});
 }
 
-// A line whose target is the null address names nothing, so an owner would not wait for this access.
+// A line with a null target names no address, so an owner would not wait for this access.
 TEST_F(ForwarderCopiesTest, a_fetch_that_waited_for_room_is_sent_while_its_source_is_named) {
     const memory::HazardLine& line = *own.hazards.own_line();
     bool is_named = false;
@@ -200,5 +200,6 @@ TEST_F(ForwarderCopiesTest, a_death_ends_the_copies_to_the_dead_and_drops_those_
     EXPECT_TRUE(queues.is_empty());
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

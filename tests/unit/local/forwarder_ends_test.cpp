@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends of commands: told to other processes, and heard for own ones; the old value of an atomic on its way to wherever it
-// belongs; bytes that were fetched. One thread.
+// Completions of commands: reported to other processes, and handled for own commands; the old value
+// of an atomic, which is sent to its target; bytes that were fetched. One thread.
 #include "local/forwarder_ends.hpp"
 
 #include "node/death.hpp"
@@ -149,5 +149,6 @@ TEST_F(ForwarderEndsTest, fetched_bytes_end_the_get_that_asked_for_them) {
     EXPECT_EQ(std::string(into.data(), 8), "abcdefgh");
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process without global addresses (the node's gateway) does through its forwarder, over every port: puts
-// bytes it holds, gets bytes into its own memory, runs atomics for their old value. All are objects of one
-// thread that takes their turns.
+// The calls of a process without global addresses (the node's gateway) through its forwarder, over
+// every port: puts from its buffers, gets into its own memory, atomics for their old value. One
+// thread polls all objects in turn.
 #include <cstring>
 
 #include "local/forwarder.hpp"
@@ -31,7 +31,7 @@ protected:
 
     ~ForwarderGatewayTest() override { acp::test::arm_watchdog(0, ""); }
 
-    // Takes turns until everything the gateway asked for has ended.
+    // Polls in turn until all commands of the gateway have completed.
     std::vector<ForwardedEnd> finish() {
         std::vector<ForwardedEnd> ended;
         while (gateway_->outstanding() > 0) {
@@ -154,5 +154,6 @@ TEST_P(ForwarderGatewayTest, the_death_of_the_owner_ends_what_it_was_asked) {
 
 INSTANTIATE_TEST_SUITE_P(over, ForwarderGatewayTest, testing::ValuesIn(all_kinds), name_of);
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the forwarder may touch and how it says so: places found and refused, bytes and atomics where they belong, the
-// hazard line, the counters and the observer. One thread.
+// The forwarder's accesses to memory: places found and refused, bytes and atomics at their targets,
+// the hazard line, the counters and the observer. One thread.
 #include "local/forwarder_memory.hpp"
 
 #include "unit/local/test_parts.hpp"
@@ -94,7 +94,7 @@ TEST_F(ForwarderMemoryTest, runs_an_atomic_on_an_aligned_word) {
     EXPECT_EQ(word_at(16), before + 2);
     ASSERT_TRUE(accesses.find_source(mine + 20, 8, word).is_ok());
     EXPECT_EQ(accesses.run_atomic(add, word, 1).code, Code::alignment);
-    add.width = 0;  // as a damaged message might have it
+    add.width = 0;  // like in a damaged message
     EXPECT_EQ(accesses.run_atomic(add, word, 1).code, Code::alignment);
     EXPECT_EQ(word_at(16), before + 2);
 }
@@ -116,5 +116,6 @@ TEST_F(ForwarderMemoryTest, tells_the_observer_what_was_done_and_for_whom) {
     EXPECT_EQ(word_at(8), 0x0706050403020100U) << "moved before the second write";
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

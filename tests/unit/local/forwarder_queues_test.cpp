@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for room, by receiver: order, polls, deaths, and the memory that is there beforehand. One thread.
+// Messages and copies that wait for room, by receiver: order, polls, deaths, and the memory that is
+// reserved for them. One thread.
 #include "local/forwarder_queues.hpp"
 
 #include "local/forwarder_types.hpp"
@@ -19,7 +20,7 @@ protected:
         return queues.head(MessageKind::end, self, token);
     }
 
-    // The tokens of what was sent since the last call.
+    // The tokens of the messages sent since the last call.
     std::vector<std::uint64_t> tokens() {
         std::vector<std::uint64_t> all;
         for (const FakePort::Sent& one : port.take_sent()) all.push_back(one.head.token);
@@ -175,5 +176,6 @@ TEST_F(ForwarderQueuesTest, needs_no_memory_for_what_it_made_room_for) {
     EXPECT_EQ(queues.receivers().size(), 3U);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

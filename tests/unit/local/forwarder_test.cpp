@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarder over every port: copies and atomics in all directions between three ranks, refusals, memory
-// that vanishes midway, fairness, and deaths. The ranks of most tests are objects of one thread that takes
-// their turns, so every run is the same.
+// The forwarder over every port: copies and atomics in all directions between three ranks,
+// refusals, memory that vanishes midway, fairness, and deaths. In most tests one thread polls all
+// ranks in turn, so every run is the same.
 #include "local/forwarder.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ protected:
         }
     }
 
-    // The end of the only command of a rank.
+    // Runs the only command of a rank. Returns its completion.
     ForwardedEnd run(std::uint32_t origin, const memory::Command& command) {
         Forwarder& forwarder = *rank(origin).forwarder;
         (void)forwarder.submit(++token_, command);
@@ -105,9 +105,9 @@ TEST_P(ForwarderTest, copies_between_any_two_ranks_for_any_third) {
     }
 }
 
-// Many commands of all kinds by all ranks, while every request for memory from some one on is refused.
+// Many commands of all kinds by all ranks, while every allocation from a certain one on fails.
 TEST_P(ForwarderTest, every_command_it_took_ends_whichever_request_for_memory_is_refused) {
-    constexpr std::uint64_t commands = 150;  // of each rank; more than it has records for at first
+    constexpr std::uint64_t commands = 150;  // commands of each rank; more than its initial records
     const auto command_of = [this](std::uint32_t origin, std::uint64_t i) {
         const std::uint32_t to = (origin + 1) % procs;
         const std::uint32_t from = (origin + static_cast<std::uint32_t>(i % 2) + 1) % procs;
@@ -449,5 +449,6 @@ std::vector<Kind> forwarder_kinds() {
 
 INSTANTIATE_TEST_SUITE_P(over, ForwarderTest, testing::ValuesIn(forwarder_kinds()), name_of);
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

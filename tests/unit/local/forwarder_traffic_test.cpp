@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forwarder under traffic: every rank puts into, gets back from and counts on the memory of all others at
-// once, as threads of one process and as processes, some of which are killed meanwhile.
-// ACP_TEST_SEED repeats a run as far as the schedule allows.
+// The forwarder under traffic: every rank puts into, gets back from and counts on the memory of all
+// others at once, as threads of one process and as processes, some of which are killed during the
+// traffic. ACP_TEST_SEED repeats a run as far as the schedule allows.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -17,7 +17,8 @@ namespace acp::local::test {
 namespace {
 
 constexpr std::uint32_t procs = 4;
-constexpr std::uint64_t region_bytes = 64 * 1024;  // of each rank in the memory of each other
+// the region of each rank in the memory of each other rank
+constexpr std::uint64_t region_bytes = 64 * 1024;
 constexpr std::uint32_t rounds = 60;
 const Kind automatic{"automatic", base::IntraNode::automatic, base::MailboxKind::mpsc};
 
@@ -28,11 +29,11 @@ std::uint64_t seed() {
     return chosen;
 }
 
-// In the starter memory of slot 0, seen by all: what the ranks tell each other besides ACP.
+// The words that the ranks exchange without ACP, in the starter memory of slot 0.
 struct Board {
     std::atomic<std::uint64_t> keys[procs];
     std::atomic<std::uint32_t> done;
-    std::atomic<std::uint64_t> counted;  // additions that ended well
+    std::atomic<std::uint64_t> counted;  // successful additions
     alignas(8) std::uint64_t counter;    // target of the atomics
 };
 
@@ -40,7 +41,7 @@ Board& board_of(const node::Segment& segment) {
     return *reinterpret_cast<Board*>(segment.starter(0));
 }
 
-// One rank's traffic. Waits of its own are for commands only, so a death must end them all.
+// One rank's traffic. It waits for commands only, so after a death all its waits must end.
 class Traffic {
 public:
     Traffic(const node::Segment& segment, std::uint32_t slot, const Kind& kind, bool has_own_window)
@@ -52,7 +53,8 @@ public:
         board_.keys[slot].store(rank_.own.address);
     }
 
-    // Returns 0, or what went wrong.   victims  the last so many ranks go on until they are killed
+    // Returns 0, or the line of the failed check.
+    //   victims  the last `victims` ranks continue until they are killed
     int run(std::uint32_t victims) {
         for (std::uint32_t other = 0; other < procs; ++other) {
             while (board_.keys[other].load() == 0) os::yield_cpu();
@@ -142,7 +144,8 @@ protected:
 };
 
 TEST_P(TrafficTest, threads_put_get_and_count_everywhere) {
-    // Registered before any thread maps and unmaps: an emulator's list of mappings may lack lines meanwhile.
+    // Registered before any thread maps and unmaps memory, because an emulator's list of mappings
+    // may lack lines during such calls.
     std::vector<std::unique_ptr<Traffic>> ranks;
     for (std::uint32_t slot = 0; slot < procs; ++slot) {
         ranks.push_back(std::make_unique<Traffic>(segment_, slot, GetParam(), false));
@@ -169,9 +172,10 @@ TEST_P(TrafficTest, processes_put_get_and_count_everywhere) {
 TEST_P(TrafficTest, survivors_of_a_kill_complete_what_does_not_need_the_dead) {
     std::vector<Child> children;
     for (std::uint32_t slot = 0; slot < procs; ++slot) children.push_back(start(slot, 1));
-    const std::uint32_t victim = procs - 1;  // not 0, which holds the counter
+    const std::uint32_t victim = procs - 1;  // not slot 0, which has the counter
     Board& board = board_of(segment_);
-    // not before all have shown their memory, for which each waits without looking for deaths
+    // not before all have published their memory, for which each rank waits without detecting
+    // deaths
     const std::uint64_t kill_after = 1 + acp::test::Random(seed()).below(100);
     while (board.counted.load() < kill_after) os::yield_cpu();
     children[victim].kill();
@@ -192,5 +196,6 @@ std::vector<Kind> kinds() {
 
 INSTANTIATE_TEST_SUITE_P(over, TrafficTest, testing::ValuesIn(kinds()), name_of);
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words by which threads name the records they look at: what is named is told to who retires, what is not, and what a dead
-// process named, is not; and that no record is taken away under a reader. Threads and forked processes.
+// Words by which threads name the records that they read: a reclaimer gets the named records, but
+// not those that a dead process has named; and no record is reclaimed while a thread reads it.
+// Threads and forked processes.
 #include "local/hazard_words.hpp"
 
 #include <algorithm>
@@ -89,8 +90,8 @@ TEST_F(HazardWordsTest, of_a_dead_process_count_for_nothing) {
     }
 }
 
-// Readers follow a pointer that a writer replaces; the writer spoils what is no longer named. A reader that finds spoilt
-// content has been betrayed. Both ways of naming.
+// Readers follow a pointer that a writer replaces; the writer overwrites records that are no longer
+// named. A reader must not find an overwritten record. Both ways of naming.
 class HazardWordsRace : public HazardWordsTest, public testing::WithParamInterface<bool> {};
 
 TEST_P(HazardWordsRace, nothing_is_spoilt_under_a_reader) {
@@ -115,7 +116,8 @@ TEST_P(HazardWordsRace, nothing_is_spoilt_under_a_reader) {
         while (!is_over.load(std::memory_order_relaxed)) {
             Words::Names names(of_readers);
             const std::uint64_t record = current.load(std::memory_order_acquire);
-            if (++tries % 8 == 0) std::this_thread::yield();  // the writer goes on meanwhile
+            // lets the writer run between load and naming
+            if (++tries % 8 == 0) std::this_thread::yield();
             names.name(0, record);
             if (current.load(std::memory_order_seq_cst) != record) continue;
             if (tries % 8 == 1) std::this_thread::yield();
@@ -131,7 +133,8 @@ TEST_P(HazardWordsRace, nothing_is_spoilt_under_a_reader) {
         free_records.push_back(record);
     for (int round = 0; round < rounds || reads.load(std::memory_order_relaxed) < 1000; ++round) {
         if (!free_records.empty()) {
-            const std::uint64_t fresh = free_records.front();  // the one that was free for longest
+            // the record that has been free for longest
+            const std::uint64_t fresh = free_records.front();
             free_records.erase(free_records.begin());
             records[fresh].store(good, std::memory_order_relaxed);
             retired.push_back(current.exchange(fresh, std::memory_order_seq_cst));
@@ -160,5 +163,6 @@ INSTANTIATE_TEST_SUITE_P(, HazardWordsRace, testing::Bool(), [](const auto& whic
     return which.param ? "with_a_fence_of_its_own" : "by_membarrier";
 });
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

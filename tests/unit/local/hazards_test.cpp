@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard lines: who gets one, who shares the last, what happens when a thread or the view ends, and that waiting
-// for a name waits for the living only. Threads and forked processes.
+// Hazard lines: the assignment to threads, the shared last line, the end of a thread or of the
+// view, and that waiting for a name ignores dead processes. Threads and forked processes.
 #include "local/hazards.hpp"
 
 #include <atomic>
@@ -86,14 +86,14 @@ TEST_F(HazardsTest, threads_beyond_the_lines_share_the_last_one_in_turn) {
     for (std::uint32_t i = 0; i < threads; ++i) {
         crew.emplace_back([&, i] {
             lines[i] = hazards.own_line();
-            all_claimed.arrive_and_wait();  // all hold what they have at the same time
+            all_claimed.arrive_and_wait();  // all threads have their lines at the same time
             for (int use = 0; lines[i] == nullptr && use < 1000; ++use) {
                 Hazards::Lease lease(hazards);
                 enter(lease.line(), other, other);
                 shared_uses += &lease.line() == &node_.hazards(0).back() ? 1U : 0U;
                 memory::leave(lease.line());
             }
-            all_claimed.arrive_and_wait();  // a line given back would be claimed by the next lease
+            all_claimed.arrive_and_wait();  // a returned line would be claimed by the next lease
         });
     }
     for (std::thread& thread : crew) {
@@ -112,10 +112,10 @@ TEST_F(HazardsTest, a_thread_that_ends_gives_its_line_back) {
     }
 }
 
-// What a thread does after it gave its line back: in a pthread-key destructor, say.
+// A call of a thread after it has returned its line, in a pthread-key destructor.
 struct LateCall {
     Hazards& hazards;
-    memory::HazardLine* kept;  // as keep_own_line told it
+    memory::HazardLine* kept;  // the line that keep_own_line() has stored
     std::function<void(const LateCall&)> body;
     int rounds;
     pthread_key_t key;
@@ -126,8 +126,8 @@ constinit thread_local memory::HazardLine* t_kept = nullptr;
 void run_late(void* given) {
     auto& call = *static_cast<LateCall*>(given);
     if (--call.rounds > 0) {
-        pthread_setspecific(call.key,
-                            given);  // once more: keys of later threads have had their turn
+        // once more, after the destructors of the keys that were made later
+        pthread_setspecific(call.key, given);
         return;
     }
     call.body(call);
@@ -186,7 +186,8 @@ TEST_F(HazardsTest, a_forked_child_gives_nothing_back) {
         const pid_t child = fork();
         if (child == 0) {
             hazards.abandon();
-            // Its only thread ends: the destructor that gives lines back runs, then the one that ends the child.
+            // Its only thread exits: the destructor that returns lines runs, then the one that ends
+            // the child.
             static LateCall end{hazards, nullptr, [](const LateCall&) { _exit(0); }, 2, 0};
             if (pthread_key_create(&end.key, run_late) != 0) _exit(1);
             pthread_setspecific(end.key, &end);
@@ -227,7 +228,8 @@ TEST_F(HazardsTest, waiting_for_what_nobody_names_returns) {
     hazards.wait_until_unnamed(is_named);
 }
 
-// A thread that names an address until it is told to leave, and says before that it will.
+// A thread names an address, and leaves some time after the owner has begun to wait. It sets
+// has_left before it leaves.
 void expect_waits_for(const node::Segment& node,
                       bool is_line_shared,
                       memory::GlobalAddress target,
@@ -265,7 +267,7 @@ void expect_waits_for(const node::Segment& node,
 TEST_F(HazardsTest, one_process_without_membarrier_makes_all_of_its_node_pay_the_fence) {
     Hazards hazards(node_, 0);
     if (!hazards.has_membarrier()) GTEST_SKIP() << "the kernel or a tool refuses it here";
-    node_.control().is_membarrier_refused.store(1);  // as slot 1's process would say
+    node_.control().is_membarrier_refused.store(1);  // as slot 1's process would store it
     EXPECT_FALSE(hazards.has_membarrier());
 }
 
@@ -285,12 +287,12 @@ TEST_F(HazardsTest, waits_for_who_names_it_on_the_shared_line) {
     expect_waits_for(node_, true, named, other);
 }
 
-// Owner and readers agree over a word that the owner closes: a reader that found it open is waited for.
+// The owner closes a word, and waits for each reader that found it open.
 TEST_F(HazardsTest, a_reader_either_sees_the_entry_closed_or_is_seen) {
     Hazards hazards(node_, 0);
     std::atomic<bool> is_open{false};
     std::atomic<bool> is_over{false};
-    std::uint64_t memory = 0;  // plain: a race on it is what hazard lines prevent
+    std::uint64_t memory = 0;  // plain data: hazard lines must prevent a race on it
     std::atomic<std::uint64_t> reads{0};
     const auto read = [&] {
         Hazards::Lease lease(hazards);
@@ -314,7 +316,7 @@ TEST_F(HazardsTest, a_reader_either_sees_the_entry_closed_or_is_seen) {
         }
         is_open.store(false, std::memory_order_seq_cst);
         hazards.wait_until_unnamed(is_named);
-        ++memory;  // odd: nobody may see it
+        ++memory;  // odd: no reader may see it
         ++memory;
     }
     is_over.store(true);
@@ -322,7 +324,8 @@ TEST_F(HazardsTest, a_reader_either_sees_the_entry_closed_or_is_seen) {
     second.join();
 }
 
-// A process of slot 1 that names the address, says so, and stays inside until told to leave.
+// The words of a process of slot 1 that names the address, sets is_inside, and stays until it may
+// leave.
 struct Stage {
     std::atomic<bool> is_inside;
     std::atomic<bool> may_leave;
@@ -332,7 +335,7 @@ struct Stage {
 Child make_reader(const node::Segment& node, Stage& stage) {
     return Child([&node, &stage] {
         Hazards hazards(node, 1);
-        // As a process that has joined: whoever looks knows by the lock whether it lives.
+        // Takes the life lock, like a process that has joined.
         const auto life = os::LifeLock::take(node.file(), 1);
         node.slot(1).has_life_lock.store(life.is_ok() ? 1 : 0);
         Hazards::Lease lease(hazards);
@@ -359,7 +362,7 @@ TEST_F(HazardsTest, a_killed_reader_is_skipped) {
     wait_until_inside(stage);
     const Hazards hazards(node_, 0);
     reader.send(SIGKILL);
-    hazards.wait_until_unnamed(is_named);  // finds the dead by itself: nobody watches
+    hazards.wait_until_unnamed(is_named);  // detects the death itself: there is no watcher
     EXPECT_EQ(node_.slot(1).state.load(), static_cast<std::uint32_t>(node::SlotState::dead));
 }
 
@@ -382,5 +385,6 @@ TEST_F(HazardsTest, a_stopped_reader_is_waited_for) {
     EXPECT_EQ(reader.join(), 0);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

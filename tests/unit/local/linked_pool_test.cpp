@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records linked into queues: order, reuse, and what is there without further memory.
+// Records linked into queues: order, reuse, and the records that exist without another allocation.
 #include "local/linked_pool.hpp"
 
 #include <deque>
@@ -51,7 +51,7 @@ TEST(LinkedPool, holds_what_queues_hold) {
     }
 }
 
-// A record of which one sees that it was made.
+// A record that counts its constructions.
 struct Counted {
     inline static int made = 0;
     std::uint32_t next = (++made, Chain::nobody);
@@ -63,7 +63,7 @@ TEST(LinkedPool, makes_no_record_before_it_is_taken) {
     EXPECT_EQ(pool.take(), 0U);
     EXPECT_EQ(pool.take(), 1U);
     pool.give(0);
-    EXPECT_EQ(pool.take(), 0U);  // given back records first
+    EXPECT_EQ(pool.take(), 0U);  // freed records first
     EXPECT_EQ(Counted::made, 2);
 }
 
@@ -83,5 +83,6 @@ TEST(LinkedPool, gives_what_it_has_when_there_is_no_memory_and_more_when_there_i
     EXPECT_GE(pool.make_room(5), 5U);
 }
 
+// namespace acp::local
 }  // namespace
 }  // namespace acp::local

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation is given: a row of the table by its number, and of one process's memory what is mapped here. While it
-// runs its process's memory stays registered.
+// The inputs of an operation: a row of the table by its number, and memory of one process that is
+// mapped here. While it runs that memory stays registered.
 #include "local/numbered_operation.hpp"
 
 #include <atomic>
@@ -16,7 +16,7 @@ using base::Code;
 
 class NumberedOperationTest : public testing::Test {
 protected:
-    // What slot 0 finds of a process's memory.
+    // The result of find() in slot 0 on memory of a process.
     Code find(std::uint32_t process, GlobalAddress address, std::uint64_t bytes) {
         OperationContext context(first_.space, first_.hazards, line(), process);
         return context.find(address, bytes) != nullptr ? Code::ok : context.refusal();
@@ -44,8 +44,8 @@ TEST_F(NumberedOperationTest, reaches_what_is_mapped_here_of_the_process_it_runs
     EXPECT_EQ(find(0, first_.shared.address, 8), Code::ok);
     EXPECT_EQ(find(1, second_.shared.address, 8), Code::ok);
     EXPECT_EQ(find(0, first_.own.address, 8), Code::ok);
-    EXPECT_EQ(find(1, second_.own.address, 8), Code::unsupported);  // private to the other
-    EXPECT_EQ(find(0, second_.shared.address, 8), Code::address);   // of another process
+    EXPECT_EQ(find(1, second_.own.address, 8), Code::unsupported);  // private to the other process
+    EXPECT_EQ(find(0, second_.shared.address, 8), Code::address);   // memory of another process
     EXPECT_EQ(find(0, 0, 8), Code::address);
     EXPECT_EQ(find(0, first_.own.address + private_bytes - 7, 8), Code::address);
 }
@@ -102,5 +102,6 @@ TEST_F(NumberedOperationTest, may_be_run_by_several_at_once_when_it_is_atomic_by
     EXPECT_EQ(*reinterpret_cast<std::uint64_t*>(second_.shared.bytes), bound);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

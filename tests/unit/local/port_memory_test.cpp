@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What opening and closing a port in shared memory takes of it, and that cells which are still under way when a
-// port is closed are not lost to the next one of the same process. One thread.
+// The pages that opening and closing a port in shared memory make resident; and cells that are
+// still in flight when a port is closed return to the next port of the same process. One thread.
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/stat.h>
@@ -62,5 +62,6 @@ TEST(PortMemoryTest, what_an_earlier_port_sent_still_counts_against_its_receiver
     EXPECT_EQ(fill(*again, 1), room);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every kind of port promises: order, no loss, no doubles, whole messages, and that nobody is held up by
-// somebody who is stopped, dead or full. Ports of one test are objects of one process, of its threads, or
-// of forked processes. ACP_TEST_SEED repeats a run.
+// The contract of every kind of port: order, no loss, no doubles, whole messages, and that a
+// stopped, dead or full process delays no other one. Ports of one test are objects of one process,
+// of its threads, or of forked processes. ACP_TEST_SEED repeats a run.
 #include "local/port.hpp"
 
 #include <array>
@@ -103,7 +103,7 @@ private:
     std::vector<std::uint64_t> next_;
 };
 
-// Receives once, and lets others run when nothing came.
+// Receives once, and yields when no message has arrived.
 void look(Port& port, const Port::Handler& handler) {
     if (port.receive(handler, 64) == 0) os::yield_cpu();
 }
@@ -147,7 +147,7 @@ TEST_P(PortTest, hands_a_message_over_once_also_when_its_handler_throws) {
     const node::Segment segment = make(2);
     const auto from = open_port(segment, 0);
     const auto to = open_port(segment, 1);
-    constexpr std::uint64_t letters = 30;  // more than are under way at once
+    constexpr std::uint64_t letters = 30;  // more than can be in flight at once
     std::uint64_t seen = 0;
     const Port::Handler thrower = [&seen](std::uint32_t, const MessageHead& head,
                                           std::span<const char>) {
@@ -440,10 +440,10 @@ TEST_P(PortTest, mail_and_calls_end_the_sleep_of_the_service_thread) {
     const std::uint64_t before = os::now_ns();
     to->sleep_service(is_idle, 1'000'000);
     EXPECT_GE(os::now_ns() - before, 900'000U);
-    to->sleep_service([] { return false; }, -1);  // not idle: returns
+    to->sleep_service([] { return false; }, -1);  // not idle: returns at once
 }
 
-// Else a service thread whose process has a waiting thread, which takes the mail, would run in circles and
+// Else a service thread whose process has a waiting thread, which takes the mail, would spin and
 // keep that thread from the processor.
 TEST_P(PortTest, mail_that_is_there_keeps_a_service_thread_awake_on_sockets_only) {
     const node::Segment segment = make(2);
@@ -487,5 +487,6 @@ TEST_P(PortTest, a_sender_without_room_is_woken_when_there_is) {
 
 INSTANTIATE_TEST_SUITE_P(every, PortTest, testing::ValuesIn(all_kinds), name_of);
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

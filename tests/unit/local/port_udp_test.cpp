@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The udp port on a bad road: datagrams that vanish, come twice or out of turn, and datagrams of strangers. A
-// relay between two ports, whose sockets are published in their place, drops and shuffles by a seed.
+// The udp port over a bad network: datagrams that are lost, duplicated or reordered, and datagrams
+// of other programs. A relay between two ports, whose sockets are published in their place, drops
+// and reorders by a seed.
 #include "local/port_udp.hpp"
 
 #include <cstring>
@@ -27,7 +28,8 @@ os::UdpSocket open_socket() {
     return std::move(socket).value();
 }
 
-// What port `a` sends to slot b arrives at one socket and leaves for the real port of b by the other.
+// A datagram of port a to slot b arrives at one socket, and the relay sends it to the real port of
+// b by the other one.
 class Relay {
 public:
     explicit Relay(const node::Segment& segment)
@@ -38,7 +40,7 @@ public:
             segment.slot(slot).udp_port.store(sockets_[slot].port());
     }
 
-    // Passes on what has come, but for what chance takes.
+    // Forwards the datagrams that have arrived, except those that it drops or delays at random.
     void pass(acp::test::Random& random, unsigned lost, unsigned doubled, unsigned delayed) {
         for (std::uint32_t to : {0U, 1U}) {
             std::vector<std::byte> buffer(66'000);
@@ -128,21 +130,21 @@ TEST_F(UdpPortTest, drops_what_strangers_send) {
         ASSERT_TRUE(stranger.send_to(to, {bytes, sizeof packet}, {}));
         EXPECT_EQ(ports_[1]->receive(ignore, 64), 0U);
     };
-    deliver();  // the right words from the wrong port
+    deliver();  // a valid datagram from the wrong port
     segment_.slot(0).udp_port.store(stranger.port());
     packet.head.job_id ^= 1;
-    deliver();  // another job
+    deliver();  // of another job
     packet.head.job_id ^= 1;
     packet.head.sender = 2;
-    deliver();  // a slot that does not exist
+    deliver();  // of a slot that does not exist
     packet.head.sender = 0;
     packet.head.number = 2;
-    deliver();  // out of turn
+    deliver();  // out of order
     packet.head.number = 1;
     packet.message.payload_bytes = 1;
-    deliver();  // shorter than it says
+    deliver();  // shorter than its head says
     packet.message.payload_bytes = 0;
-    packet.head.acknowledged = 5;  // more than was ever sent
+    packet.head.acknowledged = 5;  // more than was sent
     const auto* bytes = reinterpret_cast<const std::byte*>(&packet);
     stranger.send_to(static_cast<std::uint16_t>(segment_.slot(1).udp_port.load()),
                      {bytes, sizeof packet}, {});
@@ -150,7 +152,8 @@ TEST_F(UdpPortTest, drops_what_strangers_send) {
     EXPECT_TRUE(ports_[1]->has_room(0));
 }
 
-// A forwarder without memory for answers takes no messages, and may itself wait for room to send.
+// A forwarder without memory for answers takes no messages, while it may itself wait for room to
+// send.
 TEST_F(UdpPortTest, who_takes_no_messages_now_hears_answers_and_gets_the_messages_later) {
     MessageHead head;
     std::uint32_t sent = 0;
@@ -188,7 +191,8 @@ TEST_F(UdpPortTest, a_sleeping_sender_wakes_to_send_again_what_was_lost) {
 
 class LostSocketTest : public UdpPortTest, public testing::WithParamInterface<bool> {
 protected:
-    // Opens port 1 again. Its socket and its event have these numbers: the kernel gives the lowest free ones.
+    // Opens port 1 again. Its socket and its event get the numbers in numbers_, because the kernel
+    // assigns the lowest free ones.
     void open_again() {
         ports_[1].reset();
         for (int& number : numbers_) number = dup(STDIN_FILENO);
@@ -201,7 +205,7 @@ protected:
     int numbers_[2] = {-1, -1};
 };
 
-// Whether the program only closes the descriptors or gives their numbers to a file of its own.
+// The program only closes the descriptors, or opens a file under their numbers.
 TEST_P(LostSocketTest, a_port_whose_descriptors_the_program_took_goes_on) {
     open_again();
     MessageHead head;
@@ -239,5 +243,6 @@ INSTANTIATE_TEST_SUITE_P(How, LostSocketTest, testing::Bool(), [](const auto& ho
     return how.param ? "replaced" : "closed";
 });
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registrations: keys, the order in which granules are reused, generations over epochs, spans of several
-// granules in the largest job, the limit, and that nothing lands in memory whose registration has ended.
+// Registrations: keys, the order in which granules are reused, generations over epochs, spans of
+// several granules in the largest job, the limit, and that no command writes to memory whose
+// registration has ended.
 #include "local/registry.hpp"
 
 #include <array>
@@ -23,8 +24,8 @@ using base::Code;
 using memory::GlobalAddress;
 
 constexpr std::uint32_t largest_job = 1U << memory::process_bits_max;
-constexpr std::uint32_t own_granules =
-    memory::granules_per_process - 2;  // the first are those of the shared segments
+// the first granules belong to the shared segments
+constexpr std::uint32_t own_granules = memory::granules_per_process - 2;
 
 class RegistryTest : public testing::Test {
 protected:
@@ -43,7 +44,7 @@ protected:
 
 TEST_F(RegistryTest, gives_each_registration_its_own_key) {
     std::set<Key> keys;
-    for (std::size_t i = 0; i < 200; ++i) {  // the same and overlapping ranges
+    for (std::size_t i = 0; i < 200; ++i) {  // equal and overlapping ranges
         const Key key = owner_.add(memory_.data() + i, memory_.size() - 2 * i);
         EXPECT_TRUE(keys.insert(key).second);
         EXPECT_EQ(owner_.direct(key), memory_.data() + i);
@@ -239,7 +240,8 @@ TEST_F(SpanTest, a_key_ended_before_a_longer_registration_covered_its_granule_is
     const Key ended = owner_.add(memory_.data(), 64);
     ASSERT_EQ(owner_.remove(first), Code::ok);
     ASSERT_EQ(owner_.remove(ended), Code::ok);
-    for (Key key = ended; layout.granule(key) + 1 < memory::granules_per_process;) {  // once round
+    // until all granules were used once
+    for (Key key = ended; layout.granule(key) + 1 < memory::granules_per_process;) {
         key = owner_.add(memory_.data(), 64);
         ASSERT_EQ(owner_.remove(key), Code::ok);
     }
@@ -284,8 +286,8 @@ TEST_F(SpanTest, a_long_segment_wants_granules_in_a_row) {
     EXPECT_EQ(owner_.find(placed, 2 * granule_bytes), Code::ok);
 }
 
-// A process that writes to the owner's private memory through the kernel, under its hazard line, whenever a key is
-// posted; every write says so.
+// The words of a process that writes to the owner's private memory through the kernel, under its
+// hazard line, while a key is posted; it counts each write.
 struct Posted {
     std::atomic<Key> key;
     std::atomic<std::uint32_t> writes;
@@ -340,5 +342,6 @@ TEST(RevocationTest, nothing_lands_after_unregister) {
     EXPECT_EQ(writer.join(), 0);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which buffers lie in memory that a node shares, to the byte, and that names lead back to them.
+// Which buffers lie in memory that a node shares, to the byte, and that their places and addresses
+// name the same bytes.
 #include "local/shared_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -76,5 +77,6 @@ TEST_F(SharedMemoryTest, addresses_of_another_process_lead_to_its_memory) {
     EXPECT_EQ(shared_pointer(space_, other, heap), heap_memory(segment_, other).at(9));
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

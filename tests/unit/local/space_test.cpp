@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process sees of its node's memory: which addresses are found and which are refused, who reaches what by
-// loads and stores, and what is left when an epoch ends.
+// A process's view of its node's memory: addresses found and refused, memory reached by loads and
+// stores, and the table after the end of an epoch.
 #include "local/space.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ using memory::GlobalAddress;
 
 constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
 
-// Processes 5 and 6 of a job of 7, on a node of their own.
+// Processes 5 and 6 of a job of 7, which are alone on their node.
 class SpaceTest : public testing::Test {
 protected:
     [[nodiscard]] GlobalAddress starter(std::uint32_t rank) const {
@@ -156,7 +156,8 @@ TEST_F(SpaceTest, says_what_is_wrong_with_an_address) {
     expect(key, "memory of rank 5 was unregistered");
 }
 
-// What was never registered is not called unregistered, and the words agree with the code.
+// The message about memory that was never registered does not call it unregistered, and agrees with
+// the code.
 TEST_F(SpaceTest, says_of_a_wild_address_that_nothing_is_registered_there) {
     const auto& layout = owner_.space.layout();
     for (const GlobalAddress wild :
@@ -240,5 +241,6 @@ TEST(SpaceReachTest, without_a_window_others_see_the_same_row) {
     EXPECT_EQ(owner.find(key, 64), Code::stale);
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

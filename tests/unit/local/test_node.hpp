@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node for tests: its segment, of any number of slots, and child processes that end in every way. Knows no
-// port. Children are forked before the test starts threads.
+// A node for tests: its segment, with any number of slots, and child processes that exit or are
+// killed. Knows no port. Children are forked before the test starts threads.
 #pragma once
 
 #include <csignal>
@@ -61,7 +61,7 @@ class Child {
 public:
     explicit Child(const std::function<int()>& body) : pid_(::fork()) {
         if (pid_ == 0) {
-            ::alarm(100);  // never outlives a hung test for long
+            ::alarm(100);  // limits its life if the test hangs
             ::_exit(body());
         }
     }
@@ -82,7 +82,7 @@ public:
 
     void send(int signal) const { ::kill(pid_, signal); }
 
-    // Its wait status.
+    // Waits for its end. Returns its wait status.
     int join() {
         int status = -1;
         ::waitpid(std::exchange(pid_, -1), &status, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that owns registrations, without port and forwarder: its own mapping of the node segment, its view, its
-// hazard lines and its registry. Several may live in one process. Used by one thread but where a test says more.
+// A rank that owns registrations, without port and forwarder: its own mapping of the node segment,
+// its view, its hazard lines and its registry. Several may live in one process. Used by one thread
+// unless a test says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace acp::local::test {
 
 inline constexpr std::uint64_t test_starter_bytes = 64 * 1024;
 
-// A node whose processes are all this one.
-//   procs  of the job; the node has the last `local_procs` of them
+// A node; this process plays all its processes.
+//   procs  number of processes in the job; the node has the last `local_procs` of them
 inline node::Segment make_node(std::uint32_t procs,
                                std::uint32_t local_procs,
                                std::uint64_t heap_bytes = 0) {
@@ -50,7 +51,7 @@ inline node::Segment map_again(const node::Segment& segment) {
     return std::move(opened).value();
 }
 
-// What the kernel has given to the node's memory so far.
+// The resident bytes of the node's memory.
 inline std::uint64_t resident_bytes(const node::Segment& segment) {
     struct stat status {};
 
@@ -58,7 +59,7 @@ inline std::uint64_t resident_bytes(const node::Segment& segment) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-// One rank of a node; as a process has it, with a window over its own row.
+// One rank of a node, as in a process of its own, with a window over its own row.
 class Owner {
 public:
     Owner(const node::Segment& node,
@@ -81,7 +82,7 @@ public:
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
 
-    // Registers and expects that it goes well.
+    // Registers memory and expects success.
     Key add(void* address, std::uint64_t bytes, std::uint32_t color = 0) {
         const auto key = registry->add(address, bytes, color);
         EXPECT_TRUE(key.is_ok()) << key.failure().message();
@@ -95,7 +96,7 @@ public:
         return space.find(address, bytes, place);
     }
 
-    // Where a byte is reached by loads and stores, nullptr: not.
+    // The pointer by which loads and stores reach a byte; nullptr: they do not.
     [[nodiscard]] char* direct(memory::GlobalAddress address) const {
         char* place = nullptr;
         return space.view().find_direct(address, 1, place) ? place : nullptr;

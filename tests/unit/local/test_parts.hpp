@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lower parts of a forwarder for their tests: of process 0 of a node of three, over a port that keeps what it is
-// given and has the room a test says. The other processes own memory and run nothing. One thread.
+// The lower parts of a forwarder for their tests: of process 0 of a node of three, over a port that
+// keeps the sent messages and has the room that a test sets. The other processes own memory and run
+// no code. One thread.
 #pragma once
 
 #include <array>
@@ -65,10 +66,11 @@ public:
 
     [[nodiscard]] std::uint32_t datagram_bytes() const override { return parts_datagram_bytes; }
 
-    // What was sent since the last call.
+    // The messages sent since the last call.
     std::vector<Sent> take_sent() { return std::exchange(sent, {}); }
 
-    std::map<std::uint32_t, std::uint32_t> room;  // messages by receiver; not there: any number
+    // room for messages by receiver; without an entry: no limit
+    std::map<std::uint32_t, std::uint32_t> room;
     std::function<void()> on_send;
     std::vector<Sent> sent;
     std::set<std::uint32_t> forgotten;
@@ -83,7 +85,7 @@ protected:
         for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i % 251);
     }
 
-    // A command that runs at a process, as if it had been sent there.
+    // A command that counts as running at a process.
     std::uint32_t running_at(std::uint32_t slot,
                              std::uint64_t user_token,
                              const memory::Command& command) {
@@ -93,7 +95,7 @@ protected:
         return index;
     }
 
-    // The only end since the last call.
+    // The only completion since the last call.
     ForwardedEnd only_end() {
         EXPECT_EQ(commands.ended().size(), 1U);
         ForwardedEnd end = commands.ended().empty() ? ForwardedEnd{} : commands.ended().front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks for tests of the forwarder: everything one process has below gma, several of them in one process or
-// one per forked process, with shared (starter) and private (registered) memory. A rank belongs to one
-// thread at a time.
+// Ranks for tests of the forwarder: all objects that a process has below gma, several of them in
+// one process or one per forked process, with shared (starter) and private (registered) memory. A
+// rank belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Memory {
     char* bytes = nullptr;
 };
 
-// Appends the ends a forwarder has, and takes them from it.
+// Moves a forwarder's completions to the end of a list.
 inline void take_ended(Forwarder& forwarder, std::vector<ForwardedEnd>& into) {
     for (ForwardedEnd& one : forwarder.ended()) into.push_back(std::move(one));
     forwarder.forget_ended();
@@ -35,7 +35,7 @@ inline void take_ended(Forwarder& forwarder, std::vector<ForwardedEnd>& into) {
 
 class Rank {
 public:
-    //   has_own_window  when it has a process of its own
+    //   has_own_window  true if the rank has its own process
     Rank(const node::Segment& segment, std::uint32_t slot, bool is_forced, bool has_own_window)
         : hazards(segment, slot), private_memory_(private_bytes) {
         if (has_own_window) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An operation that is stated as a type: its row, what its function is given, and which requests it never sees.
+// An operation that is stated as a type: its row, the arguments of its function, and the requests
+// that are refused before it runs.
 #include "local/typed_operation.hpp"
 
 #include <vector>
@@ -13,7 +14,7 @@ using base::Code;
 
 constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
 
-// Adds the words of its tail to a sum, and returns each of them, doubled, behind it.
+// Returns the sum of the words of its tail, and after it each of them doubled.
 struct Doubling {
     static constexpr OperationName name{"test.double", "doubling words"};
 
@@ -138,10 +139,8 @@ TEST_F(TypedOperationTest, never_runs_on_a_request_of_a_wrong_size_or_with_a_wro
         std::vector<std::byte> arguments = request_of({5, 1, 1, 2, 3, 4});
         arguments.resize(bytes);
         const bool is_right = bytes > 16 && bytes % 8 == 0 && bytes < 48;
-        const Code expected = is_right ? Code::ok
-                              : bytes == 48
-                                  ? Code::limit  // more words than its result has room for
-                                  : Code::argument;
+        // more words than its result has room for
+        const Code expected = is_right ? Code::ok : bytes == 48 ? Code::limit : Code::argument;
         EXPECT_EQ(run(doubling, arguments), expected) << bytes;
         EXPECT_EQ(Doubling::Owner::made, expected == Code::argument ? 0 : 1) << bytes;
     }
@@ -161,5 +160,6 @@ TEST_F(TypedOperationTest, names_the_places_of_a_request_that_is_whole) {
     EXPECT_EQ(doubling.places_of(request_of({17})), "the request is cut short");
 }
 
+// namespace acp::local::test
 }  // namespace
 }  // namespace acp::local::test

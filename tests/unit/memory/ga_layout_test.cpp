@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cut of a global address, for every number of rank bits, and the bounds check that goes with it.
+// The fields of a global address, for every number of process bits, and the bounds check.
 #include "memory/ga_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -113,5 +113,6 @@ TEST(BoundsTest, sizes_that_wrap_are_refused) {
     EXPECT_TRUE(is_within(0, huge, huge));
 }
 
+// namespace acp::memory
 }  // namespace
 }  // namespace acp::memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hazard lines on a memory as weak as C++ allows: an owner that takes its memory back and a thread that goes from one
-// access to the next, in all schedules of a seed.
+// Hazard lines on a memory as weak as C++ allows: an owner that unregisters memory and a thread
+// that makes one access after the other, in seeded schedules.
 #include "memory/hazard.hpp"
 
 #include <array>
@@ -17,14 +17,14 @@ namespace sched = acp::test::sched;
 constexpr GlobalAddress taken_back = 0x1000;
 constexpr GlobalAddress other = 0x2000;
 
-// A line, the table's word for the memory that is taken back, and that memory.
+// A line, the table's word for the memory that is unregistered, and that memory.
 struct Scene {
     HazardLineOf<sched::Atomic> line;
     sched::Atomic<std::uint64_t> is_registered{1};
     char memory = 0;
 };
 
-// One access: names both ends, looks whether the first one is registered still, reads it, leaves.
+// One access: names both ends, tests whether the first one is still registered, reads it, leaves.
 void access(Scene& scene, GlobalAddress target, GlobalAddress source) {
     enter<HazardFence::processor>(scene.line, target, source);
     const bool is_used = target == taken_back || source == taken_back;
@@ -73,5 +73,6 @@ TEST(HazardLine, an_owner_that_sees_the_next_target_knows_that_the_access_before
     });
 }
 
+// namespace acp::memory
 }  // namespace
 }  // namespace acp::memory

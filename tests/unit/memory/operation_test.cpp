@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of operations: numbers that other nodes and other processes know, names that people read, and what is refused.
+// The table of operations: numbers that other nodes and processes use, names in messages, and
+// invalid operations.
 #include "memory/operation.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace acp::memory;  // NOLINT(google-build-using-namespace): the header under test
 
-// WIRE-111: what stands on the wire never changes; a new operation gets the next number.
+// WIRE-111: numbers on the wire never change; a new operation gets the next number.
 TEST(OperationTest, each_has_the_number_that_other_nodes_know_it_by) {
     const std::vector<std::pair<unsigned, const char*>> numbers = {
         {0, "copy"}, {1, "cas"}, {2, "swap"}, {3, "add"}, {4, "xor"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sleeper that hears of descriptors only while they are armed.
+// A sleeper that wakes for descriptors only while they are armed.
 #include "os/armed_wait.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ struct ArmedWaitTest : testing::Test {
     Event second = std::move(Event::create()).value();
     ArmedWait wait = std::move(ArmedWait::create(std::array{first.fd(), second.fd()})).value();
 
-    // Whether a descriptor has been heard, without sleeping.
+    // Whether wait() reports a descriptor, without sleeping.
     bool has_heard() {
         wait.signal();
         return wait.wait() == End::descriptor;
@@ -42,7 +42,7 @@ TEST_F(ArmedWaitTest, hears_each_descriptor_once) {
         EXPECT_FALSE(has_heard());
         event->signal();
         EXPECT_EQ(wait.wait(), End::descriptor);
-        EXPECT_FALSE(has_heard());  // readable still
+        EXPECT_FALSE(has_heard());  // still readable
         wait.arm();
         EXPECT_EQ(wait.wait(), End::descriptor);
         EXPECT_TRUE(event->drain());
@@ -80,7 +80,8 @@ TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
     }
 }
 
-// A program that closes every descriptor: the sleeper comes back, also from later sleeps, and does not spin.
+// The program closes every descriptor: the sleeper returns, also from later sleeps, and does not
+// spin.
 TEST(ArmedWaitClosed, who_sleeps_comes_back_though_the_program_closed_its_descriptors) {
     const auto close_and_wait = [] {
         ArmedWait wait = std::move(ArmedWait::create({})).value();
@@ -90,7 +91,7 @@ TEST(ArmedWaitClosed, who_sleeps_comes_back_though_the_program_closed_its_descri
             for (int call = 0; call < 10; ++call) EXPECT_EQ(wait.wait(), End::signal);
             EXPECT_GE(now_ns() - begin_ns, 10'000'000U);
         });
-        // The sleeper sleeps by now, or else finds its descriptors closed.
+        // After this the sleeper sleeps, or finds its descriptors closed when it begins to.
         std::this_thread::sleep_for(std::chrono::milliseconds(20));  // lint: sleep is the subject
         for (int fd = 3; fd < 256; ++fd) (void)close(fd);
         sleeper.join();
@@ -163,5 +164,6 @@ TEST_F(ArmedWaitTest, another_thread_moves_the_time_to_an_earlier_one) {
     }
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

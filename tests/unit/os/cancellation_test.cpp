@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a cancellation is held off, and that what was before is so afterwards.
+// A cancellation is held off, and the previous state is restored afterwards.
 #include "os/cancellation.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace acp::os {
 namespace {
 
-// Of the calling thread, which a cancellation may end or not.
+// Whether a cancellation may end the calling thread.
 int state() {
     int now = 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &now);
@@ -39,5 +39,6 @@ TEST(CancellationHold, holds_off_nothing_where_that_is_not_needed) {
     EXPECT_EQ(state(), PTHREAD_CANCEL_ENABLE);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranges are memory: every refusal names the first bad address, and nothing is changed.
+// Which ranges are memory: every refusal names the first bad address, and no content changes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 
 using base::Code;
 
-// Both ways of asking are tested: a range of few pages, and one of more.
+// Both ways of checking are tested: a range of few pages, and one of more.
 constexpr std::uint64_t few = 4;
 constexpr std::uint64_t many = 100;
 
@@ -153,7 +153,8 @@ TEST(CheckMappedMemory, refuses_the_pages_behind_the_end_of_a_mapped_file) {
         << status.message();
 }
 
-// One rule: whatever the size of the range, and however many of its pages are absent, the first absent one is named.
+// One rule: whatever the size of the range, and however many of its pages are absent, the first
+// absent one is named.
 TEST(CheckMappedMemory, refuses_absent_pages_in_ranges_of_every_size) {
     for (const std::uint64_t pages : {1U, 2U, 3U, 4U, 5U, 6U, 100U, 5000U}) {
         auto mapping = Mapping::map_anonymous(pages * page_bytes());
@@ -214,5 +215,6 @@ TEST(CheckMappedMemory, sees_through_a_thousand_mappings) {
     EXPECT_TRUE(check_mapped(start, 1500 * page_bytes()).is_ok());
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

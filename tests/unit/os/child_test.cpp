@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Children from start to end. Each test runs in a process of its own, because adopting orphans and ending
-// all children concern the whole process.
+// Children from start to end. Each test runs in a process of its own, because adopting orphans and
+// ending all children concern the whole process.
 #include "os/child.hpp"
 
 #include <csignal>
@@ -35,7 +35,7 @@ int start(const ChildPlan& plan) {
     return pid.value();
 }
 
-// What a child writes to standard output until nobody holds that any more.
+// The output of a child, up to the close of its standard output.
 std::string output_of(ChildPlan plan) {
     auto pipe = make_pipe();
     EXPECT_TRUE(pipe.is_ok());
@@ -161,7 +161,8 @@ TEST(ChildDeathTest, children_that_only_wait_for_a_cpu_are_waited_for_beyond_the
     EXPECT_EXIT(in_own_process(), testing::ExitedWithCode(0), "");
 }
 
-// A thread that waits for a child made by vfork is shown by /proc as one that waits for a disk is.
+// A thread that waits for a child of vfork has the same state in /proc as one that waits for a
+// disk.
 TEST(ChildTest, a_thread_in_an_uninterruptible_wait_is_told) {
     auto ready = make_pipe();
     auto go = make_pipe();
@@ -179,7 +180,7 @@ TEST(ChildTest, a_thread_in_an_uninterruptible_wait_is_told) {
     }
     char byte = 0;
     static_cast<void>(read_some(ready.value().reading.get(), {&byte, 1}));
-    // The parent may still be on its way into the wait.
+    // The parent may not have begun to wait yet.
     const std::uint64_t until = now_ns() + patience_ns;
     while (!is_uninterruptible(child) && now_ns() < until) ::sched_yield();
     EXPECT_TRUE(is_uninterruptible(child));
@@ -209,5 +210,6 @@ TEST(ChildDeathTest, a_child_may_die_with_its_parent) {
     EXPECT_EQ(read_some(lifeline.value().reading.get(), {&byte, 1}).outcome, ReadOutcome::end);
 }
 
+// namespace acp::os::test
 }  // namespace
 }  // namespace acp::os::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stay leaves one CPU in the mask, its end all that were there before; whatever is called how often.
+// A stay leaves one CPU in the mask, and its end restores the mask, in any sequence of calls.
 #include "os/cpu_stay.hpp"
 
 #include <gtest/gtest.h>
@@ -34,5 +34,6 @@ TEST(CpuStay, a_second_beginning_or_end_changes_nothing) {
     EXPECT_EQ(affinity_count(), all);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

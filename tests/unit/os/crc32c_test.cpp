@@ -54,5 +54,6 @@ TEST(Crc32c, differs_where_words_differ_in_32_neighbouring_bits) {
     }
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -21,7 +21,8 @@
 namespace acp::os {
 namespace {
 
-// Private memory that parent and child have at the same address, with different contents after fork.
+// Private memory that parent and child have at the same address, with different contents after
+// fork.
 class CrossMemory : public testing::Test {
 protected:
     void SetUp() override {
@@ -150,5 +151,6 @@ TEST_F(CrossMemory, ordinary_memory_is_hidden_from_nobody_and_secret_memory_is) 
         << "it can be registered";
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forged ICMP messages, from a raw socket on the loopback interface: the kernel leaves what they say in a connected
-// socket and reports it instead of the next send. Nothing of a burst may be lost by it. Skipped where no raw socket
-// may be opened.
+// Forged ICMP messages, from a raw socket on the loopback interface: the kernel leaves their error
+// in a connected socket and reports it instead of the next send. No datagram of a burst may be lost
+// by it. Skipped where no raw socket may be opened.
 #include <array>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ protected:
         ASSERT_TRUE(line_->connect_beside(listener_, peer_.address()));
     }
 
-    // Tells the kernel that what the line sent to its peer did not arrive.
+    // Forges an ICMP message by which a datagram of the socket to its peer did not arrive.
     void forge(Kind kind) {
         Message message;
         message.icmp.type = kind.type;
@@ -122,5 +122,6 @@ INSTANTIATE_TEST_SUITE_P(Kinds,
                                     std::to_string(kind.param.code);
                          });
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

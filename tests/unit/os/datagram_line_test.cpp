@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket that shares another's port and hears one peer: who hears whom, before and after.
+// A socket that is connected on another socket's port: which of the two receives a peer's
+// datagrams, before and after.
 #include <gtest/gtest.h>
 
 #include "unit/os/datagram_scene.hpp"
@@ -15,7 +16,7 @@ using testing::open_socket;
 using testing::pattern;
 using testing::take;
 
-// A socket that is connected beside another, and peers.
+// A socket that is connected beside another one, and peers.
 class LineTest : public ::testing::Test {
 protected:
     static DatagramSocket spare() {
@@ -25,7 +26,7 @@ protected:
         return std::move(opened).value();
     }
 
-    // Says a few bytes to somebody and tells by which of the two they came.
+    // Sends a few bytes from a peer and returns the name of the socket that received them.
     const char* heard_by(DatagramSocket& from) {
         EXPECT_EQ(from.send_burst(listener_.address(), pattern(100), 100, false).datagrams, 1U);
         DatagramBatch batch = batch_of(4, 2000);
@@ -108,5 +109,6 @@ TEST_F(LineTest, has_one_listener_and_one_family) {
     EXPECT_EQ(line_.peer(), peer_.address());
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -36,7 +36,7 @@ inline DatagramBatch batch_of(std::uint32_t messages, std::uint32_t bytes) {
     return std::move(batch).value();
 }
 
-// Bytes that tell where they belong.
+// Bytes that differ by their position.
 inline Bytes pattern(std::size_t bytes) {
     Bytes all(bytes);
     for (std::size_t i = 0; i < bytes; ++i) {
@@ -50,7 +50,7 @@ inline bool is_readable(const DatagramSocket& socket) {
     return poll(&look, 1, 2000) == 1;
 }
 
-// What has arrived, until so many bytes have come or nothing more comes.
+// Receives datagrams until `bytes` bytes have arrived or no more arrive.
 inline std::vector<Arrived> take(DatagramSocket& socket, DatagramBatch& batch, std::size_t bytes) {
     std::vector<Arrived> all;
     std::size_t got = 0;

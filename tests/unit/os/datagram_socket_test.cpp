@@ -24,7 +24,7 @@ using testing::open_socket;
 using testing::pattern;
 using testing::take;
 
-// Every combination of help by the kernel on both sides.
+// Every combination of segmentation and joining by the kernel.
 struct Help {
     bool may_segment;
     bool may_join;
@@ -102,8 +102,8 @@ TEST_P(BurstTest, reports_an_address_it_cannot_reach) {
     EXPECT_EQ(sender_.send_burst(ip("127.0.0.1"), burst, 50, false).outcome,
               SendOutcome::unreachable)
         << "port 0";
-    SocketAddress elsewhere =
-        ip("192.0.2.1");  // for documentation; a loopback socket cannot reach it
+    // an address reserved for documentation, which a loopback socket cannot reach
+    SocketAddress elsewhere = ip("192.0.2.1");
     elsewhere.port = 1;
     EXPECT_EQ(sender_.send_burst(elsewhere, burst, 50, false).outcome, SendOutcome::unreachable);
     pass(3000, 1000);
@@ -157,7 +157,8 @@ std::uint32_t first_byte_of(std::span<const std::byte> message) noexcept {
     return std::to_integer<std::uint32_t>(message.front());
 }
 
-// Who takes messages one by one need not ask the kernel where the datagrams in them end.
+// A caller that receives messages one by one need not request the length of their datagrams from
+// the kernel.
 TEST(DatagramSocket, takes_a_message_apart_as_its_first_datagram_says) {
     auto made = DatagramBatch::create(4, DatagramBatch::longest_message, first_byte_of);
     ASSERT_TRUE(made.is_ok());
@@ -393,5 +394,6 @@ TEST(DatagramBatch, has_room_for_something_and_not_for_too_much) {
     }
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that stop and are resumed, also by other threads, and that leave nothing behind.
+// Functions that stop and are resumed, also by other threads, and that leak nothing.
 #include "os/fiber.hpp"
 
 #include <array>
@@ -153,5 +153,6 @@ TEST(Fiber, two_of_them_take_turns) {
     EXPECT_EQ(order, "abcde");
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

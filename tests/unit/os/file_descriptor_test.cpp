@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors that the kernel gives the numbers of closed standard streams.
+// Descriptors that get the numbers of closed standard streams.
 #include "os/file_descriptor.hpp"
 
 #include <array>
@@ -92,5 +92,6 @@ TEST(FileDescriptorNumbers, of_a_standard_stream_stay) {
     EXPECT_EQ(stream.release(), 1);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -105,7 +105,7 @@ TEST(Futex, tells_that_a_signal_handler_ran) {
     event.sigev_signo = SIGUSR1;
     timer_t timer = {};
     ASSERT_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
-    // Again and again, in case the first comes before the sleep.
+    // Repeated, because the first signal may arrive before the sleep.
     const itimerspec often = {{0, 2'000'000}, {0, 2'000'000}};
     ASSERT_EQ(timer_settime(timer, 0, &often, nullptr), 0);
     const Word word{0};
@@ -114,5 +114,6 @@ TEST(Futex, tells_that_a_signal_handler_ran) {
     ASSERT_EQ(sigaction(SIGUSR1, &previous, nullptr), 0);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -181,5 +181,6 @@ TEST(UdpSocket, is_woken_by_an_event_and_by_the_clock) {
     EXPECT_TRUE(socket.wait_readable(event.value().fd(), for_ever));
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The probes answer for this process, not for the kernel at large, and leave nothing behind. One thread;
+// The probes report for this process, not for the kernel in general, and leak nothing. One thread;
 // some tests fork.
 #include "os/kernel_features.hpp"
 
@@ -26,7 +26,7 @@ std::ptrdiff_t open_descriptors() {
     return std::distance(directory_iterator("/proc/self/fd"), directory_iterator());
 }
 
-// Runs body in a forked child and gives what it returns.
+// Runs body in a forked child and returns its result.
 template <typename Body>
 int in_child(Body body) {
     const pid_t child = fork();
@@ -73,5 +73,6 @@ TEST(KernelFeatures, attach_is_refused_by_a_process_that_forbids_it) {
     EXPECT_EQ(reason, EPERM);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

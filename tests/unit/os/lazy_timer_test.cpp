@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timer that is set to the earliest of the times that threads wish for, and stays set.
+// A timer that is set to the earliest of the times that threads request, and stays set.
 #include "os/lazy_timer.hpp"
 
 #include <array>
@@ -18,7 +18,7 @@ constexpr std::uint64_t minute_ns = 60'000'000'000;
 struct LazyTimerTest : testing::Test {
     LazyTimer timer = std::move(LazyTimer::create()).value();
 
-    // Whether it has fired, after so long at most.
+    // Whether it fires within `ns`.
     bool fires_within(std::int64_t ns) { return wait_readable(timer.fd(), -1, ns); }
 };
 
@@ -59,5 +59,6 @@ TEST_F(LazyTimerTest, the_earliest_of_many_threads_times_counts) {
     }
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A life lock ends with its process's memory, however that goes, and with nothing else.
+// A life lock ends with its process's memory, in whatever way, and by no other event.
 #include "os/life_lock.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,8 @@ TEST_F(LifeLockTest, ends_with_exec_although_a_forked_child_goes_on) {
     pollfd event{watch.value().fd(), POLLIN, 0};
     ASSERT_EQ(poll(&event, 1, -1), 1);
     EXPECT_TRUE(watch.value().take());
-    while (look() == LifeLook::held) std::this_thread::yield();  // the kernel tells just before
+    // the kernel reports the close just before it releases the lock
+    while (look() == LifeLook::held) std::this_thread::yield();
     EXPECT_EQ(look(), LifeLook::free);
 }
 
@@ -118,5 +119,6 @@ TEST_F(LifeLockTest, tells_files_apart) {
     EXPECT_EQ(identity_of_file(file_.get()), identity_of_file(same.get()));
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cgroups of both versions, memory and resource limits, and the CPUs one may use.
+// Cgroups of both versions, memory and resource limits, and the usable CPUs.
 #include "os/limits.hpp"
 
 #include <filesystem>
@@ -18,7 +18,7 @@
 namespace acp::os {
 namespace {
 
-// A directory with files, as a cgroup's.
+// A directory with files like those of a cgroup.
 class FakeCgroup {
 public:
     explicit FakeCgroup(bool is_v2)
@@ -201,9 +201,8 @@ TEST(Cpu, tells_what_the_kernel_tells_of_it) {
 #if defined(__x86_64__)
     const auto is_listed = [&](const char* flag) { return info.find(flag) != std::string::npos; };
 #else
-    const auto is_listed = [](const char*) {
-        return false;
-    };  // and an emulator shows the host's list
+    // an emulator shows the host's list
+    const auto is_listed = [](const char*) { return false; };
 #endif
     EXPECT_EQ(has_fast_short_rep_mov(), is_listed(" fsrm"));
     EXPECT_EQ(has_carryless_multiply(), is_listed(" pclmulqdq") && is_listed(" ssse3"));
@@ -211,5 +210,6 @@ TEST(Cpu, tells_what_the_kernel_tells_of_it) {
     EXPECT_TRUE(cache == 0 || cache >= 16 * 1024) << cache;
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages with descriptors between two ends, and each way in which one does not come.
+// Messages with descriptors between two ends, and each way in which one does not arrive.
 #include "os/local_socket.hpp"
 
 #include <array>
@@ -90,5 +90,6 @@ TEST_F(LocalSocketTest, both_ends_know_the_user_of_the_other) {
     EXPECT_FALSE(accept_locally(listening_.get()).is_open()) << "nobody waits";
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -196,5 +196,6 @@ TEST(FileDescriptor, closes_with_its_last_owner_and_once) {
     EXPECT_EQ(close(released), 0) << "a released descriptor is the caller's to close";
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -68,5 +68,6 @@ TEST(PollSetTest, refuses_a_regular_file) {
     EXPECT_EQ(set.add(file.value().get(), 1).code(), base::Code::unsupported);
 }
 
+// namespace acp::os::test
 }  // namespace
 }  // namespace acp::os::test

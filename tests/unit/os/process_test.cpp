@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watching processes end, and what a process knows of itself.
+// The detected ends of processes, and the queries of a process about itself.
 #include "os/process.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ int sleep_until_killed() {
     for (;;) pause();
 }
 
-// Lowers the number of descriptors this process may open to what it has, for a scope.
+// Lowers the limit of descriptors to the number that this process has open, for a scope.
 class NoMoreDescriptors {
 public:
     NoMoreDescriptors() {
@@ -88,7 +88,7 @@ TEST(Process, sees_that_a_killed_child_ends_and_a_thread_that_lives_on_does_not)
             (void)!write(pipe_ends[1], "x", 1);
             pause();
         }).detach();
-        syscall(SYS_exit, 0);  // of this thread alone
+        syscall(SYS_exit, 0);  // ends this thread alone
     }
     close(pipe_ends[1]);
     char byte = 0;
@@ -217,5 +217,6 @@ TEST(ProcessTest, threads_of_the_library_do_not_count) {
     EXPECT_EQ(child.exit_code(), 0);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A robust word tells of the end of the thread that holds it, however that ends, and of nothing else.
+// A robust word shows the end of the thread that holds it, in whatever way it ends, and no other
+// event.
 #include "os/robust_word.hpp"
 
 #include <array>
@@ -39,7 +40,8 @@ protected:
 
     [[nodiscard]] std::uint32_t value() const { return word_.load(std::memory_order_acquire); }
 
-    // Runs `then` in a child, one thread of which holds the word by then, for as long as the child lives; returns once it does.
+    // Runs `then` in a child, one thread of which holds the word as long as the child lives.
+    // Returns when it holds it.
     template <typename Then>
     std::unique_ptr<test::ChildProcess> child_that_holds(Then then) {
         auto child = std::make_unique<test::ChildProcess>([&] {
@@ -86,7 +88,7 @@ TEST_F(RobustWordTest, names_its_holder_and_nobody_after_it_was_let_go) {
 }
 
 TEST_F(RobustWordTest, tells_of_a_thread_that_ends_while_it_holds_it) {
-    // Never destroyed, as by a thread that is killed.
+    // Not destroyed, like the hold of a killed thread.
     alignas(RobustHold) static std::array<std::byte, sizeof(RobustHold)> room;
     std::thread([this] { new (room.data()) RobustHold(word_); }).join();
     // join() waits for the word that the kernel clears after it has walked the list
@@ -106,7 +108,7 @@ TEST_F(RobustWordTest, says_nothing_when_another_thread_ends_or_a_child_is_forke
         test::ChildProcess([] { return 0; }).wait();
         syscall(SYS_exit, 0);  // the main thread alone
     });
-    // The main thread's end shows in its state, while the process goes on.
+    // The main thread's state shows its end, while the process lives.
     const std::string path = "/proc/" + std::to_string(child->pid()) + "/stat";
     for (;;) {
         char text[512] = {};
@@ -121,7 +123,7 @@ TEST_F(RobustWordTest, says_nothing_when_another_thread_ends_or_a_child_is_forke
     EXPECT_FALSE(has_holder_ended(value()));
 }
 
-// The new program tells of itself as soon as it runs.
+// The new program writes to a pipe as soon as it runs.
 TEST_F(RobustWordTest, tells_of_exec_before_the_new_program_runs) {
     auto child = child_that_holds([this] {
         dup2(told_.writing.get(), STDOUT_FILENO);
@@ -141,5 +143,6 @@ TEST_F(RobustWordTest, says_nothing_of_an_exec_that_fails) {
     EXPECT_FALSE(has_holder_ended(value()));
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

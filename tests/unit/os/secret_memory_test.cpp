@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for keys: what the kernel was told about it, its guards, and its wiping. And random bytes, and
-// libraries found at run time.
+// Memory for keys: the advice that the kernel has for it, its guards, and its wiping. And random
+// bytes, and libraries found at run time.
 #include "os/secret_memory.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ SecretMemory secret_of(std::size_t bytes) {
     return std::move(memory).value();
 }
 
-// The flags the kernel shows of the mapping an address lies in: "rd wr mr ... ".
+// The kernel's flags of the mapping in which an address lies: "rd wr mr ... ".
 std::string flags_of(const void* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     const std::string smaps = read_text_file("/proc/self/smaps").value_or("");
@@ -48,7 +48,7 @@ std::string flags_of(const void* address) {
     return "";
 }
 
-// Whether advice on what children get is followed: user emulation takes it and does nothing.
+// Whether advice about forked children has an effect: user emulation accepts and ignores it.
 bool is_advice_followed() {
     const std::size_t bytes = 4096;
     void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -140,7 +140,8 @@ TEST(Wipe, leaves_zeros) {
 }
 
 #if defined(__x86_64__)
-// Who resolves a function late or takes a signal puts the registers on the stack, and copying leaves the copied in them.
+// Lazy binding and signals save the registers on the stack, and copying leaves copied bytes in
+// them.
 TEST(Wipe, leaves_nothing_in_vector_registers) {
     std::array<unsigned long long, 4> found{};
     std::array<std::byte, 32> secret{};
@@ -191,5 +192,6 @@ TEST(SharedLibrary, that_is_not_there_is_named) {
     EXPECT_NE(library.failure().message().find("libnor-this.so"), std::string_view::npos);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signals wait behind the gate, are noticed when they are let in, and find the mask as it was afterwards.
+// Signals stay pending while the gate is shut, are noticed when let_in() runs their handlers, and
+// the mask is restored afterwards.
 #include "os/signal_gate.hpp"
 
 #include <array>
@@ -78,7 +79,8 @@ TEST_F(SignalGateTest, says_that_a_handler_ran_before_it_sleeps) {
     EXPECT_TRUE(is_held_back());
 }
 
-// A stop is no handler: the sleeper of another process is stopped and continued again and again.
+// A stop does not end a sleep like a handler does: the sleeper of another process is stopped and
+// continued again and again.
 TEST_F(SignalGateTest, sleeps_on_after_a_stop_of_the_process) {
     const pid_t sleeper = ::fork();
     ASSERT_GE(sleeper, 0);
@@ -104,7 +106,8 @@ TEST_F(SignalGateTest, sleeps_on_after_a_stop_of_the_process) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// The signal comes just before, at, and after the moment in which the thread falls asleep, and as another thread wakes it.
+// The signal arrives just before, at, and after the moment in which the thread falls asleep, and
+// while another thread wakes it.
 TEST_F(SignalGateTest, loses_no_signal_that_comes_as_it_falls_asleep_or_is_woken) {
     MaskedFutexes sleepers;
     auto first = sleepers.take();
@@ -206,5 +209,6 @@ TEST_F(SignalGateTest, does_nothing_while_it_was_never_shut) {
     EXPECT_FALSE(is_held_back());
 }
 
+// namespace acp::os::test
 }  // namespace
 }  // namespace acp::os::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses as text and in ranges, and those of this host.
+// Addresses as text and in ranges, and the addresses of this host.
 #include "os/socket_address.hpp"
 
 #include <algorithm>
@@ -113,7 +113,7 @@ TEST(Interfaces, contain_the_loopback_address_with_its_prefix_and_mtu) {
 TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
     std::string why_not;
     std::vector<InterfaceAddress> seen;
-    std::thread([&] {  // which alone moves
+    std::thread([&] {  // only this thread changes its network
         base::Status status = make_private_network(1);
         if (status.is_ok()) status = join_private_network(1, std::array{ip("10.77.1.1")}, 24);
         if (!status.is_ok()) {
@@ -165,5 +165,6 @@ TEST(DatagramBytesMax, is_the_mtu_without_headers) {
     EXPECT_EQ(datagram_bytes_max({"eth2", ip("10.0.0.7"), 8, 0, false}), 0U);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

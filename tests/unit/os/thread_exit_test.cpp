@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the end of a thread is told, and to whom.
+// When at_exit is called for the exit of a thread, and with which value.
 #include "os/thread_exit.hpp"
 
 #include <atomic>
@@ -67,5 +67,6 @@ TEST(ThreadExitTest, is_silent_once_it_is_gone_and_stores_nothing_when_it_was_ne
     EXPECT_EQ(none.get(), nullptr);
 }
 
+// namespace acp::os::test
 }  // namespace
 }  // namespace acp::os::test

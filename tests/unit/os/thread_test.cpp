@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that are deaf to signals, the clocks, and the barrier on all CPUs.
+// Threads that block all signals, the clocks, and the barrier on all CPUs.
 #include "os/thread.hpp"
 
 #include <atomic>
@@ -135,7 +135,7 @@ TEST(Clock, knows_the_speed_of_the_counter) {
     const double speed = ticks_per_ns();
     EXPECT_GT(speed, 0.0);
     EXPECT_EQ(speed, ticks_per_ns());
-    // Over 20 ms; a preemption between two readings may cost some of them.
+    // Measured over 20 ms, so that a preemption between two readings changes the ratio little.
     const std::uint64_t start_ns = now_ns();
     const std::uint64_t start_tick = ticks();
     while (now_ns() - start_ns < 20'000'000) {
@@ -145,5 +145,6 @@ TEST(Clock, knows_the_speed_of_the_counter) {
     EXPECT_NEAR(spent_ticks / spent_ns / speed, 1.0, 0.3);
 }
 
+// namespace acp::os
 }  // namespace
 }  // namespace acp::os

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway's end of the rings: fair between processes, deaf to nonsense, and ringing who is to hear. Processes are
-// links of this thread.
+// The gateway's end of the rings: fair between processes, robust against invalid records, and
+// ringing the right bells. Processes are links of this thread.
 #include "remote/gateway_rings.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ protected:
         links_[slot]->flush();
     }
 
-    // Takes and remembers the slots of what was taken.
+    // Takes commands and notes their slots.
     std::uint32_t take(std::uint32_t commands_max) {
         return rings_.take(
             [this](std::uint32_t slot, std::uint64_t token, const memory::Command& command) {
@@ -103,9 +103,9 @@ TEST_F(GatewayRingsTest, a_record_that_makes_no_sense_ends_with_an_error_and_is_
     submit(0, 4);
     RingPair& pair = ring_pair(segment_, 0);
     pair.commands[0].command.operation = static_cast<memory::Operation>(memory::operation_count);
-    pair.commands[1].command.operation = memory::Operation::add;  // of no width
+    pair.commands[1].command.operation = memory::Operation::add;  // an atomic without a width
     pair.commands[2].command.operation = memory::Operation::bit_and;
-    pair.commands[2].command.width = 4;  // of 8 bytes
+    pair.commands[2].command.width = 4;  // an atomic of width 4 with 8 bytes
     EXPECT_EQ(take(100), 1U);
     rings_.flush();
     const auto ended = poll(0);
@@ -245,5 +245,6 @@ TEST_F(GatewayRingsTest, a_gateway_that_spoils_its_counter_is_taken_for_dead) {
     EXPECT_FALSE(links_[0]->has_news());
 }
 
+// namespace acp::remote::test
 }  // namespace
 }  // namespace acp::remote::test

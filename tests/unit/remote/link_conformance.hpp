@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every kind of link keeps to. A kind is instantiated with a bed, the link and all that stands behind it,
-// by INSTANTIATE_TYPED_TEST_SUITE_P(name, LinkConformance, Bed).
+// The contract of every kind of link. A kind is instantiated with a bed, which has the link and its
+// gateway, by INSTANTIATE_TYPED_TEST_SUITE_P(name, LinkConformance, Bed).
 // One thread.
 #pragma once
 
@@ -16,14 +16,14 @@
 
 namespace acp::remote::test {
 
-// What the suite needs of a bed, which is made by its default constructor:
+// The members that the suite needs of a bed, which is made by its default constructor:
 //   Link& link()
-//   memory::Command good()       a command that ends well; the same may be under way many times
-//   memory::Command bad()        one whose source is no memory
-//   std::uint32_t bad_process()  whose memory that would be
+//   memory::Command good()       a command that succeeds; may be in flight several times
+//   memory::Command bad()        a command whose source is no memory
+//   std::uint32_t bad_process()  the process that bad()'s source names
 //   LinkInvocation echo(std::span<const std::byte> bytes)   an invoke whose result are these bytes
-//   LinkInvocation unknown()         one of an operation that there is not
-//   void work()                  what is behind the link goes on a little
+//   LinkInvocation unknown()         an invoke of an unknown operation
+//   void work()                  makes the gateway make some progress
 template <typename Bed>
 class LinkConformance : public testing::Test {
 protected:
@@ -31,7 +31,7 @@ protected:
 
     Link& link() { return bed_.link(); }
 
-    // Polls until so many commands have ended.
+    // Polls until `count` commands have completed.
     void await(std::size_t count) {
         await_at_least(count);
         ASSERT_EQ(codes_.size(), count);
@@ -59,7 +59,7 @@ protected:
         }
     }
 
-    // Hands an invoke over, whatever room there is.
+    // Submits an invoke; waits until there is room.
     void invoke(std::uint64_t token, LinkInvocation invocation) {
         while (free_places_.empty()) {
             link().flush();
@@ -80,7 +80,7 @@ protected:
         return all;
     }
 
-    // The arguments of a token: as many bytes as are asked for, and no other's.
+    // The arguments of a token: `bytes` bytes that differ from those of other tokens.
     [[nodiscard]] static std::vector<std::byte> arguments_of(std::uint64_t token,
                                                              std::size_t bytes) {
         std::vector<std::byte> arguments(bytes);
@@ -92,9 +92,9 @@ protected:
 
     Bed bed_;
     std::map<std::uint64_t, Ended> codes_;                     // by token
-    std::map<std::uint64_t, std::vector<std::byte>> results_;  // of invokes, by token
+    std::map<std::uint64_t, std::vector<std::byte>> results_;  // results of invokes, by token
     std::vector<std::uint32_t> free_places_ = all_places();
-    std::map<std::uint64_t, std::uint32_t> places_;  // of invokes in flight, by token
+    std::map<std::uint64_t, std::uint32_t> places_;  // places of invokes in flight, by token
 };
 
 TYPED_TEST_SUITE_P(LinkConformance);

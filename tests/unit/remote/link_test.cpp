@@ -7,7 +7,8 @@
 namespace acp::remote::test {
 namespace {
 
-// Behind it a gateway that knows of one memory only and ends what it took a poll later, several at a time.
+// A link with a gateway that knows one memory only, and completes commands one poll after it took
+// them, several at a time.
 class RingBed {
 public:
     Link& link() { return link_; }
@@ -88,10 +89,11 @@ private:
     GatewayRings rings_{segment_};
     RingLink link_{segment_, 0};
     std::vector<Ended> taken_;
-    bool is_invoke_last_ = false;  // the last of taken_ is an invoke: it ends alone
+    bool is_invoke_last_ = false;  // the last of taken_ is an invoke, which is completed alone
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(ring, LinkConformance, RingBed);
 
+// namespace acp::remote::test
 }  // namespace
 }  // namespace acp::remote::test

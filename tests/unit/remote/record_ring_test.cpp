@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring of records: they arrive whole, once and in order, over the death of either end, a consumer that sleeps is
-// woken, and a counter that makes no sense stops the end that reads it.
+// The ring of records: they arrive whole, once and in order, also after the death of either end; a
+// sleeping consumer is woken; and an impossible counter stops the end that reads it.
 #include "remote/record_ring.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Producer = RecordProducer<Record, sched::Atomic>;
 using Consumer = RecordConsumer<Record, sched::Atomic>;
 
 constexpr std::uint64_t endless = ~std::uint64_t{0};
-constexpr std::uint64_t few = 30;  // attempts of an end whose partner may be gone
+constexpr std::uint64_t few = 30;  // attempts of an end whose partner may be dead
 
 // Records 0 .. records-1, published two at a time where there is room.
 struct Scene {
@@ -46,7 +46,7 @@ struct Scene {
                 *cell = {i, i};
                 producer.push();
                 ++i;
-                if (i % 2 == 1 && i < records) continue;  // the other one with it
+                if (i % 2 == 1 && i < records) continue;  // publishes two at once
             }
             if (producer.publish() && sleeps.load(std::memory_order_seq_cst) != 0) {
                 sleeps.store(0, std::memory_order_relaxed);
@@ -184,5 +184,6 @@ TEST(RecordRing, a_counter_that_makes_no_sense_stops_who_reads_it) {
     }
 }
 
+// namespace acp::remote
 }  // namespace
 }  // namespace acp::remote

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of a job of two, and something that stands for its gateway: it ends commands without any network. Processes
-// are objects of the test.
+// A node of a job of two, and a substitute for its gateway, which completes commands without a
+// network. Processes are objects of the test.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of work, and where work waits: shares, tickets, turns of initiators, room at processes, severed nodes.
+// Records of work, and where work waits: shares, tickets, turns of initiators, room at processes,
+// severed nodes.
 #include "router/backlog.hpp"
 
 #include <gtest/gtest.h>
@@ -111,7 +112,7 @@ TEST(BacklogTest, asks_parked_work_again_when_it_is_time_and_later_each_time_not
     parts.backlog.retry_due(refuse);
     EXPECT_EQ(asked, 1U);
     EXPECT_EQ(parts.backlog.retry_at(), parts.activity.now() + 2 * retry_ns_min);
-    parts.backlog.retry_soon(0);  // nothing of that process waits
+    parts.backlog.retry_soon(0);  // no work of that process waits
     EXPECT_NE(parts.backlog.retry_at(), 0U);
     parts.backlog.retry_soon(1);
     parts.backlog.retry_due([&](std::uint32_t operation) {
@@ -168,5 +169,6 @@ TEST(BacklogTest, gives_up_the_work_for_a_severed_node_and_tells_its_initiator) 
     EXPECT_EQ(parts.operations.in_use(), 0U);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

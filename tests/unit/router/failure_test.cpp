@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes and processes are lost: what involves them ends once with the peer's code, what does not goes on, the news
-// reaches all, and who is waited for too long is watched.
+// Losses of nodes and processes: commands that involve them fail once with Code::peer, others are
+// not affected, every node gets a report, and nodes of overdue commands are watched.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
         EXPECT_EQ(end.blamed, end.token == 2 ? BlamedAddress::target : BlamedAddress::source);
     }
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
-    // What comes later is refused at once.
+    // A later command fails at once.
     ASSERT_TRUE(job.copy(0, 10, job.shared(1), job.shared(0), 8));
     EXPECT_EQ(ended.back().token, 10U);
     EXPECT_EQ(ended.back().code, Code::peer);
@@ -77,7 +77,7 @@ TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_o
     }
 }
 
-// ORD-22: what of its memory is left its node's placement knows.
+// ORD-22: its node's placement knows which of its memory remains.
 TEST(RouterFailureTest, goes_on_with_memory_of_a_dead_process_whose_node_lives) {
     FakeJob job({1, 2, 1});
     ASSERT_TRUE(job.run());
@@ -98,7 +98,7 @@ TEST(RouterFailureTest, goes_on_with_memory_of_a_dead_process_whose_node_lives) 
     EXPECT_GE(job.at<std::uint64_t>(job.shared(3)), 77U);
 }
 
-// A put that is on its way when its target's process dies.
+// A put is in flight when its target's process dies.
 TEST(RouterFailureTest, places_a_piece_that_comes_for_a_process_already_dead) {
     FakeJob job({1, 1});
     job.at<std::uint64_t>(job.shared(0)) = 77;
@@ -121,7 +121,8 @@ TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
     EXPECT_TRUE(job.is_idle());
 }
 
-// ORD-24. Work that is on its way when its initiator dies, and that the news overtakes: who has heard of the death may have freed the memory.
+// ORD-24. Work is in flight when its initiator dies, and arrives after the report of the death:
+// processes that know of the death may have freed the memory.
 TEST(RouterFailureTest, begins_nothing_for_an_initiator_that_is_known_to_be_dead) {
     std::uint64_t late = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -205,7 +206,8 @@ TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
     EXPECT_TRUE(job.run());
 }
 
-// ORD-33: the source's node has lost the target's, and the news of it did not come to the initiator's.
+// ORD-33: the source's node has lost the target's, and the report of it did not reach the
+// initiator's node.
 TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) {
     MemorySettings full;
     full.refuse_percent = 100;
@@ -224,7 +226,7 @@ TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) 
 
 TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
     FakeJob job({1, 1, 1});
-    // Operation 3 never settles: the command has arrived, and nothing is owed any more.
+    // Operation 3 never settles: the command has arrived and was acknowledged.
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 1}, {}));
     for (int i = 0; i < 200; ++i) job.step();
     EXPECT_EQ(job.nodes[0]->router.outstanding(), 1U);
@@ -256,7 +258,7 @@ TEST(RouterFailureTest, forgets_a_copy_that_stopped_half_way_when_its_initiator_
 
 TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
     FakeJob job({1, 1, 1});
-    // The second half never comes; the command is outstanding at its initiator.
+    // The second half never arrives; the command is outstanding at its initiator.
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 2}, {}));
     PutFrame frame;
     frame.bytes = 4;
@@ -340,7 +342,7 @@ TEST(RouterMeetingTest, is_over_at_once_on_a_single_node) {
     EXPECT_EQ(job.nodes[0]->ends.met.size(), 1U);
 }
 
-// Nobody would ever say that it cannot be reached.
+// No endpoint would report that the node cannot be reached.
 TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long) {
     RouterSettings settings;
     settings.no_memory_max_ns = 5 * second;
@@ -362,7 +364,7 @@ TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long)
     }
 }
 
-// The time of a refusal is that of the frames it answers, not that of a poll long ago.
+// The time of a refusal is the time of the frames that it answers, not of a poll long ago.
 TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     RouterSettings settings;
     settings.no_memory_max_ns = 5 * second;
@@ -370,7 +372,7 @@ TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     ASSERT_TRUE(job.copy(0, 2, job.shared(1), job.shared(0), 8));
     ASSERT_TRUE(job.run());
     job.now += 60 * second;
-    job.network.endpoint(1).set_memory_refused(true);  // what answers is refused
+    job.network.endpoint(1).set_memory_refused(true);  // refuses memory for the answer
     ASSERT_TRUE(job.copy(0, 4, job.shared(0), job.shared(1), 8));
     job.nodes[0]->router.poll(job.now);
     job.nodes[1]->router.set_now(job.now);  // its last poll was long ago
@@ -388,5 +390,6 @@ TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
     EXPECT_EQ(ended[1].code, Code::ok);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

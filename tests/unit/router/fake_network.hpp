@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints that lose nothing, but delay and reorder datagrams by a seed, have room for few, and are cut from one
-// another on demand. A cut is noticed by whoever is owed something or watches, sooner or later, as a real
-// endpoint would notice it. Knows no router. One thread.
+// Endpoints that lose nothing, but delay and reorder datagrams by a seed, have room for few, and
+// are cut from one another on demand. An endpoint notices a cut after some time if it has
+// unacknowledged datagrams for that node or watches it, like a real endpoint. Knows no router. One
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +25,9 @@ using datagram::NodeId;
 using datagram::Time;
 
 struct NetworkSettings {
-    std::uint32_t datagram_bytes = 1436;  // of frames
-    std::uint32_t datagrams_max = 4;      // under way from one node to another
-    unsigned deliver_percent = 50;        // of what is under way, in one step
+    std::uint32_t datagram_bytes = 1436;  // bytes of frames in a datagram
+    std::uint32_t datagrams_max = 4;      // in flight from one node to another
+    unsigned deliver_percent = 50;        // share of the datagrams in flight that one step delivers
 };
 
 class FakeNetwork;
@@ -87,7 +88,7 @@ public:
 
     void sever(NodeId node, datagram::SeverReason reason = datagram::SeverReason::told) override;
 
-    // From now on there is no memory to keep anything of other nodes, or there is again.
+    // Makes allocations for other nodes fail from now on, or succeed again.
     void set_memory_refused(bool is_refused) { is_memory_refused_ = is_refused; }
 
     [[nodiscard]] std::uint32_t watches(NodeId node) const { return peers_[node].watches; }
@@ -128,7 +129,7 @@ public:
 
     [[nodiscard]] FakeEndpoint& endpoint(NodeId node) { return *endpoints_[node]; }
 
-    // Nothing passes between the two any more.
+    // From now on the network delivers no datagram between the two nodes.
     void cut(NodeId one, NodeId other) {
         cut_[one][other] = true;
         cut_[other][one] = true;
@@ -141,12 +142,13 @@ public:
         }
     }
 
-    // Puts frames into a datagram as if a node had sent them.
+    // Delivers frames as if a node had sent them.
     void inject(NodeId from, NodeId to, std::vector<std::byte> frames) {
         handlers_[to]->on_frames(from, frames);
     }
 
-    // Delivers some of what is under way, in any order; lets some cuts be noticed. true when something happened.
+    // Delivers some datagrams in flight, in any order, and makes endpoints notice some cuts. true
+    // if it did either.
     bool step() {
         send_filled();
         bool is_moved = notice_cuts();
@@ -196,7 +198,7 @@ private:
         FakeEndpoint& from = *endpoints_[datagram.from];
         FakeEndpoint& to = *endpoints_[datagram.to];
         if (cut_[datagram.from][datagram.to]) {
-            // Never acknowledged: stays owed.
+            // The node is cut off: the datagram stays unacknowledged.
             if (!from.peers_[datagram.to].is_severed) under_way_.push_back(std::move(datagram));
             return;
         }
@@ -267,7 +269,7 @@ inline void FakeEndpoint::commit(NodeId node, std::uint32_t bytes) {
     peer.filling.insert(peer.filling.end(), peer.reserved.begin(), peer.reserved.begin() + bytes);
 }
 
-// The tail is read at once: what it holds later is the business of real endpoints.
+// Reads the tail at once; only real endpoints read it later.
 inline void FakeEndpoint::commit_with_tail(NodeId node, std::uint32_t bytes, datagram::Bytes tail) {
     commit(node, bytes);
     Peer& peer = peers_[node];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node for tests: a router over arrays. Each process has two segments: a shared one, which settles at once, and
-// a private one, which settles later, or has no room, by a seed. What ended is kept for the test to look at. Knows
-// how addresses are made. One thread.
+// A node for tests: a router over arrays. Each process has two segments: a shared one, which
+// settles at once, and a private one, which settles later, or has no room, by a seed. Keeps
+// completions for the test. Knows how addresses are made. One thread.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using base::Code;
 inline constexpr std::uint32_t shared_granule = 0;
 inline constexpr std::uint32_t private_granule = 8;
 
-// Consecutive processes, so many on each node.
+// A map with consecutive processes, given by their number on each node.
 class FakeMap final : public Map {
 public:
     explicit FakeMap(std::vector<std::uint32_t> procs_of_nodes) : first_{0} {
@@ -51,9 +51,9 @@ private:
 };
 
 struct MemorySettings {
-    std::uint64_t bytes = 1U << 16;  // of each segment
-    unsigned refuse_percent = 0;     // of what comes to private memory
-    unsigned later_percent = 0;      // of what is not refused: settles later
+    std::uint64_t bytes = 1U << 16;  // bytes of each segment
+    unsigned refuse_percent = 0;     // share of the accesses to private memory that it refuses
+    unsigned later_percent = 0;      // share of the other accesses that settle later
 };
 
 // Memory of the processes of one node.
@@ -78,7 +78,7 @@ public:
                offset;
     }
 
-    // nullptr when it is not all inside one segment.
+    // nullptr if the range is not inside one segment.
     [[nodiscard]] std::byte* find(GlobalAddress address, std::uint64_t bytes) {
         const std::uint64_t process = process_of(layout_, address) - first_;
         if (process >= count_ || layout_.generation(address) != 1) return nullptr;
@@ -157,7 +157,7 @@ public:
             &old);
     }
 
-    // 0: echo; 1: again, three times, then echo; 2: fails; 3: never settles
+    // Operation 0 is an echo; 1 is refused three times, then an echo; 2 fails; 3 is always refused
     Settlement invoke(std::uint32_t operation,
                       std::uint32_t /*process*/,
                       std::span<const std::byte> arguments,
@@ -174,7 +174,7 @@ public:
 
     void flush() override {}
 
-    // Does some of what was taken.
+    // Settles some of the accepted accesses.
     bool settle_some(Router& router, unsigned percent) {
         const std::size_t count = later_.size();
         for (std::size_t i = 0; i < later_.size();) {
@@ -242,7 +242,7 @@ private:
     std::uint64_t agains_ = 0;
 };
 
-// What the router told of its node's commands.
+// The completions and losses that the router reported.
 class FakeEnds final : public Completions {
 public:
     void on_completion(const CommandEnd& completion) override {
@@ -358,7 +358,7 @@ public:
         return node_of(initiator).router.submit(now, request);
     }
 
-    // One round of everybody; time goes on. true when something happened.
+    // One round of network and nodes; advances the time. true if there was progress.
     bool step() {
         bool is_moved = false;
         for (auto& node : nodes) {
@@ -370,7 +370,8 @@ public:
         return is_moved;
     }
 
-    // Until nothing happens and nothing is due, or so many rounds. true when it came to rest.
+    // Makes rounds until there is no progress and no deadline, at most rounds_max. true if it came
+    // to rest.
     bool run(std::uint32_t rounds_max = 200'000) {
         for (std::uint32_t round = 0; round < rounds_max; ++round) {
             if (step()) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The codec against hostile bytes: every field of every frame outside its range is refused under its own name,
-// and nothing reads past the end. A router given random frames counts, severs, and harms nothing.
+// The codec against hostile bytes: every field of every frame outside its range is refused with its
+// own fault, and no byte after the end is read. A router that gets random frames counts them,
+// severs the sender, and changes no memory.
 #include "router/frames.hpp"
 
 #include <gtest/gtest.h>
@@ -276,7 +277,7 @@ TEST(FramesTest, names_every_fault) {
     EXPECT_EQ(name_of(static_cast<Fault>(fault_count)), "?");
 }
 
-// What node 1 refuses of what node 0 says, with which fault.
+// The fault with which node 1 refuses frames of node 0.
 Fault refused(FakeJob& job, const std::vector<std::byte>& frames) {
     job.network.inject(0, 1, frames);
     const RouterCounters& counters = job.nodes[1]->router.counters();
@@ -303,7 +304,7 @@ TEST(HostileFramesTest, refuses_a_put_for_another_node) {
     EXPECT_EQ(refused(job, bytes_of(frame, 8)), Fault::misdirected);
 }
 
-// WIRE-120: those before it are in place, those behind it are not looked at.
+// WIRE-120: the puts before it are placed, the puts after it are not.
 TEST(HostileFramesTest, refuses_one_bad_put_of_a_run) {
     FakeJob job({1, 1, 1});
     PutsFrame frame;
@@ -342,7 +343,8 @@ TEST(HostileFramesTest, refuses_an_order_that_no_whole_put_of_the_initiator_foll
     FakeJob job({1, 1, 1});
     PutFrame frame = put(8, 8);
     frame.initiator = 0;
-    EXPECT_EQ(fault_behind(0, frame), Fault::none);  // refused for want of proof, and no fault
+    // refused, because the commands before it are not in place, but no fault
+    EXPECT_EQ(fault_behind(0, frame), Fault::none);
     EXPECT_EQ(fault_behind(2, frame), Fault::forged);
     frame.target = job.shared(2);
     EXPECT_EQ(fault_behind(0, frame), Fault::misdirected);
@@ -423,7 +425,8 @@ TEST(HostileFramesTest, ignores_ends_from_who_is_not_involved) {
     EXPECT_EQ(job.nodes[1]->router.outstanding(), 1U);
 }
 
-// Any bytes: counted and severed, or harmless. Frames are half right, so that they come far.
+// Random frames are counted and their sender is severed, or they have no effect. Half of their
+// fields are valid, so that they pass the first checks.
 TEST(HostileFramesTest, survives_random_frames) {
     const std::uint64_t seed = acp::test::fresh_seed();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -453,5 +456,6 @@ TEST(HostileFramesTest, survives_random_frames) {
     }
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lower parts of the router of node 0 of three, connected as router.cpp connects them, over a network that delivers all at
-// once and has room or none. What the other nodes get is kept as frames. Knows no Router. One thread.
+// The lower parts of the router of node 0 of three, connected as router.cpp connects them, over a
+// network that delivers all datagrams at once, or has no room. Keeps the frames that the other
+// nodes get. Knows no Router. One thread.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace acp::router::test {
 
-// A node that keeps the frames it gets.
+// A node that keeps its received frames.
 class FrameLog final : public datagram::EndpointHandler {
 public:
     void on_frames(NodeId /*from*/, datagram::Bytes frames) override {
@@ -23,7 +24,7 @@ public:
 
     void on_severed(NodeId /*node*/, datagram::SeverReason /*reason*/) override {}
 
-    // The short frames that have come, if there is nothing else.
+    // The received frames, if all are short ones.
     [[nodiscard]] std::vector<ShortFrame> short_frames() const {
         std::vector<ShortFrame> frames(bytes.size() / sizeof(ShortFrame));
         std::memcpy(frames.data(), bytes.data(), frames.size() * sizeof(ShortFrame));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meetings of up to 33 nodes in every order a seed gives: nobody is through before all have come, tables are whole
-// and alike, what comes early is kept, what cannot be is refused.
+// Meetings of up to 33 nodes in orders that follow from a seed: no node completes a meeting before
+// all have joined it, tables are complete and equal, early messages are kept, impossible ones are
+// refused.
 #include "router/meeting.hpp"
 
 #include <cstring>
@@ -47,7 +48,8 @@ public:
 
     using Content = Meeting::Content;
 
-    // Every node meets so often; values, if any, are a mix of meeting and process.
+    // Makes every node complete `meetings` meetings; values, if any, are a mix of meeting and
+    // process.
     void run(std::uint32_t meetings, Content gathers) {
         while (*std::min_element(met_.begin(), met_.end()) < meetings) {
             const auto node = static_cast<std::uint32_t>(random_.below(nodes_.size()));
@@ -63,15 +65,15 @@ public:
     }
 
     std::uint64_t messages = 0;
-    std::set<std::pair<std::uint32_t, std::uint32_t>>
-        pairs;  // of nodes that sent each other something
+    // pairs of nodes that exchanged a message
+    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
 
 private:
     static std::uint32_t value(std::uint32_t number, std::uint32_t process) {
         return number * 1000 + process * 7 + 1;
     }
 
-    // Each word of another node is the least.
+    // Words of which each has its minimum at another node.
     static Meeting::Words words(std::uint32_t number, std::uint32_t node) {
         return {value(number, node), ~value(number, node), (node * 7 + number * 3 + 5) % 11};
     }
@@ -194,9 +196,10 @@ Meeting::Part part(std::uint32_t number, std::uint8_t round) {
 TEST(MeetingTest, refuses_what_cannot_be) {
     const Firsts firsts({1, 1, 1, 1, 1});
     Meeting meeting(0, 5, firsts);
-    EXPECT_EQ(meeting.hear(4, part(0, 0), {}), Fault::none);         // it is early, that is all
+    EXPECT_EQ(meeting.hear(4, part(0, 0), {}), Fault::none);         // early, but valid
     EXPECT_EQ(meeting.hear(4, part(0, 0), {}), Fault::bad_meeting);  // twice
-    EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::bad_meeting);  // nobody can be there yet
+    // no node can be in round 1 yet
+    EXPECT_EQ(meeting.hear(4, part(1, 0), {}), Fault::bad_meeting);
     EXPECT_EQ(meeting.hear(1, part(0, 1), {}), Fault::forged);       // not its partner
     EXPECT_EQ(meeting.hear(3, part(0, 3), {}), Fault::bad_meeting);  // there are three rounds
     meeting.start(0, {});
@@ -209,8 +212,8 @@ TEST(MeetingTest, refuses_what_cannot_be) {
     values = part(1, 1);
     values.total = 3;
     values.count = 1;
-    EXPECT_EQ(meeting.hear(3, values, four),
-              Fault::bad_meeting);  // round 1 carries two nodes' values
+    // round 1 carries two nodes' values
+    EXPECT_EQ(meeting.hear(3, values, four), Fault::bad_meeting);
     values.total = 2;
     EXPECT_EQ(meeting.hear(3, values, four), Fault::none);
     const std::vector<std::byte> eight(8);
@@ -220,12 +223,14 @@ TEST(MeetingTest, refuses_what_cannot_be) {
     values = part(0, 1);
     values.offset = Meeting::offset_of_least;
     values.total = values.count = Meeting::least_words;
-    EXPECT_EQ(meeting.hear(3, values, twelve), Fault::bad_meeting);  // it gathers nothing
+    // the meeting gathers no values
+    EXPECT_EQ(meeting.hear(3, values, twelve), Fault::bad_meeting);
     values = part(1, 2);
     values.offset = Meeting::offset_of_least;
     values.total = values.count = 2;
     EXPECT_EQ(meeting.hear(1, values, eight), Fault::bad_meeting);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs over 2 to 5 routers with little room everywhere, compared with a reference that does the same
-// commands one after the other: every byte, every atomic's total and old value, one completion per command, bytes
-// in place when a completion says so, and nothing left over. Some seeds kill processes, cut nodes off, or cut two
-// nodes from each other; then only what involves those may fail. ACP_TEST_SEED repeats a run.
+// Random programs over 2 to 5 routers with little room everywhere, compared with a reference that
+// does the same commands one after the other: every byte, every atomic's total and old value, one
+// completion per command, bytes in place at each successful completion, and no record left over.
+// Some seeds kill processes, cut nodes off, or cut two nodes from each other; then only commands
+// that involve these may fail. ACP_TEST_SEED repeats a run.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
@@ -30,13 +31,13 @@ std::uint8_t pattern(std::uint32_t process, bool is_private, std::uint64_t offse
 struct Issued {
     std::uint32_t initiator = 0;
     memory::Command command;
-    std::uint32_t process = 0;  // of an invoke
+    std::uint32_t process = 0;  // invoke: the process on whose memory it runs
     std::uint32_t operation = 0;
     bool is_invoke = false;
     std::vector<std::byte> arguments;
     std::uint32_t completions = 0;
     Code code = Code::ok;
-    std::uint32_t about = 0;  // of a failure: whose
+    std::uint32_t about = 0;  // failure: the process that the completion names
 };
 
 class Model {
@@ -125,7 +126,7 @@ private:
         return static_cast<std::uint32_t>(random_.below(job_.map.procs()));
     }
 
-    // A target nobody else writes, or 0 when there is none left.
+    // A target that no other command writes, or 0 when none is left.
     GlobalAddress target(std::uint64_t bytes) {
         const std::uint32_t process = any_process();
         const bool is_private = random_.chance(50);
@@ -173,7 +174,7 @@ private:
 
     [[nodiscard]] static std::uint64_t token(std::size_t index) { return 2 * (index + 1); }
 
-    // Lets every process issue a few. true while any has some left.
+    // Makes every process issue a few commands. true while any has commands left.
     bool submit_some() {
         bool is_any_left = false;
         for (std::uint32_t process = 0; process < queues_.size(); ++process) {
@@ -237,7 +238,7 @@ private:
         if (end.code == Code::ok) check_in_place(issued);
     }
 
-    // ORD-60: what the completion says is so.
+    // ORD-60: after the completion the bytes are in place.
     void check_in_place(const Issued& issued) {
         if (issued.is_invoke || issued.command.bytes == 0) return;
         FakeMemory& source = job_.node_of(process_at(issued.command.source)).memory;
@@ -248,7 +249,7 @@ private:
         EXPECT_TRUE(std::equal(from, from + bytes, to)) << "completed before it was in place";
     }
 
-    // Whether a failure is allowed: it involves a dead process or a node somebody has severed.
+    // Whether a command may fail: it involves a dead process or a severed node.
     [[nodiscard]] bool may_fail(const Issued& issued) const {
         const std::uint32_t source =
             issued.is_invoke ? issued.process : process_at(issued.command.source);
@@ -356,7 +357,8 @@ private:
         }
     }
 
-    // What the reference says of every byte that is not a word; what failed commands wrote to is left out.
+    // Compares every byte that is not a word with the reference, except for targets of failed
+    // commands.
     void check_memory() {
         for (std::uint32_t process = 0; process < job_.map.procs(); ++process) {
             for (bool is_private : {false, true}) {
@@ -399,13 +401,13 @@ private:
     bool has_failures_;
     FakeJob job_;
     std::vector<Issued> issued_;
-    std::vector<std::vector<std::size_t>> queues_;  // by process, what is still to be issued
+    std::vector<std::vector<std::size_t>> queues_;  // by process: the commands still to be issued
     std::vector<bool> is_alive_;
     std::set<std::size_t> submitted_;
     std::map<std::pair<std::uint32_t, bool>, std::uint64_t> next_target_;
 };
 
-// Runs seeds until one fails, which it names.
+// Runs seeds until one fails, and prints that one.
 void run_seeds(std::uint64_t count, bool has_failures) {
     const char* given = std::getenv("ACP_TEST_SEED");
     const std::uint64_t first =
@@ -427,5 +429,6 @@ TEST(RouterModelTest, ends_everything_once_when_nodes_and_processes_are_lost) {
     run_seeds(40, true);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes and addresses are, and who is lost.
+// The nodes of processes and addresses, and the record of losses.
 #include "router/nodes.hpp"
 
 #include <gtest/gtest.h>
@@ -98,5 +98,6 @@ TEST(NodesTest, a_severed_node_is_severed_on_lanes_made_before_and_after) {
     EXPECT_FALSE(parts.nodes.lane(6 + 2).is_severed);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

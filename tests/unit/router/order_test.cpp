@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies that are ordered after others and leave before these have ended (ORD-66): the node of their target sees to the
-// order, whatever the network does.
+// Copies that are ordered after others and are sent before these have completed (ORD-66): the node
+// of their target keeps the order, also if the network reorders.
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t data_at = 64;
 constexpr std::uint64_t flag_at = 4096;
 
-// Submits a copy of 8 bytes from process 0 to process 1 that is ordered after `before_count` commands from `before` on.
+// Submits a copy of 8 bytes from process 0 to process 1 that is ordered after `before_count`
+// commands from `before` on.
 bool copy_after(FakeJob& job,
                 std::uint64_t token,
                 GlobalAddress target,
@@ -49,7 +50,7 @@ TEST(RouterOrderTest, sends_a_flag_with_its_data) {
     EXPECT_TRUE(job.is_idle());
 }
 
-// The network reorders by the seed; private memory settles late, and refuses now and then.
+// The network reorders by the seed; private memory settles late, and sometimes refuses.
 TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorders) {
     std::uint64_t refused = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -86,7 +87,7 @@ TEST(RouterOrderTest, shows_no_flag_before_its_data_whatever_the_network_reorder
         for (std::size_t i = 0; i < ended.size(); ++i) {
             EXPECT_EQ(ended[i].code, Code::ok);
             if (i % 3 != 2) continue;
-            EXPECT_EQ(ended[i].token, 8 * (i / 3 + 1) + 4) << seed;  // a flag ends last
+            EXPECT_EQ(ended[i].token, 8 * (i / 3 + 1) + 4) << seed;  // a flag completes last
         }
         EXPECT_TRUE(job.is_idle()) << seed;
         refused += job.nodes[0]->router.counters().resends;
@@ -128,7 +129,7 @@ TEST(RouterOrderTest, ends_what_is_behind_a_severed_node_once) {
 }
 
 TEST(RouterOrderTest, waits_while_nothing_can_be_sent) {
-    FakeJob job({1, 1}, 3, {1436, 1, 50});  // room for one datagram on the way
+    FakeJob job({1, 1}, 3, {1436, 1, 50});  // room for one datagram in flight
     job.at<std::uint64_t>(job.shared(0, flag_at)) = 6;
     for (std::uint64_t token = 2; token <= 16; token += 2) {
         ASSERT_TRUE(job.copy(0, token, job.shared(1, 8192), job.shared(0), 4000));
@@ -148,10 +149,11 @@ TEST(FinishedBookTest, proves_only_what_was_noted) {
     EXPECT_FALSE(book.has_all(3, 8, 3));
     EXPECT_FALSE(book.has_all(3, 6, 2));
     EXPECT_FALSE(book.has_all(2, 8, 1));
-    book.note(3, 8 + 2 * FinishedBook::places);  // takes the place of 8
+    book.note(3, 8 + 2 * FinishedBook::places);  // replaces the entry of 8
     EXPECT_FALSE(book.has_all(3, 8, 1));
     EXPECT_TRUE(book.has_all(3, 10, 1));
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

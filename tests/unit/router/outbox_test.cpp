@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short frames, and the ends that are collected into them: sent when there is room, kept up to a maximum when there is none.
+// Short frames, and the completions that are collected into them: sent when there is room, kept up
+// to a maximum when there is none.
 #include "router/outbox.hpp"
 
 #include <gtest/gtest.h>
@@ -107,5 +108,6 @@ TEST(EndsTest, tells_an_initiator_of_this_node_at_once) {
     EXPECT_FALSE(parts.ends.is_any_collected());
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands of a node's processes, from taken to ended; and what of them is to be sent again.
+// Commands of a node's processes, from submission to completion; and the parts of them that are
+// sent again.
 #include "router/own_commands.hpp"
 
 #include <gtest/gtest.h>
@@ -107,7 +108,7 @@ TEST(ResendsTest, waits_twice_as_long_for_what_was_refused_before) {
 TEST(ResendsTest, fails_the_command_for_which_no_record_is_left) {
     LowerParts parts;
     const std::uint32_t index = parts.enter_get(2, 1U << 20);
-    // Every second byte, so that none joins the one before.
+    // Every second byte, so that no part is joined to the one before.
     for (std::uint32_t i = 0; i < resends_min; ++i) parts.resends.add(index, 2ULL * i, 1);
     EXPECT_TRUE(parts.told.ended.empty());
     parts.resends.add(index, 2ULL * resends_min, 1);
@@ -115,5 +116,6 @@ TEST(ResendsTest, fails_the_command_for_which_no_record_is_left) {
     EXPECT_EQ(parts.told.ended[0].code, base::Code::limit);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

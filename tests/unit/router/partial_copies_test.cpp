@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of which a part has come: counted in, refused, in place, failed, given up.
+// Copies of which a part has arrived: pieces counted, refused, in place or failed; copies dropped.
 #include "router/partial_copies.hpp"
 
 #include <gtest/gtest.h>
@@ -80,5 +80,6 @@ TEST_F(PartialCopiesTest, lets_a_visitor_drop_the_copy_it_is_shown) {
     EXPECT_EQ(activity.counters().forgotten, 2U);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

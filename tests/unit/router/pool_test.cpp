@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pool, its queue and its index: limits, reuse, and an index against a plain map under random use.
+// The pool, its queue and its index: limits, reuse, and an index against a plain map under random
+// use.
 #include "router/pool.hpp"
 
 #include <gtest/gtest.h>
@@ -81,5 +82,6 @@ TEST(IndexTest, finds_what_a_map_finds) {
     EXPECT_EQ(pool.used(), model.size());
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

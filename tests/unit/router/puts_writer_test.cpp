@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the writer of short copies lays out, read back by the codec: every copy once, with its own token, target and
-// bytes, under as few heads as the rules allow, and nothing past the room given.
+// The output of the writer of short copies, read back by the codec: every copy once, with its own
+// token, target and bytes, under as few heads as the rules allow, and no byte after the room.
 #include "router/puts_writer.hpp"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ Found read_all(Bytes rest) {
 
 class PutsWriterTest : public ::testing::Test {
 protected:
-    // Adds what fits and reads it back. Returns how many heads that took.
+    // Adds the copies that fit and reads them back. Returns the number of heads.
     std::size_t heads_of(const std::vector<Copy>& copies) {
         PutsWriter writer({room_.data(), room_bytes_});
         taken_ = 0;
@@ -137,5 +137,6 @@ TEST_F(PutsWriterTest, whatever_is_written_is_read_back) {
     }
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Little room: at the endpoint, at a process, for work. Nothing is lost, nobody waits for somebody else's long
-// copy, what is kept is bounded. And operations, which may say `again`.
+// Little room: at the endpoint, at a process, for work. No command is lost, no process waits for
+// another one's long copy, and kept bytes are bounded. And operations that placement refuses for
+// now.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,8 @@ TEST(RouterRoomTest, gives_each_process_the_same_share_whatever_it_asks_for) {
     EXPECT_EQ(ended[0].initiator, 1U) << "one of ten had a tenth, not a half";
 }
 
-// ORD-51: what a process has no room for is kept up to a limit, then refused, and comes again.
+// ORD-51: pieces for which a process has no room are kept up to a limit, then refused, and sent
+// again.
 TEST(RouterRoomTest, keeps_no_more_for_a_process_than_the_limit) {
     RouterSettings settings;
     settings.undelivered_bytes_max = 3 * (1000 + 128);
@@ -87,7 +89,7 @@ TEST(RouterRoomTest, asks_placement_again_as_soon_as_it_is_told_of_room) {
     EXPECT_EQ(router.counters().bytes_placed, 8U);
 }
 
-// ORD-62: an atomic runs once, though it was refused, though its value had to wait.
+// ORD-62: an atomic runs once, also if it was refused or its value had to wait.
 TEST(RouterRoomTest, runs_an_atomic_once_however_often_there_was_no_room) {
     RouterSettings settings;
     settings.executions_max = 1;
@@ -143,8 +145,9 @@ TEST(RouterInvokeTest, runs_an_operation_at_the_node_of_its_process_and_brings_t
     FakeJob job({1, 2});
     const std::vector<std::byte> given = arguments(invoke_bytes_max);
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 0, 2}, given));
-    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {4, 0, 1, 1}, {}));     // again, three times
-    ASSERT_TRUE(job.nodes[1]->router.invoke(job.now, {2, 1, 0, 2}, given));  // on its own node
+    ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {4, 0, 1, 1}, {}));  // refused three times
+    // an invoke of a process of its own node
+    ASSERT_TRUE(job.nodes[1]->router.invoke(job.now, {2, 1, 0, 2}, given));
     ASSERT_TRUE(job.run());
     ASSERT_EQ(job.nodes[0]->ends.ended.size(), 2U);
     ASSERT_EQ(job.nodes[0]->ends.results.size(), 2U);
@@ -169,7 +172,7 @@ TEST(RouterInvokeTest, takes_no_more_than_it_has_room_for_and_refuses_others_who
     RouterSettings settings;
     settings.invokes_max = 2;
     FakeJob job({1, 1, 1}, 1, {}, {}, settings);
-    // Each of two nodes has two outstanding; the third keeps two that say `again`.
+    // Two nodes have two outstanding invokes each; the third node keeps two that placement refuses.
     for (std::uint32_t node : {0U, 1U}) {
         ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {2, node, 1, 2}, arguments(10)));
         ASSERT_TRUE(job.nodes[node]->router.invoke(job.now, {4, node, 1, 2}, arguments(20)));
@@ -181,7 +184,7 @@ TEST(RouterInvokeTest, takes_no_more_than_it_has_room_for_and_refuses_others_who
     EXPECT_TRUE(job.is_idle());
 }
 
-// The endpoint sends such a frame in a datagram of its own, and lets the network fragment it.
+// The endpoint sends such a frame in a separate datagram, which the network may fragment.
 TEST(RouterInvokeTest, sends_what_is_longer_than_the_path_carries_whole) {
     NetworkSettings small;
     small.datagram_bytes = 500;
@@ -194,5 +197,6 @@ TEST(RouterInvokeTest, sends_what_is_longer_than_the_path_carries_whole) {
     EXPECT_TRUE(job.is_idle());
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

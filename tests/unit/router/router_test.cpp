@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One idea of the router per test: what goes where, what ends when, over nodes of arrays on a quiet network.
+// One rule of the router per test: the path of frames and the time of completions, over nodes of
+// arrays on a quiet network.
 #include "router/router.hpp"
 
 #include <cstring>
@@ -105,7 +106,8 @@ TEST(RouterTest, sends_the_old_value_of_an_atomic_to_a_third_node) {
     EXPECT_TRUE(job.is_idle());
 }
 
-// One END for all of them, where each old value takes a VALUE; and nothing goes to the process of the null address.
+// One END completes all of them, while each old value would take a VALUE frame; and no frame goes
+// to the process of the null address.
 TEST(RouterTest, ends_atomics_whose_old_value_nobody_wants_together) {
     FakeJob job({1, 1, 1});
     job.at<std::uint64_t>(job.shared(2, 16)) = 40;
@@ -177,5 +179,6 @@ TEST(RouterTest, takes_no_more_commands_than_it_has_room_for) {
     EXPECT_EQ(job.nodes[0]->ends.ended.size(), 4U);
 }
 
+// namespace acp::router::test
 }  // namespace
 }  // namespace acp::router::test

@@ -33,5 +33,6 @@ TEST(Agenda, puts_what_is_asked_for_too_late_at_the_present) {
     EXPECT_EQ(agenda.now(), 100U);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

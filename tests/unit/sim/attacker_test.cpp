@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an attacker makes of what it sees: copies from elsewhere, as often and as early as planned, and what it calls a
-// violation. Main thread only.
+// The attacker's reactions to datagrams that it sees: copies from another address, as often and as
+// early as planned, and the violations that it reports. Main thread only.
 #include "sim/attacker.hpp"
 
 #include <algorithm>
@@ -95,5 +95,6 @@ TEST_F(AttackerTest, leaves_errors_in_sockets_as_often_as_planned) {
     EXPECT_NEAR(errors, 1000, 150);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

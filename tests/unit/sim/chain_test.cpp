@@ -30,5 +30,6 @@ TEST(Chains, of_seven_ordered_copies_end_within_200_ms_where_bursts_take_10_per_
     EXPECT_LE(worst_of(0.1), 200 * ms);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking cipher opens what it sealed and nothing else, and its ledger sees a nonce used twice. Main thread
-// only.
+// The checking cipher opens what it sealed and nothing else, and its ledger sees a nonce used
+// twice. Main thread only.
 #include "sim/cipher.hpp"
 
 #include <cstring>
@@ -103,5 +103,6 @@ TEST_F(CipherTest, derives_other_bytes_for_other_words) {
     EXPECT_NE(a, b);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control with loss detection and pacing on a modelled link: the link is used, windows become equal, the
-// queue stays short, and scattered loss is not taken for congestion. One thread.
+// Congestion control with loss detection and pacing on a modelled link: the link is used, windows
+// become equal, the queue stays short, and scattered loss is not taken for congestion. One thread.
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -31,7 +31,7 @@ LinkSettings settings_of(const Path& path) {
     settings.base_rtt_ns = path.base_rtt_ns;
     settings.sender_bytes_per_ns = path.sender_bytes_per_ns;
     settings.ack_every = path.ack_every;
-    settings.queue_bytes = 5'300'000;  // what fits a receive buffer of 8 MiB
+    settings.queue_bytes = 5'300'000;  // the bytes for which a receive buffer of 8 MiB has room
     return settings;
 }
 
@@ -89,7 +89,7 @@ TEST_P(LinkTest, flows_that_come_later_neither_starve_nor_are_starved) {
     EXPECT_GE(link.fairness(), 0.9);
 }
 
-// Under a sanitizer the slowest alone: fast ones take so many more datagrams.
+// Under a sanitizer only the slowest path: fast ones take many more datagrams.
 std::vector<Path> paths() {
     std::vector<Path> all{{"gigabit", gigabit, 100'000, 1e9, 8}};
     if (test::is_sanitized) return all;
@@ -194,5 +194,6 @@ TEST(CongestionLink, half_of_all_lost_ends_in_progress_all_the_same) {
     EXPECT_GE(link.utilisation(), 0.95) << "and it recovers when the path does";
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

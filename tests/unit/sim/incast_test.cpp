@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credit in a whole simulated job: one sender has as much in a large job as in a small one, and many that begin at once
-// do not overrun the receiver's socket. One thread.
+// Credit in a whole simulated job: one sender has as much in a large job as in a small one, and
+// many senders that begin at once do not overflow the receiver's socket. One thread.
 #include "sim/incast.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace acp::sim {
 namespace {
 
-constexpr std::uint64_t stock_bytes = 425'984;  // what Linux grants unless told otherwise
+constexpr std::uint64_t stock_bytes = 425'984;  // the default of Linux
 
 TEST(Incast, one_stream_in_a_job_of_a_thousand_nodes_has_nine_tenths_of_that_in_a_job_of_two) {
     IncastOptions options;
@@ -41,5 +41,6 @@ TEST(Incast, of_many_that_begin_at_once_drops_nothing) {
     }
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

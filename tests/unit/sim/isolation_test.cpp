@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the loss of one process's command does to another process of the same node: nothing. Two simulated nodes in
-// virtual time, so that latencies can be compared to the nanosecond.
+// The loss of one process's command does not delay another process of the same node. Two simulated
+// nodes in virtual time, so that latencies can be compared to the nanosecond.
 #include <gtest/gtest.h>
 
 #include "sim/world.hpp"
@@ -8,16 +8,17 @@
 namespace acp::sim {
 namespace {
 
-constexpr std::uint32_t warm_steps = 50;  // of each process, so that the connection has settled
+// steps of each process, so that the connection has settled
+constexpr std::uint32_t warm_steps = 50;
 constexpr Time warm_gap_ns = 200 * us;
-constexpr Time cut_ns = 35 * us;   // what is sent in this time after it is lost
-constexpr Time last_ns = 20 * ms;  // when process 0 gives its last command
+constexpr Time cut_ns = 35 * us;   // datagrams sent within this time after last_ns are lost
+constexpr Time last_ns = 20 * ms;  // when process 0 issues its last command
 constexpr Time longer_ack_ns = 50;
 constexpr std::uint64_t word_bytes = 8;
 
 struct Latencies {
-    Time first = 0;   // of the last command of process 0
-    Time second = 0;  // of that of process 1
+    Time first = 0;   // latency of the last command of process 0
+    Time second = 0;  // latency of the last command of process 1
 };
 
 // Processes 0 and 1 are on node 0, process 2 is on node 1.
@@ -35,7 +36,8 @@ Plan make_plan_of_two(bool is_lossy) {
     return plan;
 }
 
-// Each process puts words to process 2, the last one of process 1 some time after that of process 0.
+// Each process puts words to process 2, the last one of process 1 some time after that of process
+// 0.
 Workplan make_work_of_two(const Plan& plan, Time apart_ns) {
     Workplan work;
     work.memory_bytes.assign(3, 4096);
@@ -81,16 +83,17 @@ TEST_P(IsolationTest, the_loss_of_one_command_does_not_delay_that_of_another_pro
     const Latencies lossy = latencies(true, GetParam());
     ASSERT_GT(clean.second, 0U);
     EXPECT_GE(lossy.first, 2 * clean.first) << "nothing was lost";
-    // An acknowledgement that tells of the gap is some bytes longer than one that tells of none.
+    // An acknowledgement with a gap is some bytes longer than one without.
     EXPECT_LE(lossy.second, clean.second + longer_ack_ns);
     EXPECT_LT(lossy.second, lossy.first);
 }
 
-// Right after the lost one, within its round trip, and while it waits for its probe.
+// Distances: right after the lost command, within its round trip, and while it waits for its probe.
 INSTANTIATE_TEST_SUITE_P(apart,
                          IsolationTest,
                          testing::Values(40 * us, 90 * us, 500 * us),
                          [](const auto& each) { return std::to_string(each.param / us) + "_us"; });
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated memory finds what lies within, runs commands, and tells where it is not as it must be. Main thread
-// only.
+// Simulated memory finds addresses, runs commands, and reports where it differs from the expected
+// bytes. Main thread only.
 #include "sim/memory.hpp"
 
 #include <gtest/gtest.h>
@@ -78,5 +78,6 @@ TEST(Memory, takes_the_less_and_the_greater_of_signed_words) {
     EXPECT_EQ(apply(command, 7), 7U);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulated network does to datagrams: as much as the plan says, and nothing after it has healed. Main
+// The faults of the simulated network: as many as the plan says, and none after it has healed. Main
 // thread only.
 #include "sim/network.hpp"
 
@@ -23,7 +23,8 @@ protected:
         plan_.receive_bytes = 1U << 30;
     }
 
-    // Sends numbered datagrams from node 0 to node 1; returns the numbers in the order they arrived.
+    // Sends numbered datagrams from node 0 to node 1; returns the numbers in the order they
+    // arrived.
     std::vector<std::uint32_t> pass(std::uint32_t count, std::size_t bytes = 100) {
         Network network(plan_, agenda_, judge_);
         return pass(network, count, bytes);
@@ -142,5 +143,6 @@ TEST_F(NetworkTest, knows_the_addresses_of_its_nodes_and_no_others) {
     EXPECT_FALSE(Network::node_at(datagram::Address{}, 600, node));
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a simulated process's memory answers: at once, with the flush, later or not now, and as a real node would
-// where an address is wrong. The router is a real one that asked for nothing: it counts what settles. Main thread only.
+// How accesses to a simulated process's memory settle: at once, with the flush, later, or refused
+// for now; wrong addresses as on a real node. The router is a real one without commands: it counts
+// the settled accesses. Main thread only.
 #include "sim/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,7 @@ protected:
 
     std::byte held(std::uint32_t process) { return memory_.held({process, 16, 1})[0]; }
 
-    // Tickets the router never gave are what it is told of, and only counted.
+    // The router knows none of the tickets, so it counts each settled access as a bad ticket.
     [[nodiscard]] std::uint64_t settled() const { return router_.counters().bad_tickets; }
 
     Plan plan_ = make();
@@ -183,5 +184,6 @@ TEST_F(PlacementTest, an_operation_runs_once_and_says_the_same_each_time) {
     EXPECT_EQ(witness_.invoked.size(), 1U);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

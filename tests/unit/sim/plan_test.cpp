@@ -53,5 +53,6 @@ TEST(Plan, of_a_soak_has_only_faults_that_heal_by_themselves) {
     EXPECT_GT(last, 3 * soak_round_ns) << "faults come in every round";
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

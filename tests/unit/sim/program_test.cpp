@@ -11,7 +11,7 @@ bool is_write_of_source(const ProgramStep& step) {
     return step.kind == StepKind::atomic;
 }
 
-// Whether two commands of one process would race if both were under way.
+// Whether two commands of one process would race if both were in progress.
 bool would_race(const ProgramStep& a, const ProgramStep& b) {
     if (a.kind == StepKind::invoke || b.kind == StepKind::invoke) return false;
     if (a.target.meets(b.target)) return true;
@@ -73,5 +73,6 @@ TEST(Program, gives_every_command_an_end_on_another_node) {
     }
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

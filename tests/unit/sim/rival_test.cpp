@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion control beside TCP CUBIC on one link, and alone on a queue that holds a few packets. One thread.
+// Congestion control beside TCP CUBIC on one link, and alone on a queue that holds a few packets.
+// One thread.
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -54,13 +55,14 @@ void expect_a_fair_share(const Path& path,
     }
 }
 
-// What ACP_CONGESTION names for links that TCP shares.
+// The algorithms of ACP_CONGESTION for links shared with TCP.
 TEST_P(RivalTest,
        gets_half_to_twice_what_tcp_cubic_gets_on_queues_of_a_quarter_to_four_times_the_path) {
     expect_a_fair_share(GetParam(), base::CongestionAlgorithm::cubic, {0.25, 1.0, 4.0});
 }
 
-// On a short queue, which overflows before its delay is reason to give way, and on long ones, where giving way is of no use.
+// On a short queue, which overflows before its delay makes a flow back off, and on long ones, where
+// backing off does not shorten the queue.
 TEST_P(RivalTest, the_default_gets_half_to_twice_what_tcp_cubic_gets_as_well) {
     expect_a_fair_share(GetParam(), base::CongestionAlgorithm::delay, {0.25, 1.0, 4.0});
 }
@@ -75,7 +77,7 @@ TEST_P(RivalTest, loses_at_most_two_in_a_hundred_alone_on_a_queue_of_four_packet
     EXPECT_GT(link.utilisation(), 0.3);
 }
 
-// Under a sanitizer the slowest alone.
+// Under a sanitizer only the slowest path.
 std::vector<Path> paths() {
     std::vector<Path> all{{"100_megabit_10_ms", 0.0125, 10 * ms, 30 * s, 60 * s}};
     if (test::is_sanitized) return all;
@@ -88,5 +90,6 @@ INSTANTIATE_TEST_SUITE_P(Paths, RivalTest, testing::ValuesIn(paths()), [](const 
     return parameter.param.name;
 });
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

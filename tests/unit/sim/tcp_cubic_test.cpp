@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model of TCP that others are judged beside: it fills a link, overflows its queue, and reduces by 0.7. One thread.
+// The model of TCP with which other algorithms are compared: it fills a link, overflows its queue,
+// and reduces by 0.7. One thread.
 #include "sim/tcp_cubic.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@
 namespace acp::sim {
 namespace {
 
-// Sends what the window allows and acknowledges it a round trip later, but the segments `lost` says.
+// Sends the segments that the window allows, and acknowledges them a round trip later, except those
+// for which lost() is true.
 template <typename Lost>
 void round(TcpCubic& tcp, Time& now, Time rtt, Lost lost) {
     std::vector<std::uint64_t> sent;
@@ -42,7 +44,7 @@ TEST(TcpCubic, reduces_by_seven_tenths_once_for_all_losses_of_a_window_and_grows
     Time now = s;
     for (int i = 0; i < 4; ++i) round(tcp, now, 10 * ms, nothing);
     const double before = tcp.window();
-    // The first loss is found amid the window, which has doubled by then in part.
+    // The first loss is detected within the window, of which a part has doubled before.
     round(tcp, now, 10 * ms, [](std::uint64_t segment) { return segment % 20 == 10; });
     EXPECT_LT(tcp.window(), before);
     EXPECT_GE(tcp.window(), TcpCubic::beta * before);
@@ -79,5 +81,6 @@ TEST(TcpCubic, two_of_them_fill_a_link_and_its_queue) {
     EXPECT_GE(link.queue_max(), 100'000U) << "it fills the queue";
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

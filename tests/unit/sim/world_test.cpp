@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated jobs from a plan to a verdict: the same seed gives the same, a clean network loses nothing, faults are seen
-// to have come, and a job may be watched event by event. That the referee finds planted defects is shown by
-// tests/sim/mutants.py. Main thread only.
+// Simulated jobs from a plan to a verdict: the same seed gives the same run, a clean network loses
+// no datagram, faults have their effects, and a test may inspect a job event by event. That the
+// referee finds planted defects is shown by tests/sim/mutants.py. Main thread only.
 #include "sim/world.hpp"
 
 #include <gtest/gtest.h>
@@ -93,5 +93,6 @@ TEST(World, a_soak_tells_of_each_round) {
     EXPECT_GE(verdict.virtual_ns, 2 * soak_round_ns);
 }
 
+// namespace acp::sim
 }  // namespace
 }  // namespace acp::sim

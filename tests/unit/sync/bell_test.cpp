@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bell: nobody sleeps over what came before the ring, whoever else sleeps, rings or dies.
+// The bell: no thread sleeps on after data was published and the bell rung, whatever other threads
+// sleep, ring or die.
 #include "sync/bell.hpp"
 
 #include <array>
@@ -18,10 +19,11 @@ using Ring = Bell<sched::Atomic>;
 
 constexpr std::uint64_t seeds = 10'000;
 
-// How a ringer makes visible what sleepers look for, before it looks at the bell.
+// How a ringer publishes the data that sleepers look for, before it loads the bell.
 enum class Publishing { by_update, by_store_and_fence };
 
-// Fibers: two ringers of two rounds each, and two sleepers that wait until each ringer has done its rounds.
+// Fibers: two ringers of two rounds each, and two sleepers that wait until each ringer has done its
+// rounds.
 struct Scene {
     static constexpr std::uint32_t rounds = 2;
 
@@ -73,14 +75,16 @@ TEST_P(BellTest, no_ring_is_missed) {
     });
 }
 
-// What a killed ringer had published may stay unseen: a watcher then rings for it, as for every death.
+// Sleepers may not see the data of a ringer that was killed before its ring: a watcher then rings,
+// as after every death.
 TEST_P(BellTest, a_ringer_that_dies_costs_one_ring_of_the_watcher) {
     sched::for_each_death(0, 50, [](const sched::Options& options) {
         Scene scene;
         sched::Options with_watcher = options;
         with_watcher.on_stall = [&scene] {
             scene.done[0].store(Scene::rounds, std::memory_order_seq_cst);  // "dead"
-            // Wakes in any case: the dead one may have ended between its ring and its wake.
+            // Wakes in any case, because the dead ringer may have ended between its ring and its
+            // wake.
             static_cast<void>(scene.bell.ring());
             sched::wake_all(&scene.bell.word());
         };
@@ -118,5 +122,6 @@ TEST(Bell, a_ring_that_nobody_awaits_wakes_nobody) {
     EXPECT_FALSE(bell.ring());
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The biased lock: no two threads have it at once, whoever has adopted it and whenever others come.
+// The biased lock: no two threads have it at once, whichever thread has adopted it and whenever
+// other threads take it.
 #include "sync/biased_lock.hpp"
 
 #include <algorithm>
@@ -42,10 +43,11 @@ struct SchedPlatform {
 
 struct Scene {
     BiasedLock<SchedPlatform> lock;
-    std::uint64_t value = 0;  // plain: the scheduler tells when it is not handed over
+    std::uint64_t value = 0;  // plain data: the scheduler reports a race on it
     int inside = 0;
     int most_inside = 0;
-    sched::Atomic<std::uint64_t> place;  // a step in the middle, where fibers may change places
+    // a step in the middle, at which the scheduler may switch fibers
+    sched::Atomic<std::uint64_t> place;
 
     void use(bool adopts) {
         if (adopts) lock.adopt();
@@ -130,5 +132,6 @@ TEST(BiasedLockTest, does_not_let_its_adopter_in_twice) {
     lock.unlock();
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync

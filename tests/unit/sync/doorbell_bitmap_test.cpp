@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The doorbells: no ring is lost, whoever dies, and what is announced is seen.
+// The doorbells: no ring is lost, also after the death of either side, and data published before a
+// ring is seen.
 #include "sync/doorbell_bitmap.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace sched = test::sched;
 using Bitmap = DoorbellBitmap<sched::Atomic>;
 
 constexpr std::uint32_t producers = 3;
-constexpr std::uint32_t rings = 4;  // of each producer, each another bell
+// rings of each producer, each of another bell
+constexpr std::uint32_t rings = 4;
 
 // Two of a producer's bells share a word with other producers, two lie elsewhere.
 constexpr std::uint32_t bell_of(std::uint32_t producer, std::uint32_t ring) {
@@ -54,7 +56,8 @@ struct Scene {
         return true;
     }
 
-    // Until all producers but one (or none: producers) are heard, sleeping when idle.
+    // Consumes until all rings of all producers but `ignored` (none, if it is `producers`) have
+    // arrived. Sleeps when idle.
     void consume(std::uint32_t ignored) {
         const auto is_through = [&] {
             for (std::uint32_t p = 0; p < producers; ++p) {
@@ -63,7 +66,7 @@ struct Scene {
             return true;
         };
         while (!is_through()) {
-            // A summary taken may name words a killed producer left empty.
+            // The summary may name words that a killed producer left empty.
             if (bitmap.take_all([this](std::uint32_t bell) { hear(bell); }) != 0) continue;
             if (bitmap.announce_sleep()) {
                 sched::sleep_while_is(bitmap.word(), Bitmap::asleep_value);
@@ -71,7 +74,7 @@ struct Scene {
         }
     }
 
-    // What a new consumer does after a death.
+    // Takes every word, as a new consumer does after a death.
     void look_at_every_word() {
         for (std::uint32_t word = 0; word < doorbell_words; ++word) {
             for (std::uint64_t bits = bitmap.take(word); bits != 0; bits &= bits - 1) {
@@ -121,7 +124,7 @@ TEST(DoorbellBitmap, never_makes_producers_wait_for_a_consumer_that_ends_anywher
         EXPECT_EQ(outcome.failure, "");
         scene.look_at_every_word();
         scene.expect_nothing_twice();
-        // At most the bells of one word in hand were lost with a killed consumer.
+        // A killed consumer loses at most the bells of the one word that it had taken.
         if (options.is_victim_resumed) {
             EXPECT_TRUE(scene.has_heard(0) && scene.has_heard(1) && scene.has_heard(2));
         }
@@ -139,7 +142,7 @@ struct Repeater {
 
     void produce() {
         for (std::uint32_t i = 1; i <= last; ++i) {
-            // relaxed: the ring is what hands it over.
+            // relaxed: the ring publishes it.
             announced.store(i, std::memory_order_relaxed);
             if (bitmap.set(bell)) sched::wake_all(&bitmap.word());
         }
@@ -237,7 +240,7 @@ TEST(DoorbellBitmap, keeps_its_promises_among_real_threads) {
     for (std::uint32_t s = 0; s < senders; ++s) {
         threads.emplace_back([&, s] { send_numbers(*bitmap, announced[s], s); });
     }
-    // Ends only when the last ring of each is heard.
+    // Ends only when the last ring of each sender has arrived.
     std::array<std::uint64_t, senders> seen{};
     while (std::count(seen.begin(), seen.end(), last_number) < senders) {
         const std::uint32_t heard = bitmap->take_all([&](std::uint32_t bell) {
@@ -249,5 +252,6 @@ TEST(DoorbellBitmap, keeps_its_promises_among_real_threads) {
     EXPECT_LE(bitmap->take_all([](std::uint32_t) {}), senders);
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inbox: every message arrives once and in its producer's order, whoever dies.
+// The inbox: every message arrives once and in its producer's order, also after the death of either
+// side.
 #include "sync/inbox.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 namespace sched = test::sched;
 
 constexpr std::uint32_t producers = 3;
-constexpr std::uint32_t messages = 4;  // of each producer
+constexpr std::uint32_t messages = 4;  // messages of each producer
 
 // Cells belong to producer p: 1 + p * messages ... Fiber 0 is the consumer, fiber 1 + p producer p.
 struct Scene {
@@ -81,7 +82,7 @@ struct Scene {
                                     [this] { produce(1); }, [this] { produce(2); }});
     }
 
-    // Nothing twice, each producer's messages in order and without a gap.
+    // Expects each message once, and each producer's messages in order and without a gap.
     void expect_order() const {
         std::array<std::uint32_t, producers> next{};
         for (const std::uint32_t index : received) {
@@ -107,7 +108,7 @@ TEST(Inbox, delivers_the_others_messages_when_a_producer_ends_anywhere) {
         EXPECT_EQ(outcome.failure, "");
         EXPECT_EQ(scene.received_of(1), messages);
         EXPECT_EQ(scene.received_of(2), messages);
-        scene.take();  // what the victim published last
+        scene.take();  // takes the victim's last message
         scene.expect_order();
         if (options.is_victim_resumed) {
             EXPECT_EQ(scene.received_of(0), messages);
@@ -224,5 +225,6 @@ TEST(Inbox, keeps_its_promises_among_real_threads) {
     EXPECT_EQ(inbox.take_all(), 0U);
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync

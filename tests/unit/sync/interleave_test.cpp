@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seeded scheduler itself: it must find what it is for, and find it again with the same seed.
+// The seeded scheduler itself: it must find races, lost wakes and stale reads, and find them again
+// with the same seed.
 #include "support/interleave.hpp"
 
 #include <array>
@@ -18,7 +19,7 @@ constexpr std::memory_order acquire = std::memory_order_acquire;
 constexpr std::memory_order release = std::memory_order_release;
 constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
 
-// Two fibers add without a read-modify-write; the sum tells whether they overlapped.
+// Two fibers add without a read-modify-write; the sum shows whether they overlapped.
 std::uint32_t sum_of_careless_adders(std::uint64_t seed) {
     Word word;
     const auto add = [&] { word.store(word.load(relaxed) + 1, relaxed); };
@@ -40,8 +41,8 @@ TEST(Interleave, does_the_same_again_with_the_same_seed) {
     });
 }
 
-// Seeds for which two fibers that each store to a word of their own and then look at the other's both miss the
-// store: each between its store and its look does between().
+// The number of seeds for which both of two fibers miss a store: each stores to its own word, calls
+// between(), and loads the other's word.
 int misses(std::memory_order store_order,
            std::memory_order load_order,
            const std::function<void()>& between) {
@@ -72,7 +73,8 @@ TEST(Interleave, lets_nobody_miss_a_store_across_two_fences) {
     EXPECT_EQ(misses(relaxed, relaxed, [] { fence(); }), 0);
 }
 
-// Seeds for which handing plain data over by these orders is reported as a failure.
+// The number of seeds for which the scheduler reports a race on plain data that is published by
+// these orders.
 int failures_of_handover(std::memory_order store_order, std::memory_order load_order) {
     int failures = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -214,7 +216,8 @@ TEST(Interleave, reports_fibers_that_never_end) {
 }
 
 TEST(Interleave, kills_a_fiber_before_each_of_its_operations) {
-    std::vector<std::uint32_t> left;  // what a victim of three stores leaves behind, killed only
+    // the values that a victim of three stores leaves when it is killed
+    std::vector<std::uint32_t> left;
     for_each_death(0, 1, [&](const Options& options) {
         Word word;
         const auto count_to_three = [&] {
@@ -267,5 +270,6 @@ TEST(Interleave, makes_a_weak_compare_and_swap_fail_for_no_reason_sometimes) {
     EXPECT_LT(failures, 100);
 }
 
+// namespace acp::test::sched
 }  // namespace
 }  // namespace acp::test::sched

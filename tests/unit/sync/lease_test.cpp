@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases under the seeded scheduler: no two holders write at once, nothing that was written is lost when a lease is taken back, and words
-// that are overwritten cost neither.
+// Leases under the seeded scheduler: no two holders write at once, no written unit is lost when a
+// lease is revoked, and overwritten words change neither.
 #include "sync/lease.hpp"
 
 #include <array>
@@ -27,10 +27,11 @@ using Fence = SchedLease::Fence;
 struct Plan {
     Fence fence = Fence::by_each;
     bool is_counting = false;  // holders write as a gateway does
-    int turns = 3;             // of each holder
+    int turns = 3;             // turns of each holder
 };
 
-// Two holders write notes, one at a time, which the owner uses up; it takes the lease back whenever it can.
+// Two holders write units, one at a time, which the owner consumes; the owner revokes the lease
+// whenever it can.
 struct Scene {
     explicit Scene(const Plan& its_plan) : plan(its_plan) { lease.make_free(generation); }
 
@@ -50,7 +51,7 @@ struct Scene {
         write();
         ++written;
         plan.is_counting ? lease.leave_counting(note, 1) : lease.leave(note, written);
-        // Elsewhere it writes too.
+        // The holder also writes to another place.
         note.begin(here + 1);
         note.end();
         return entry;
@@ -73,7 +74,7 @@ struct Scene {
         over.fetch_add(1, std::memory_order_release);
     }
 
-    // Takes the lease back from whoever has it, if that is possible now.
+    // Revokes the lease, if that is possible now.
     bool revoke() {
         const LeaseState from = lease.state();
         if (from.kind() == LeaseKind::free || !lease.begin_revoke(from, generation)) return false;
@@ -89,7 +90,7 @@ struct Scene {
         return true;
     }
 
-    // Uses up as much as was written, or less.
+    // Consumes the written units, all or a part.
     void own() {
         while (over.load(std::memory_order_acquire) < 2) {
             sched::pause();
@@ -255,5 +256,6 @@ TEST(LeaseState, that_is_random_or_one_bit_off_is_not_sound) {
     EXPECT_FALSE(LeaseState().is_sound());
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync

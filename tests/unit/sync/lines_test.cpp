@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines taken: what is copied is all that was wanted, and every line that lies in the range wholly is left with a zero, and no byte beyond.
+// take_lines() copies all wanted bytes, and stores a zero into every line that lies wholly in the
+// range, and into no other byte.
 #include "sync/lines.hpp"
 
 #include <array>

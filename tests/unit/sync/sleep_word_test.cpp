@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The awaited word: no epoch is missed, no wake is lost, whoever dies.
+// The awaited word: no epoch is missed and no wake is lost, also after the death of a thread.
 #include "sync/sleep_word.hpp"
 
 #include <array>
@@ -121,7 +121,7 @@ TEST(SleepWord, loses_no_waiter_to_a_death_noticed_while_it_falls_asleep) {
     });
 }
 
-// Whether any seed loses a waiter to a watcher that ends with wake_all and before it does clear.
+// Whether any seed loses a waiter if the watcher calls clear() and then wake_all().
 bool is_waiter_lost(std::size_t waiters, const std::function<void(Scene&)>& clear) {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
         Scene scene;
@@ -138,7 +138,7 @@ bool is_waiter_lost(std::size_t waiters, const std::function<void(Scene&)>& clea
     return false;
 }
 
-// Why clear_sleep() is what it is: less of it loses waiters.
+// Each part of clear_sleep() is needed: without one of them a waiter is lost.
 TEST(SleepWord, would_lose_waiters_to_a_watcher_that_does_less_than_clear_sleep) {
     const auto nothing = [](Scene&) {};
     const auto only_clear_the_bit = [](Scene& scene) {
@@ -216,5 +216,6 @@ TEST(SleepWord, is_reached_up_to_half_the_range_around_it) {
     }
 }
 
+// namespace acp::sync
 }  // namespace
 }  // namespace acp::sync
