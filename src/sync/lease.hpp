@@ -13,10 +13,11 @@
 //   write; leave(): store the count               ready the place, make_free()
 //                                               else give_back(): held again
 //
-// Either the owner sees the holder's note, or the holder sees that the lease is being revoked. The
-// owner has consumed all units when it revokes, so a revoked holder has nothing to send again: it
-// calls take(). The note "I write here" is a word of the writer, not of the lease, because a holder
-// whose lease was revoked and taken by another process must not change the lease's words.
+// Either the owner sees the holder's note, or the holder sees that the lease is being revoked.
+// Except in close(), the owner has consumed all units when it revokes, so a revoked holder has
+// nothing to send again: it calls take(). The note "I write here" is a word of the writer, not of
+// the lease, because a holder whose lease was revoked and taken by another process must not change
+// the lease's words.
 //
 // OVERWRITTEN WORDS. The state carries a checksum. A holder that reads a state with a wrong
 // checksum retries later. The owner restores the state if it knows the holder; else it stores
@@ -149,7 +150,8 @@ private:
 enum class LeaseEntry : std::uint8_t {
     open,     // write, then leave()
     not_now,  // retry later: the owner is deciding, or the state was overwritten
-    // the owner revoked the lease after it had consumed all that the holder wrote: take() again
+    // the owner revoked the lease, after it had consumed all written units or by close(): take()
+    // again
     revoked,
 };
 
