@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "os/clock.hpp"
+#include "os/file_size_signal.hpp"
+#include "os/limits.hpp"
 #include "os/standard_streams.hpp"
 
 namespace acp::gma {
 
 Trace::Trace(std::FILE* file, std::string name, std::uint32_t rank) noexcept
     : file_(file), name_(std::move(name)), rank_(rank), start_ns_(os::now_ns()) {
+    const os::FileSizeSignalBlock no_signal;
     std::setvbuf(file_, nullptr, _IOLBF, BUFSIZ);
     note(std::fputs("# us mover initiator operation bytes path target source\n", file_));
 }
@@ -23,8 +26,10 @@ void Trace::note(int written) noexcept {
     if (written >= 0 || is_cut_short_.exchange(true, std::memory_order_relaxed)) return;
     const int error = errno;
     char reason[128];
-    std::fprintf(stderr, "acp: rank %u: ACP_TRACE: %s is cut short, lines are missing: %s\n", rank_,
-                 name_.c_str(), strerror_r(error, reason, sizeof reason));
+    std::fprintf(stderr, "acp: rank %u: ACP_TRACE: %s is cut short, lines are missing: %s%s%s\n",
+                 rank_, name_.c_str(), strerror_r(error, reason, sizeof reason),
+                 error == EFBIG ? ", " : "",
+                 error == EFBIG ? os::file_size_limit_text().c_str() : "");
 }
 
 base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
@@ -42,10 +47,12 @@ base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,
 }
 
 Trace::~Trace() {
+    const os::FileSizeSignalBlock no_signal;
     std::fclose(file_);
 }
 
 void Trace::record(const memory::Command& command, const char* path, std::uint32_t initiator) {
+    const os::FileSizeSignalBlock no_signal;
     // One call, so lines of several threads do not mix: the stream locks itself.
     note(
         std::fprintf(file_, "%.3f %u %u %s %llu %s 0x%llx 0x%llx\n",

@@ -8,6 +8,7 @@
 #include <exception>
 #include <string>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "os/cgroup.hpp"
 #include "os/text_file.hpp"
@@ -84,6 +85,29 @@ MemoryLimits memory_limits() {
 ResourceLimits resource_limits() noexcept {
     return {soft_limit(RLIMIT_AS),      soft_limit(RLIMIT_DATA),   soft_limit(RLIMIT_FSIZE),
             soft_limit(RLIMIT_MEMLOCK), soft_limit(RLIMIT_NOFILE), soft_limit(RLIMIT_NPROC)};
+}
+
+std::string address_space_text(std::uint64_t needed_bytes) {
+    const std::uint64_t allowed = resource_limits().address_space_bytes;
+    std::string text = "address space allowed (RLIMIT_AS, ulimit -v): ";
+    if (allowed == unlimited) return text + "unlimited";
+    text += std::to_string(allowed) + " bytes";
+    // the first number is the size of the address space in pages
+    const auto pages = leading_number(read_text_file("/proc/self/statm").value_or(""));
+    if (pages) {
+        text += ", of which " +
+                std::to_string(*pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) +
+                " are in use";
+    }
+    if (needed_bytes == 0) return text;
+    return text + (pages ? " and " : ", of which ") + std::to_string(needed_bytes) +
+           " more are needed";
+}
+
+std::string file_size_limit_text() {
+    const std::uint64_t allowed = resource_limits().file_bytes;
+    return "file size allowed (RLIMIT_FSIZE, ulimit -f): " +
+           (allowed == unlimited ? "unlimited" : std::to_string(allowed) + " bytes");
 }
 
 }  // namespace acp::os

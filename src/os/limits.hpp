@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace acp::os {
 
@@ -43,5 +44,13 @@ using MemoryLimitText = std::array<char, 256>;
 // the cgroup's limit if neither is set; "" without any limit. Ends with a zero byte. Allocates
 // nothing if RLIMIT_DATA or RLIMIT_AS is set.
 [[nodiscard]] MemoryLimitText memory_limit_text() noexcept;
+
+// "address space allowed (RLIMIT_AS, ulimit -v): 204800000 bytes, of which 61440000 are in use and 8388608 more are needed", for messages of
+// a call that the limit may have refused; "unlimited" instead of the numbers without a limit.
+//   needed_bytes  0: not known
+[[nodiscard]] std::string address_space_text(std::uint64_t needed_bytes);
+
+// "file size allowed (RLIMIT_FSIZE, ulimit -f): 102400 bytes", for messages of a call that failed with EFBIG.
+[[nodiscard]] std::string file_size_limit_text();
 
 }  // namespace acp::os

@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <sys/uio.h>
 
+#include "os/file_size_signal.hpp"
+
 namespace acp::os {
 
 void write_line(int fd, std::string_view line) noexcept {
     if (line.ends_with('\n')) line.remove_suffix(1);
+    const FileSizeSignalBlock no_signal;
     char newline = '\n';
     for (;;) {
         const iovec pieces[2] = {{const_cast<char*>(line.data()), line.size()}, {&newline, 1}};

@@ -26,8 +26,7 @@ Status map_failure(int error, std::uint64_t bytes) {
     };
     return system_failure(
         "mmap", error,
-        std::to_string(bytes) + " bytes, address space allowed (RLIMIT_AS, ulimit -v): " +
-            text_of(limits.address_space_bytes) +
+        std::to_string(bytes) + " bytes, " + address_space_text(bytes) +
             ", private memory (RLIMIT_DATA, ulimit -d): " + text_of(limits.data_bytes) +
             (error == EAGAIN ? ", locked memory, for the process called mlockall(MCL_FUTURE) "
                                "(RLIMIT_MEMLOCK, ulimit -l): " +

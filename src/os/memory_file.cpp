@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/file_size_signal.hpp"
 #include "os/limits.hpp"
 #include "os/pipe.hpp"
 #include "os/system_error.hpp"
@@ -55,6 +56,17 @@ Status shortage(std::uint64_t requested, const MemoryLimits& limits) {
     return {Code::memory, message + "; use less memory or raise the limit"};
 }
 
+Status set_size(int fd, const char* name, std::uint64_t bytes) {
+    const FileSizeSignalBlock no_signal;
+    int outcome = 0;
+    do {
+        outcome = ftruncate(fd, static_cast<off_t>(bytes));
+    } while (outcome != 0 && errno == EINTR);
+    if (outcome == 0) return {};
+    return system_failure("ftruncate", errno,
+                          "memory file " + std::string(name) + " of " + count(bytes));
+}
+
 Status not_whole(const char* doing, ssize_t got, std::size_t wanted) {
     if (got < 0) return system_failure(doing, errno, count(wanted));
     return {Code::system,
@@ -77,19 +89,7 @@ Result<FileDescriptor> create_memory_file(const char* name, std::uint64_t bytes)
                               std::string("for ") + name +
                                   (is_refused ? "; the sandbox this runs in must allow it" : ""));
     }
-    int outcome = 0;
-    do {
-        outcome = ftruncate(file.get(), static_cast<off_t>(bytes));
-    } while (outcome != 0 && errno == EINTR);
-    if (outcome != 0) {
-        const int error = errno;
-        return system_failure(
-            "ftruncate", error,
-            "memory file " + std::string(name) + " of " + count(bytes) +
-                (error == EFBIG ? ", file size allowed (RLIMIT_FSIZE, ulimit -f): " +
-                                      count(resource_limits().file_bytes)
-                                : ""));
-    }
+    if (Status status = set_size(file.get(), name, bytes); !status.is_ok()) return status;
     if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
         return system_failure("fcntl(F_ADD_SEALS)", errno, "memory file " + std::string(name));
     }
@@ -145,6 +145,7 @@ Status commit(int fd, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 Status write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes) {
+    const FileSizeSignalBlock no_signal;
     const ssize_t got = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     return got == static_cast<ssize_t>(bytes.size()) ? Status()
                                                      : not_whole("pwrite", got, bytes.size());

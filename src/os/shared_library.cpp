@@ -20,14 +20,9 @@ Result<SharedLibrary> SharedLibrary::open(std::span<const char* const> names) {
     }
     if (reasons.find("failed to map") != std::string::npos ||
         reasons.find("annot allocate memory") != std::string::npos) {
-        const std::uint64_t allowed = resource_limits().address_space_bytes;
-        return base::Status(
-            base::Code::memory,
-            "the library is there, but there is no room for it (address space allowed, RLIMIT_AS, "
-            "ulimit -v: " +
-                (allowed == unlimited ? "unlimited"
-                                      : std::to_string(allowed) + " bytes; raise it") +
-                "): " + reasons);
+        return base::Status(base::Code::memory,
+                            "the library is there, but there is no room for it (" +
+                                address_space_text(0) + "): " + reasons);
     }
     if (reasons.find("Too many open files") != std::string::npos) {
         return base::Status(base::Code::limit,

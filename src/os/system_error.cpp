@@ -3,7 +3,10 @@
 #include "os/system_error.hpp"
 
 #include <cerrno>
+#include <string>
 #include <system_error>
+
+#include "os/limits.hpp"
 
 namespace acp::os {
 
@@ -20,6 +23,10 @@ base::Status system_failure(const char* call, int error, const std::string& deta
             code = Code::limit;
             advice = "; the whole machine is out of open files (sysctl fs.file-max)";
             break;
+        case EFBIG:
+            code = Code::limit;
+            advice = "; raise the limit of the size of files";
+            break;
         case ENOMEM:
         case ENOSPC:
             code = Code::memory;
@@ -35,6 +42,7 @@ base::Status system_failure(const char* call, int error, const std::string& deta
                               " failed: " + std::generic_category().message(error) + " (errno " +
                               std::to_string(error) + ")";
         if (!detail.empty()) message += ", " + detail;
+        if (error == EFBIG) message += ", " + file_size_limit_text();
         return message + advice;
     });
 }

@@ -11,8 +11,9 @@ namespace acp::os {
 
 // Makes the Status of a failed system call.
 //   call    "memfd_create"; named in the message
-//   error   its errno; determines the code: descriptors or processes used up -> limit, ENOMEM and
-//           ENOSPC -> memory, ENOSYS -> unsupported, anything else -> system
+//   error   its errno; determines the code: descriptors or processes used up, or a file longer than
+//           allowed (EFBIG) -> limit, ENOMEM and ENOSPC -> memory, ENOSYS -> unsupported, anything
+//           else -> system
 //   detail  the purpose of the call, and the remedy if it is known; may be empty
 base::Status system_failure(const char* call, int error, const std::string& detail);
 

@@ -11,6 +11,8 @@
 
 #include "base/format.hpp"
 #include "os/file_descriptor.hpp"
+#include "os/file_size_signal.hpp"
+#include "os/limits.hpp"
 
 namespace acp::os {
 
@@ -48,9 +50,12 @@ base::Status write_whole_file(const std::string& path, std::string_view text) {
     const FileDescriptor file(
         open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, for_all_to_read));
     const auto refused = [&] {
+        const int error = errno;
         return base::Status(base::Code::system,
-                            "cannot write " + path + ": " + std::generic_category().message(errno));
+                            "cannot write " + path + ": " + std::generic_category().message(error) +
+                                (error == EFBIG ? ", " + file_size_limit_text() : ""));
     };
+    const FileSizeSignalBlock no_signal;
     if (!file.is_open()) return refused();
     while (!text.empty()) {
         const ssize_t put = write(file.get(), text.data(), text.size());

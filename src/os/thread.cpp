@@ -123,12 +123,13 @@ Result<Thread> Thread::start(const char* name,
     }
     pthread_attr_destroy(&attributes);
     if (error == EAGAIN || error == ENOMEM) {
-        return base::Status::worded(base::Code::limit, [name, error] {
+        return base::Status::worded(base::Code::limit, [name, error, stack_bytes] {
             const ResourceLimits limits = resource_limits();
             const std::string allowed =
                 limits.processes == unlimited ? "unlimited" : std::to_string(limits.processes);
-            return "cannot start thread " + std::string(name) + ": " +
-                   std::generic_category().message(error) +
+            return "cannot start thread " + std::string(name) + " with a stack of " +
+                   std::to_string(whole_stack_bytes(stack_bytes)) +
+                   " bytes: " + std::generic_category().message(error) +
                    "; processes and threads allowed (ulimit -u): " + allowed +
                    ", see also the cgroup's pids.max" + memory_limit_text().data();
         });

@@ -193,6 +193,13 @@ TEST_P(LimitTest, of_address_space_is_told_or_enough) {
           GetParam());
 }
 
+TEST_P(LimitTest, of_the_size_of_files_is_told_or_enough) {
+    constexpr rlim_t kib = 1024;  // the program's own output goes to a file too
+    sweep(RLIMIT_FSIZE,
+          std::array<rlim_t, 5>{16 * kib, 100 * kib, 1024 * kib, 1024 * 1024 * kib, RLIM_INFINITY},
+          GetParam());
+}
+
 TEST_P(LimitTest, of_descriptors_is_told_or_enough) {
     sweep(RLIMIT_NOFILE, std::array<rlim_t, 12>{3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 256},
           GetParam());

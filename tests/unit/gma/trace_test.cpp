@@ -7,9 +7,12 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include "support/child_process.hpp"
 
 namespace acp::gma {
 namespace {
@@ -120,6 +123,19 @@ TEST_F(TraceTest, a_full_disk_is_told_once) {
         std::string::npos)
         << said;
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(TraceTest, the_size_of_files_that_a_process_may_write_ends_the_trace_and_not_the_process) {
+    test::ChildProcess child([&] {
+        const rlimit limit{100, 100};
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 100;
+        auto trace = Trace::open(prefix(), 5);
+        if (!trace.is_ok()) return 1;
+        for (int i = 0; i < 5; ++i) trace.value()->record({}, "direct", 0);
+        return 0;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
+    EXPECT_EQ(std::filesystem::file_size(prefix() + ".5"), 100U);
 }
 
 TEST_F(TraceTest, a_place_that_cannot_be_written_is_named) {

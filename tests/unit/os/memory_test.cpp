@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory files, their pages, and mappings.
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <regex>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/limits.hpp"
 #include "os/mapping.hpp"
 #include "os/memory_file.hpp"
+#include "os/text_file.hpp"
 
 #include "support/child_process.hpp"
 
@@ -87,6 +91,79 @@ TEST(MemoryFile, reports_a_shortage_with_what_was_asked_for_and_what_there_is) {
     EXPECT_EQ(committed_bytes(file), 0U);
 }
 
+// Runs the body in a child that may make files of `bytes` bytes at most; the exit code, 128 + signal when a signal ended it.
+template <typename Body>
+int run_with_file_size(std::uint64_t bytes, Body body) {
+    test::ChildProcess child([&] {
+        const rlimit limit{bytes, bytes};
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 100;
+        return body();
+    });
+    return child.exit_code();
+}
+
+TEST(MemoryFile, beyond_the_size_of_files_is_an_error_that_names_need_and_limit_and_no_signal) {
+    EXPECT_EQ(run_with_file_size(4096,
+                                 [] {
+                                     const auto file = create_memory_file("unit-test", 1 << 20);
+                                     if (file.is_ok()) return 1;
+                                     if (file.failure().code() != Code::limit) return 2;
+                                     const std::string why(file.failure().message());
+                                     const bool is_named =
+                                         why.find("of 1048576 bytes") != std::string::npos &&
+                                         why.find("(RLIMIT_FSIZE, ulimit -f): 4096 bytes") !=
+                                             std::string::npos;
+                                     return is_named ? 0 : 3;
+                                 }),
+              0);
+}
+
+TEST(MemoryFile, is_not_written_beyond_the_size_of_files_and_no_signal_comes) {
+    const FileDescriptor file = file_of(4 * page_bytes());
+    EXPECT_EQ(run_with_file_size(page_bytes(),
+                                 [&] {
+                                     const std::byte one{1};
+                                     const Status status =
+                                         write_at(file.get(), 2 * page_bytes(), std::span(&one, 1));
+                                     return status.code() == Code::limit ? 0 : 1;
+                                 }),
+              0);
+}
+
+TEST(NamedFile, beyond_the_size_of_files_is_an_error_that_names_the_limit_and_no_signal) {
+    const std::string path = testing::TempDir() + "acp-named-file-" + std::to_string(getpid());
+    EXPECT_EQ(
+        run_with_file_size(
+            100,
+            [&] {
+                const Status status = write_whole_file(path, std::string(200, 'x'));
+                const std::string why(status.message());
+                return why.find("RLIMIT_FSIZE, ulimit -f): 100 bytes") != std::string::npos ? 0 : 1;
+            }),
+        0);
+    unlink(path.c_str());
+}
+
+// The program's own signal is not taken with that of the library's call.
+TEST(MemoryFile, a_signal_of_the_program_that_was_pending_stays_pending) {
+    EXPECT_EQ(run_with_file_size(4096,
+                                 [] {
+                                     sigset_t one;
+                                     sigemptyset(&one);
+                                     sigaddset(&one, SIGXFSZ);
+                                     sigprocmask(SIG_BLOCK, &one, nullptr);
+                                     if (create_memory_file("unit-test", 1 << 20).is_ok()) return 1;
+                                     sigset_t pending;
+                                     sigpending(&pending);
+                                     if (sigismember(&pending, SIGXFSZ) != 0) return 2;
+                                     raise(SIGXFSZ);
+                                     if (create_memory_file("unit-test", 1 << 20).is_ok()) return 3;
+                                     sigpending(&pending);
+                                     return sigismember(&pending, SIGXFSZ) == 1 ? 0 : 4;
+                                 }),
+              0);
+}
+
 TEST(Mapping, shares_a_file_with_another_process) {
     const FileDescriptor file = file_of(page_bytes());
     auto mapping = Mapping::map_shared(file.get(), page_bytes());
@@ -141,6 +218,25 @@ TEST(Mapping, reports_what_cannot_be_mapped) {
     const auto closed = Mapping::map_shared(-1, 4096);
     ASSERT_FALSE(closed.is_ok());
     EXPECT_EQ(closed.failure().code(), Code::system);
+}
+
+TEST(Mapping, names_the_limit_of_address_space_what_is_in_use_and_what_is_needed) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers need more address space than any limit leaves";
+#endif
+    constexpr std::uint64_t allowed = std::uint64_t{1} << 30;
+    test::ChildProcess child([] {
+        const rlimit limit{allowed, allowed};
+        if (setrlimit(RLIMIT_AS, &limit) != 0) return 100;
+        const auto mapping = Mapping::map_anonymous(2 * allowed);
+        if (mapping.is_ok()) return 1;
+        const std::string why(mapping.failure().message());
+        const std::regex told(
+            "RLIMIT_AS, ulimit -v\\): 1073741824 bytes, of which [1-9][0-9]+ are in "
+            "use and 2147483648 more are needed");
+        return std::regex_search(why, told) ? 0 : 2;
+    });
+    EXPECT_EQ(child.exit_code(), 0);
 }
 
 TEST(Mapping, replaces_pages_of_a_range_by_private_and_shared_ones) {
