@@ -126,11 +126,16 @@ std::string wish_of(const Doing& doing, const std::string& partner) {
     return (is_sender ? "to send to rank " : "for a message from rank ") + partner;
 }
 
+// "rank 1 waits in acp_wait for 3.0 s: "
+std::string wait_of(const Doing& doing) {
+    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
+           seconds_of(doing.waited_ns) + ": ";
+}
+
 std::string describe_partner(const Doing& doing) {
     const bool is_sender = doing.rank == doing.source_rank;
     const std::string partner = std::to_string(is_sender ? doing.target_rank : doing.source_rank);
-    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
-           seconds_of(doing.waited_ns) + ": " + wish_of(doing, partner);
+    return wait_of(doing) + wish_of(doing, partner);
 }
 
 // Sentences show only the low bits of a team's number: two teams of a job share these by chance
@@ -160,8 +165,7 @@ std::string describe_word_wait(const Doing& doing) {
     const memory::Command& command = doing.command;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): a number, for people
     const auto* const place = reinterpret_cast<const void*>(command.source);
-    return "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) + " for " +
-           seconds_of(doing.waited_ns) + ": until " +
+    return wait_of(doing) + "until " +
            describe_word(static_cast<WordComparison>(command.operation), place, command.width,
                          command.target, command.bytes);
 }
@@ -178,18 +182,27 @@ std::string end_of(std::uint32_t rank, std::uint64_t address, bool is_pointer) {
                       : "rank " + std::to_string(rank) + " (" + base::hex(address) + ")";
 }
 
-std::string describe_command(const Doing& doing) {
+std::string describe_invoke(const Doing& doing, NumberedOperationName name_of_operation) {
+    const auto number = static_cast<std::uint32_t>(doing.command.operand);
+    const std::string_view name =
+        name_of_operation != nullptr ? name_of_operation(number) : std::string_view();
+    return wait_of(doing) +
+           (name.empty() ? "operation " + std::to_string(number) : std::string(name)) +
+           " on memory of rank " + std::to_string(doing.target_rank);
+}
+
+std::string describe_command(const Doing& doing, NumberedOperationName name_of_operation) {
     if (doing.call == AwaitedCall::wait_word) return describe_word_wait(doing);
     if (is_of_team(doing.call)) return describe_team_call(doing);
     if (is_of_partner(doing.call)) return describe_partner(doing);
     const memory::Command& command = doing.command;
+    if (command.is_invoke()) return describe_invoke(doing, name_of_operation);
     const memory::PointerEnd pointer = pointer_end(command);
     const std::string target = command.has_target()
                                    ? " to " + end_of(doing.target_rank, command.target,
                                                      pointer == memory::PointerEnd::target)
                                    : "";
-    std::string text = "rank " + std::to_string(doing.rank) + " waits in " + call_of(doing) +
-                       " for " + seconds_of(doing.waited_ns) + ": ";
+    std::string text = wait_of(doing);
     if (is_fetch_of_word(doing)) {
         text += "a word ";
     } else {
@@ -229,6 +242,16 @@ void add_failures(std::vector<std::string>& lines, const std::vector<Doing>& all
         lines.push_back(std::to_string(ranks - described_commands_max) +
                         " more ranks have failed commands that no call has reported");
     }
+}
+
+// The bytes of a command; of an invoke, which has none, the operation's number.
+std::uint64_t number_of(const memory::Command& command) noexcept {
+    return command.is_invoke() ? command.operand : command.bytes;
+}
+
+//   command  its operation is set
+void set_number(memory::Command& command, std::uint64_t number) noexcept {
+    (command.is_invoke() ? command.operand : command.bytes) = number;
 }
 
 template <typename T>
@@ -308,7 +331,7 @@ void AwaitedEntry::write(AwaitedCall call,
                                  static_cast<std::uint32_t>(command.issued_by()) << 16U,
                              release);
     awaited_.since_ns.store(since_ns, release);
-    awaited_.bytes.store(command.bytes, release);
+    awaited_.bytes.store(number_of(command), release);
     awaited_.target.store(command.target, release);
     awaited_.source.store(command.source, release);
     awaited_.turn.store(turn + 2, release);  // partner: the first load of look_at
@@ -340,7 +363,7 @@ Doing look_at(const Segment& segment, std::uint32_t slot, std::uint64_t now_ns) 
         doing.command.width = static_cast<std::uint8_t>(operation >> 8U);
         doing.command.expected =
             memory::Command::note(static_cast<memory::IssuedBy>(operation >> 16U));
-        doing.command.bytes = bytes;
+        set_number(doing.command, bytes);
         // the target of a call that returns the old value is memory of the library
         doing.command.target = is_fetch_of_word(doing) ? 0 : target;
         doing.command.source = source;
@@ -375,7 +398,7 @@ std::string to_words(const Doing& doing) {
          {std::uint64_t{doing.rank}, static_cast<std::uint64_t>(doing.state),
           std::uint64_t{doing.arrived}, static_cast<std::uint64_t>(doing.call), doing.waited_ns,
           static_cast<std::uint64_t>(doing.command.operation), std::uint64_t{doing.command.width},
-          doing.command.bytes, doing.command.target, doing.command.source,
+          number_of(doing.command), doing.command.target, doing.command.source,
           std::uint64_t{doing.target_rank}, std::uint64_t{doing.source_rank},
           std::uint64_t{doing.is_stopped}, static_cast<std::uint64_t>(doing.command.issued_by()),
           doing.unreported.count}) {
@@ -403,7 +426,7 @@ std::optional<Doing> doing_from(std::string_view words) {
     memory::Command command;
     command.operation = static_cast<memory::Operation>(numbers[5]);
     command.width = static_cast<std::uint8_t>(numbers[6]);
-    command.bytes = numbers[7];
+    set_number(command, numbers[7]);
     command.target = numbers[8];
     command.source = numbers[9];
     command.expected = memory::Command::note(static_cast<memory::IssuedBy>(numbers[13]));
@@ -415,7 +438,7 @@ std::optional<Doing> doing_from(std::string_view words) {
                  numbers[12] != 0, {numbers[14], std::string(parts.back().substr(1))}};
 }
 
-std::vector<std::string> describe(std::vector<Doing> all) {
+std::vector<std::string> describe(std::vector<Doing> all, NumberedOperationName name_of_operation) {
     std::stable_sort(all.begin(), all.end(),
                      [](const Doing& a, const Doing& b) { return a.rank < b.rank; });
     // The entry of a rank may occur twice; one counts.
@@ -446,7 +469,7 @@ std::vector<std::string> describe(std::vector<Doing> all) {
         } else if (doing.call == AwaitedCall::none) {
             idle[doing.state].push_back(doing.rank);
         } else if (++commands <= described_commands_max) {
-            lines.push_back(describe_command(doing));
+            lines.push_back(describe_command(doing, name_of_operation));
         }
     }
     if (commands > described_commands_max) {

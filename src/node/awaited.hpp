@@ -142,9 +142,8 @@ struct Doing {
     std::uint32_t arrived = 0;  // number of the last barrier that it arrived at
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    // the command waited for, as passed to tell(); without operand and expected value, except the
-    // call that issued it; a fetch has no target
-    // call that issued it; a fetch has no target
+    // the command waited for, as passed to tell(); without operand and expected value, except an
+    // invoke's operation and the call that issued it; a fetch has no target
     memory::Command command;
     std::uint32_t target_rank = 0;  // the rank that its target belongs to
     std::uint32_t source_rank = 0;
@@ -168,10 +167,15 @@ struct Doing {
 // lines for waits on commands, and for ranks with failures; the rest are only counted
 inline constexpr std::size_t described_commands_max = 16;
 
+// The name of a numbered operation (local/numbered_operation.hpp); "" for an unknown one.
+using NumberedOperationName = std::string_view (*)(std::uint32_t number);
+
 // Sentences, one for each group of ranks in the same state: which ranks wait in which call, for how
 // long, and for which ranks; and for each rank how many of its commands failed unreported, with the
-// first one's message. Empty when no process has ever joined.   all  of the processes that could be
-// read, in any order
-[[nodiscard]] std::vector<std::string> describe(std::vector<Doing> all);
+// first one's message. Empty when no process has ever joined.
+//   all                of the processes that could be read, in any order
+//   name_of_operation  nullptr: operations are shown by their numbers
+[[nodiscard]] std::vector<std::string> describe(std::vector<Doing> all,
+                                                NumberedOperationName name_of_operation = nullptr);
 
 }  // namespace acp::node

@@ -87,10 +87,12 @@ struct Awaited {
     // the command's memory::Operation, its width (<< 8), and its memory::IssuedBy (<< 16)
     SharedU32 operation;
     SharedU64 since_ns;  // os::now_ns()
-    SharedU64 bytes;     // these three are the command's
+    SharedU64 bytes;     // these three are the command's; for an invoke the operation's number
     SharedU64 target;
     SharedU64 source;
 };
+
+inline constexpr std::uint32_t no_starter_memory = UINT32_MAX;  // of Slot::unmapped_rank_plus_1
 
 inline constexpr std::size_t unreported_bytes_max = 496;
 
@@ -154,7 +156,7 @@ struct alignas(64) Slot {
     alignas(64) SharedU32 arrived_barrier;  // number of the last barrier that it arrived at
     SharedU32 own_end;                      // OwnEnd
     // 1 + the rank on another node to whose memory acp_query_address last returned no pointer, 0 =
-    // none
+    // none; no_starter_memory: it returned none since the job has no starter memory
     SharedU32 unmapped_rank_plus_1;
     SharedU32 has_unreported;  // 1: its UnreportedEntry is valid; writers: those of the entry
     Awaited awaited;

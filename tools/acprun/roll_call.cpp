@@ -8,6 +8,8 @@
 #include "base/words.hpp"
 #include "os/clock.hpp"
 
+#include "operations/operation_name.hpp"
+
 namespace acp::run {
 
 namespace {
@@ -80,7 +82,8 @@ void RollCall::give_up() {
 
 std::string RollCall::take_lines() {
     std::string text;
-    for (const std::string& line : node::describe(std::exchange(doings_, {})))
+    for (const std::string& line :
+         node::describe(std::exchange(doings_, {}), operations::name_of_operation))
         text += "\n  " + line;
     return text;
 }

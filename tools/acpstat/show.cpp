@@ -14,6 +14,7 @@
 #include "datagram/counters.hpp"
 #include "router/counters.hpp"
 
+#include "operations/operation_name.hpp"
 #include "transport/fault_injector.hpp"
 #include "transport/transport.hpp"
 
@@ -219,7 +220,8 @@ std::string doings_text(const std::vector<Look>& looks) {
         all.insert(all.end(), some.begin(), some.end());
     }
     std::string text;
-    for (const std::string& line : node::describe(std::move(all))) text += line + "\n";
+    for (const std::string& line : node::describe(std::move(all), operations::name_of_operation))
+        text += line + "\n";
     return text.empty() ? "" : "\n" + text;
 }
 
@@ -235,12 +237,13 @@ tool::Json doings_json(const Gateway& gateway) {
         }
         if (doing.call >= node::AwaitedCall::complete) {
             const memory::Command& command = doing.command;
-            one["command"] = {{"name", memory::call_name(command.operation, command.width)},
-                              {"bytes", command.bytes},
-                              {"target", command.target},
-                              {"target_rank", doing.target_rank},
-                              {"source", command.source},
-                              {"source_rank", doing.source_rank}};
+            const auto number = static_cast<std::uint32_t>(command.operand);
+            const std::string_view name = command.is_invoke()
+                                              ? operations::name_of_operation(number)
+                                              : memory::call_name(command.operation, command.width);
+            one["command"] = {{"name", std::string(name)}, {"bytes", command.bytes},
+                              {"target", command.target},  {"target_rank", doing.target_rank},
+                              {"source", command.source},  {"source_rank", doing.source_rank}};
         }
         if (doing.unreported.count != 0) {
             one["unreported_failures"] = {{"count", doing.unreported.count},

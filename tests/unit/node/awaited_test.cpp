@@ -117,12 +117,25 @@ TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
         (Lines{"rank 1 waits in a call of several steps for 1.5 s: acp_copy of 400 bytes from "
                "rank 1 (" +
                base::hex(here) + ") to rank 2 (" + base::hex(there) + ")"}));
+}
+
+TEST(AwaitedTest, a_numbered_operation_is_told_by_its_name_and_the_rank_whose_memory_it_works_on) {
+    const Segment segment = made(3);
+    join(segment, 1);
+    memory::Command command;
     command.operation = memory::invoke_operation;
-    command.source = there;
+    command.target = command.source = memory::GaLayout(3).segment_start(2, 0, 1);
+    command.operand = 77;
+    AwaitedEntry entry(segment.slot(1));
     entry.tell(AwaitedCall::fetch, 1'000'000'000, &command);
-    const std::string told = describe({look_at(segment, 1, 2'500'000'000)}).at(0);
-    EXPECT_TRUE(told.starts_with("rank 1 waits in a call of several steps for 1.5 s: invoke"))
-        << told;
+    const auto sent = doing_from(to_words(look_at(segment, 1, 2'500'000'000)));
+    ASSERT_TRUE(sent.has_value());
+    const auto name_of_77 = [](std::uint32_t number) -> std::string_view {
+        return number == 77 ? "an insertion" : "";
+    };
+    const std::string start = "rank 1 waits in a call of several steps for 1.5 s: ";
+    EXPECT_EQ(describe({*sent}, name_of_77), (Lines{start + "an insertion on memory of rank 2"}));
+    EXPECT_EQ(describe({*sent}), (Lines{start + "operation 77 on memory of rank 2"}));
 }
 
 TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_pointer) {
