@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,17 @@ std::array<char, 448> with_limits(std::string_view text) noexcept {
     return all;
 }
 
+// "acp_query_ga by rank 2 on host: ...". The message of a command's or a container's failure has
+// that already.
+std::string named_message(const char* call, std::string_view message) {
+    const std::string by = " by " + own_name();
+    if (message.find(by) != std::string_view::npos) return std::string(message);
+    const std::string_view name(call);
+    if (message.starts_with(name) && message.substr(name.size()).starts_with(": "))
+        message.remove_prefix(name.size() + 2);
+    return std::string(name).append(by).append(": ").append(message);
+}
+
 }  // namespace
 
 void end_if_fatal() noexcept {
@@ -62,7 +74,7 @@ void tell(base::Code code, const char* call, const char* text, bool is_fatal) no
     if (is_fatal) end_if_fatal();
 }
 
-void tell(const base::Status& failure, bool is_fatal) noexcept {
+void tell(const char* call, const base::Status& failure, bool is_fatal) noexcept {
     const os::CancellationHold cancellation;
     // A failure without memory for its own message: the process's memory limits explain it.
     const bool is_wordless =
@@ -71,7 +83,11 @@ void tell(const base::Status& failure, bool is_fatal) noexcept {
     if (is_wordless) {
         last_error().set(failure.code(), with_limits(failure.message()).data());
     } else {
-        last_error().set(failure);
+        try {
+            last_error().set(failure.code(), named_message(call, failure.message()));
+        } catch (const std::exception&) {  // no memory for the longer message
+            last_error().set(failure);
+        }
     }
     if (is_fatal) end_if_fatal();
 }

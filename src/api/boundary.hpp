@@ -24,9 +24,10 @@ enum class Gravity {
 };
 
 // Keeps a failure as the calling thread's last one; ends the process if `is_fatal` and ACP_ON_ERROR
-// is fatal.
+// is fatal. A message that does not name the calling rank gets the call, the rank and the host in
+// front of it.
 void tell(base::Code code, const char* call, const char* text, bool is_fatal) noexcept;
-void tell(const base::Status& failure, bool is_fatal) noexcept;
+void tell(const char* call, const base::Status& failure, bool is_fatal) noexcept;
 
 // Ends the process with the calling thread's last failure when ACP_ON_ERROR is fatal.
 void end_if_fatal() noexcept;
@@ -57,14 +58,14 @@ T run_always(const char* call, T failed, Body&& body) noexcept {
             static_assert(std::is_same_v<T, bool>);
             const base::Status status = body();
             if (!status.is_ok()) {
-                tell(status, is_fatal);
+                tell(call, status, is_fatal);
                 return failed;
             }
             return true;
         } else if constexpr (std::is_same_v<std::invoke_result_t<Body>, base::Result<T>>) {
             base::Result<T> result = body();
             if (!result.is_ok()) {
-                tell(result.failure(), is_fatal);
+                tell(call, result.failure(), is_fatal);
                 return failed;
             }
             return std::move(result).value();

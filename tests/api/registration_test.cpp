@@ -22,9 +22,7 @@ protected:
         SCOPED_TRACE(testing::Message()
                      << "register " << address << ", " << bytes << ", " << color);
         EXPECT_EQ(acp_register_memory(address, bytes, color), ACP_ATKEY_NULL);
-        EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(named), std::string::npos)
-            << "the message does not name " << named << ": " << acp_error_message();
+        expect_error(ACP_ERR_ARGUMENT, {named});
     }
 
     // A word through the registration, from and to this rank's starter memory.

@@ -105,11 +105,7 @@ protected:
     }
 
     static void expect_refused(int code, const std::vector<std::string>& parts) {
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        for (const std::string& part : parts) {
-            EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-                << part << " is not in: " << acp_error_message();
-        }
+        expect_error(code, parts);
     }
 
     [[nodiscard]] std::string own_key(std::uint64_t number) const {

@@ -16,9 +16,8 @@ class NoHeapTest : public RankedTest {
 protected:
     static void expect_refused(bool is_refused, const char* call) {
         EXPECT_TRUE(is_refused) << call;
-        EXPECT_EQ(acp_errno(), ACP_ERR_UNSUPPORTED) << call << ": " << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find("this job has no heaps"), std::string::npos)
-            << call << ": " << acp_error_message();
+        SCOPED_TRACE(call);
+        expect_error(ACP_ERR_UNSUPPORTED, {"this job has no heaps"});
     }
 };
 

@@ -46,7 +46,7 @@ TEST_F(QueryTest, maps_starter_memory_of_every_rank_of_the_node_and_of_no_other)
     for (int rank = 0; rank < procs_; ++rank) {
         if (!is_near(rank)) {
             EXPECT_EQ(acp_query_address(arena.at(rank)), nullptr);
-            EXPECT_EQ(acp_errno(), ACP_ERR_UNSUPPORTED) << acp_error_message();
+            expect_error(ACP_ERR_UNSUPPORTED);
             continue;
         }
         auto* words = static_cast<std::uint64_t*>(acp_query_address(arena.at(rank)));
@@ -70,7 +70,7 @@ TEST_F(QueryTest, maps_own_registered_memory_and_says_that_others_is_not_mapped)
         EXPECT_EQ(acp_query_rank(arena.at(rank)), rank);
         if (rank != rank_) {
             EXPECT_EQ(acp_query_address(arena.at(rank)), nullptr);
-            EXPECT_EQ(acp_errno(), ACP_ERR_UNSUPPORTED) << acp_error_message();
+            expect_error(ACP_ERR_UNSUPPORTED);
         }
     }
 }
@@ -84,14 +84,14 @@ TEST_F(QueryTest, gives_addresses_inside_a_registration_only) {
     EXPECT_EQ(acp_query_ga(key, memory.data() + 899), first + 799);
     for (const std::size_t outside : {0U, 99U, 901U, 999U}) {
         EXPECT_EQ(acp_query_ga(key, memory.data() + outside), ACP_GA_NULL) << outside;
-        EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS);
+        expect_error(ACP_ERR_ADDRESS);
     }
     EXPECT_EQ(acp_query_address(first + 10), memory.data() + 110);
     EXPECT_EQ(acp_unregister_memory(key), 0) << acp_error_message();
     EXPECT_EQ(acp_query_ga(key, memory.data() + 100), ACP_GA_NULL);
-    EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
+    expect_error(ACP_ERR_STALE);
     EXPECT_EQ(acp_query_address(first), nullptr);
-    EXPECT_EQ(acp_errno(), ACP_ERR_STALE) << acp_error_message();
+    expect_error(ACP_ERR_STALE);
 }
 
 TEST_F(QueryTest, keeps_the_colour_of_a_registration_in_its_addresses) {

@@ -50,11 +50,7 @@ protected:
 
     [[nodiscard]] int previous() const { return (rank_ + procs_ - 1) % procs_; }
 
-    static void expect_refused(int code, const std::string& part) {
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
+    static void expect_refused(int code, const std::string& part) { expect_error(code, {part}); }
 
     static void expect_connected(acp_segbuf_t segbuf) {
         ASSERT_NE(segbuf, ACP_SEGBUF_NULL) << acp_error_message();

@@ -48,9 +48,7 @@ protected:
 
     static void expect_refused(int result, int code, const std::string& part) {
         EXPECT_EQ(result, -1);
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
+        expect_error(code, {part});
     }
 
     static void free_team(acp_team_t team) {

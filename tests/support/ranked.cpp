@@ -103,6 +103,18 @@ void expect_done(acp_handle_t handle) {
     EXPECT_EQ(code, ACP_OK) << acp_strerror(code) << ": " << acp_error_message();
 }
 
+void expect_error(int code, const std::vector<std::string>& parts) {
+    const std::string message = acp_error_message();
+    EXPECT_EQ(acp_errno(), code) << message;
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    const std::string by = " by rank " + std::to_string(acp_rank()) + " on " + host;
+    EXPECT_NE(message.find(by), std::string::npos) << by << " is not in: " << message;
+    for (const std::string& part : parts) {
+        EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+    }
+}
+
 std::string hexadecimal(acp_ga_t address) {
     char text[32];
     std::snprintf(text, sizeof text, "0x%" PRIx64, address);

@@ -35,6 +35,10 @@ void expect_done(acp_handle_t handle);
 // part.
 void expect_failure(acp_handle_t handle, int code, const std::vector<std::string>& parts = {});
 
+// Expects the code of this thread's last failed call, and a message that names this rank and its
+// host and holds every part.
+void expect_error(int code, const std::vector<std::string>& parts = {});
+
 // An address in the form of the library's messages.
 [[nodiscard]] std::string hexadecimal(acp_ga_t address);
 
