@@ -90,7 +90,7 @@ ACP_API int acp_waitall_ch(const acp_request_t* requests, int count, size_t* siz
 /* acp_wait_ch with a time limit. Returns the code with which the request completed: ACP_OK,
  * ACP_ERR_TRUNCATED or another. After ACP_ERR_TIMEOUT the request is still outstanding and may be
  * waited for again.
- *   size        NULL, or as acp_wait_ch returns
+ *   size        NULL, or as acp_wait_ch returns; unchanged after ACP_ERR_TIMEOUT
  *   timeout_ns  0: polls once; < 0: for ever */
 ACP_API int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns);
 

@@ -276,7 +276,8 @@ int acp_wait_ch_timeout(acp_request_t request, size_t* size, int64_t timeout_ns)
             Status status =
                 ended.is_ok() ? std::move(ended.value().status) : std::move(ended).failure();
             const Code code = status.code();
-            if (size != nullptr) *size = code == Code::ok ? bytes : no_bytes;
+            const bool is_retired = code != Code::timeout;
+            if (size != nullptr && is_retired) *size = code == Code::ok ? bytes : no_bytes;
             if (code != Code::ok) {
                 api::keep(named(call, "request", number_of(request), std::move(status)));
             }

@@ -75,6 +75,12 @@ public:
         return is_done();
     }
 
+    // While the request is in flight, so that the end is the request's.
+    [[nodiscard]] Status with_partner(Status status) const noexcept {
+        const std::scoped_lock lock(end_.mutex);
+        return has_end() ? channels_.with_partner(end_, std::move(status)) : std::move(status);
+    }
+
     void announce(node::AwaitedEntry& entry, std::uint64_t since_ns) override {
         const local::Space& space = channels_.tools_.gma.space();
         const ChannelName& name = end_.name();
@@ -119,6 +125,10 @@ Result<SlotHandle> Channels::make(std::uint32_t sender, std::uint32_t receiver) 
     return status;
 }
 
+Status Channels::with_partner(const ChannelEnd& end, Status status) const noexcept {
+    return name_partner(tools_.gma.space().segment(), end.name(), end.side(), std::move(status));
+}
+
 // Finds the end of a handle and locks it.
 Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
     ChannelEnd* const end = ends_.find(channel);
@@ -134,9 +144,9 @@ Result<Channels::Locked> Channels::find(SlotHandle channel, RequestKind kind) {
                 end->heed_deaths(segment.control().deaths.load(std::memory_order_acquire));
                 return locked;
             }
-            return Status(Code::argument, kind == RequestKind::send
-                                              ? "this rank is the channel's receiver"
-                                              : "this rank is the channel's sender");
+            return with_partner(*end, {Code::argument, kind == RequestKind::send
+                                                           ? "this rank is the channel's receiver"
+                                                           : "this rank is the channel's sender"});
         }
     }
     return Status(Code::stale,
@@ -149,10 +159,11 @@ Result<SlotHandle> Channels::add(ChannelEnd& end,
                                  char* buffer,
                                  std::uint64_t bytes) {
     if (end.queue().size() >= tools_.settings.requests_max) {
-        return Status::worded(Code::limit, [this] {
-            return std::to_string(tools_.settings.requests_max) +
-                   " requests are under way on the channel; ACP_CHANNEL_DEPTH allows no more";
-        });
+        return with_partner(
+            end, Status::worded(Code::limit, [this] {
+                return std::to_string(tools_.settings.requests_max) +
+                       " requests are under way on the channel; ACP_CHANNEL_DEPTH allows no more";
+            }));
     }
     ChannelRequest* const request = requests_.take();
     if (request == nullptr) return Status(Code::limit, "this process has too many requests");
@@ -221,9 +232,9 @@ Result<RequestEnd> Channels::wait(SlotHandle handle,
     if (!is_done) {
         const node::Outcome outcome = tools_.gma.wait_until(condition, timeout_ns);
         if (outcome == node::Outcome::timeout) {
-            return Status::worded(Code::timeout, [timeout_ns] {
+            return condition.with_partner(Status::worded(Code::timeout, [timeout_ns] {
                 return "the request has not ended after " + std::to_string(timeout_ns) + " ns";
-            });
+            }));
         }
     }
     return take(*request, handle);
@@ -239,6 +250,7 @@ RequestEnd Channels::take(ChannelRequest& request, SlotHandle handle) {
     }
     RequestEnd ended = std::move(request.result);
     request.result = {};
+    ended.status = with_partner(end, std::move(ended.status));
     count_ended();
     const bool is_free = request.kind == RequestKind::free;
     requests_.give_back(request);

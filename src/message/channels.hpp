@@ -147,6 +147,7 @@ private:
                                  char* buffer,
                                  std::uint64_t bytes);
     RequestEnd take(ChannelRequest& request, SlotHandle handle);
+    base::Status with_partner(const ChannelEnd& end, base::Status status) const noexcept;
 
     Pairing pairing_;
     ChannelTools tools_;

@@ -2,7 +2,9 @@
 // The maps of ends that wait for their partners.
 #include "message/pairing.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <span>
@@ -48,6 +50,18 @@ auto contained(const Call& call) -> decltype(call()) {
 }
 
 }  // namespace
+
+Status name_partner(const node::Segment& segment,
+                    const ChannelName& name,
+                    Side side,
+                    Status status) noexcept {
+    if (status.is_ok()) return status;
+    const bool is_sender = side == Side::sender;
+    const std::uint32_t rank = segment.rank_of(is_sender ? name.receiver : name.sender);
+    std::array<char, 32> phrase{};
+    std::snprintf(phrase.data(), phrase.size(), "%s rank %u", is_sender ? "to" : "from", rank);
+    return std::move(status).within(phrase.data());
+}
 
 void Pairing::clear(const node::Segment& segment, std::uint32_t slot) noexcept {
     std::memset(segment.claimed(slot, node::Claim::channel_map), 0, sizeof(GlobalAddress));

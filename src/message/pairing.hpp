@@ -52,6 +52,12 @@ struct ChannelName {
     }
 };
 
+// Puts the partner of an end in front of a failure: "to rank 3: ...", "from rank 3: ..." for the end of a receiver. ok stays ok.
+[[nodiscard]] base::Status name_partner(const node::Segment& segment,
+                                        const ChannelName& name,
+                                        Side side,
+                                        base::Status status) noexcept;
+
 class Pairing {
 public:
     // Both arguments must outlive this.

@@ -112,7 +112,10 @@ Status Segbufs::connect(SlotHandle handle) {
     if (end == nullptr) return stale();
     EndCondition condition(tools_, *end, handle, node::AwaitedCall::connect_segbuf);
     (void)tools_.gma.wait_until(condition, -1);
-    return std::move(condition.failure);
+    if (condition.failure.code() == Code::stale) return std::move(condition.failure);
+    const std::scoped_lock lock(end->mutex);
+    return ends_.is_still(*end, handle) ? with_partner(*end, std::move(condition.failure))
+                                        : std::move(condition.failure);
 }
 
 Status Segbufs::free(SlotHandle handle) {
@@ -123,7 +126,7 @@ Status Segbufs::free(SlotHandle handle) {
     EndCondition condition(tools_, end, handle, node::AwaitedCall::free_segbuf);
     (void)tools_.gma.wait_until(condition, -1);
     const std::scoped_lock lock(end.mutex);
-    status = end.finish_free();
+    status = with_partner(end, end.finish_free());
     ends_.give_back(end);
     return status;
 }

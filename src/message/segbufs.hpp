@@ -45,7 +45,9 @@ public:
         if (end == nullptr) return stale();
         const std::scoped_lock lock(end->mutex);
         if (!ends_.is_still(*end, handle)) return stale();
-        return call(*end);
+        auto result = call(*end);
+        if (result.is_ok()) return result;
+        return with_partner(*end, failure_of(std::move(result)));
     }
 
     // Waits until the partner has made its end. Errors: those of SegbufEnd::is_connected; stale.
@@ -64,6 +66,19 @@ public:
 
 private:
     class EndCondition;
+
+    static base::Status failure_of(base::Status&& status) noexcept { return std::move(status); }
+
+    template <typename T>
+    static base::Status failure_of(base::Result<T>&& result) noexcept {
+        return std::move(result).failure();
+    }
+
+    [[nodiscard]] base::Status with_partner(const SegbufEnd& end,
+                                            base::Status status) const noexcept {
+        return name_partner(tools_.gma.space().segment(), end.name(), end.side(),
+                            std::move(status));
+    }
 
     static base::Status stale() {
         return {base::Code::stale,

@@ -63,11 +63,7 @@ protected:
 
     [[nodiscard]] int previous() const { return (rank_ + procs_ - 1) % procs_; }
 
-    static void expect_refused(int code, const std::string& part) {
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-            << part << " is not in: " << acp_error_message();
-    }
+    static void expect_refused(int code, const std::string& part) { expect_error(code, {part}); }
 
     static acp_ch_t make(int sender, int receiver) {
         const acp_ch_t made = acp_create_ch(sender, receiver);
@@ -172,6 +168,7 @@ void expect_truncated(acp_ch_t channel, Buffer& buffer, std::size_t room) {
     std::size_t received = 0;
     if (turn % 5 == 0) {
         EXPECT_EQ(acp_recv_ch(channel, buffer.data(), room), SIZE_MAX);
+        expect_error(ACP_ERR_TRUNCATED, {"acp_recv_ch(channel ", ": from rank 0: "});
     } else {
         const acp_request_t request = acp_nbrecv_ch(channel, buffer.data(), room);
         if (turn % 5 == 1) {
@@ -227,6 +224,8 @@ TEST_F(ChannelTest, a_request_may_be_looked_at_and_waited_for_with_a_limit) {
         EXPECT_EQ(acp_test_ch(request, &bytes), 0);
         EXPECT_EQ(acp_wait_ch_timeout(request, &bytes, 0), ACP_ERR_TIMEOUT);
         EXPECT_EQ(acp_wait_ch_timeout(request, &bytes, 3'000'000), ACP_ERR_TIMEOUT);
+        EXPECT_EQ(bytes, 5U) << "after a timeout nothing is written";
+        expect_refused(ACP_ERR_TIMEOUT, "from rank 1: the request has not ended after 3000000 ns");
         expect_sent(there, {1});
         while (acp_test_ch(request, &bytes) == 0) std::this_thread::yield();
         EXPECT_EQ(bytes, 1U);
