@@ -118,8 +118,9 @@ Status Allocator::refusal(heap::Freed freed, GlobalAddress address) const {
 }
 
 Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
-    std::string text =
-        "no room for " + base::in_bytes(bytes) + " in the heap of " + owner_name(process);
+    std::string text = "no room for " +
+                       (bytes == 0 ? "the container's own records" : base::in_bytes(bytes)) +
+                       " in the heap of " + owner_name(process);
     // This does not walk over all units: a program may try sizes until one fits.
     std::array<std::uint64_t, 2> used_and_limit{};
     if (auto heap = heap_of(process); heap.is_ok() && heap.value() != nullptr) {

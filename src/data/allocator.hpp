@@ -75,7 +75,7 @@ public:
         return space_.claimed_address_at(process, blocks_offset_);
     }
 
-    // The failure when a heap has no room for `bytes` bytes.
+    // The failure when a heap has no room for `bytes` bytes; 0: for what a container keeps besides elements.
     base::Status no_room(std::uint32_t process, std::uint64_t bytes);
 
     // Errors, here and in all calls below: unsupported (the job has no heaps), peer (the owner's

@@ -82,7 +82,9 @@ Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry&
     const std::uint64_t count = count_of(entry);
     auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
     if (changed.is_ok())
-        return changed.value().effect == Effect::out_of_range ? no_such_count() : Status();
+        return changed.value().effect == Effect::out_of_range
+                   ? no_such_count(entry.key, changed.value().number)
+                   : Status();
     auto failure = std::move(changed).failure();
     if (failure.code() != Code::limit) return failure;
     for (;;) {
@@ -94,7 +96,7 @@ Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry&
         auto found = hashed_.find(into, entry.key, room, nullptr);
         if (!found.is_ok()) return std::move(found).failure();
         if (found.value().effect != Effect::done) continue;
-        if (before >= table::ended_count - count) return no_such_count();
+        if (before >= table::ended_count - count) return no_such_count(entry.key, before);
         const std::uint64_t sum = before + count;
         put = hashed_.put(into,
                           {entry.key, std::as_bytes(std::span(&sum, 1)), PutMode::replace,

@@ -53,7 +53,8 @@ public:
 
     [[nodiscard]] Status borrow(std::uint32_t owner, std::uint64_t bytes) {
         auto lent = allocator_.borrow(owner, bytes);
-        if (!lent.is_ok()) return std::move(lent).failure();
+        if (!lent.is_ok())
+            return std::move(lent).failure().within("the bytes pass through a block of its heap");
         lent_ = lent.value();
         return {};
     }

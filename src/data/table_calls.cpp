@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,8 +55,15 @@ Status key_too_long_to_change(std::size_t bytes) {
                              std::to_string(changed_key_bytes_max) + " bytes are the most"};
 }
 
-Status no_such_count() {
-    return {Code::argument, "the number is 0, or the count would be 2^64 - 1 or more"};
+Status no_such_count(Bytes key, std::uint64_t count) {
+    constexpr std::size_t shown_max = 64;
+    const std::size_t shown = std::min(key.size(), shown_max);
+    std::string text = "key \"" +
+                       base::printable({reinterpret_cast<const char*>(key.data()), shown}) + "\"" +
+                       (shown < key.size() ? "..." : "");
+    if (count != 0) text += " of count " + std::to_string(count);
+    return {Code::argument,
+            text + ": the number to add is 0, or the count would be 2^64 - 1 or more"};
 }
 
 Status TableCalls::no_table(const TablePlace& place) {
@@ -301,7 +309,8 @@ Result<EntryResult> TableCalls::change(const TablePlace& place,
     if (result.is_ok() && result.value().effect == Effect::no_room) {
         return no_room(place, Record::head_bytes + key.size() + sizeof(std::uint64_t));
     }
-    if (result.is_ok() && result.value().effect == Effect::out_of_range) return no_such_count();
+    if (result.is_ok() && result.value().effect == Effect::out_of_range)
+        return no_such_count(key, result.value().number);
     return result;
 }
 

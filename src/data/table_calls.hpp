@@ -54,7 +54,8 @@ inline constexpr std::size_t compared_value_bytes_max =
 [[nodiscard]] base::Status key_too_long_to_change(std::size_t bytes);
 
 // The failure for table::Effect::out_of_range: argument.
-[[nodiscard]] base::Status no_such_count();
+//   count  of the key before the call; 0: not known
+[[nodiscard]] base::Status no_such_count(Bytes key, std::uint64_t count);
 
 // Converts a key to the table's form.   key  less than 4 GiB
 [[nodiscard]] inline table::EntryKey key_at(const TablePlace& place, Bytes key) noexcept {

@@ -169,21 +169,24 @@ TEST_F(HashedTest, a_count_below_one_or_above_the_most_is_refused_and_stays) {
                 return acp_add_multiset(set, key.data(), key.size(), number);
             };
             EXPECT_EQ(add(none, 0), UINT64_MAX);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "0"});
+            expect_refused(ACP_ERR_ARGUMENT,
+                           {"acp_add_multiset", "\"" + none + "\": the number to add is 0"});
             EXPECT_EQ(add(none, most + 1), UINT64_MAX);
             expect_refused(ACP_ERR_ARGUMENT, {"acp_add_multiset", "2^64"});
             EXPECT_EQ(add(full, most), most);
             EXPECT_EQ(add(full, 1), UINT64_MAX);
             EXPECT_EQ(add(full, 2), UINT64_MAX);
             EXPECT_EQ(acp_insert_multiset(set, full.data(), full.size()).elem, ACP_GA_NULL);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_multiset", "2^64"});
+            expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_multiset", "2^64",
+                                              "\"" + full + "\" of count " + std::to_string(most)});
             std::vector<acp_entry_t> entries{
                 {none.data(), none.size(), nullptr, 0, 0, 7},
                 {full.data(), full.size(), nullptr, 0, 1, 7},
                 {none.data(), none.size(), nullptr, 0, 3, 7},
             };
             EXPECT_EQ(acp_add_many_multiset(set, entries.size(), entries.data()), -1);
-            expect_refused(ACP_ERR_ARGUMENT, {"acp_add_many_multiset", "entry 0", "2^64"});
+            expect_refused(ACP_ERR_ARGUMENT,
+                           {"acp_add_many_multiset", "entry 0", "2^64", "\"" + none + "\""});
             EXPECT_EQ(entries[0].result, -1);
             EXPECT_EQ(entries[1].result, -1);
             EXPECT_EQ(entries[2].result, 1);

@@ -2,6 +2,7 @@
 // Vectors on every rank, from every rank: they keep what is put into them, many change one at once, and every misuse is told and
 // changes nothing.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include <acp.h>
 
+#include "support/nodes.hpp"
 #include "support/random.hpp"
 #include "support/ranked.hpp"
 
@@ -49,11 +51,7 @@ protected:
     }
 
     static void expect_refused(int code, const std::vector<std::string>& parts) {
-        EXPECT_EQ(acp_errno(), code) << acp_error_message();
-        for (const std::string& part : parts) {
-            EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
-                << part << " is not in: " << acp_error_message();
-        }
+        expect_error(code, parts);
     }
 
     // The first rank's vector, known to all.
@@ -360,6 +358,31 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
 }
 
 // A second thread lets the content grow over an index and shrink again.
+TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_says_what_it_lacks) {
+    if (rank_ == 0) {
+        const int owner = procs_ - 1;
+        const acp_vector_t vector = make(std::string(4096, 'v'), owner);
+        std::vector<acp_ga_t> blocks;
+        for (std::size_t bytes = std::size_t{1} << 40; bytes != 0; bytes /= 2) {
+            for (acp_ga_t block = 0; (block = acp_malloc(bytes, owner)) != ACP_GA_NULL;)
+                blocks.push_back(block);
+        }
+        std::array<char, 4096> read{};
+        EXPECT_EQ(acp_read_vector(vector, 0, read.data(), 952), 952) << acp_error_message();
+        EXPECT_EQ(read[951], 'v');
+        if (is_near(owner)) {
+            EXPECT_EQ(acp_read_vector(vector, 0, read.data(), read.size()), 4096)
+                << acp_error_message();
+        } else {
+            EXPECT_EQ(acp_read_vector(vector, 0, read.data(), read.size()), -1);
+            expect_refused(ACP_ERR_MEMORY, {"acp_read_vector", "pass through a block of its heap",
+                                            "no room for 4096 bytes in the heap of rank"});
+        }
+        for (const acp_ga_t block : blocks) acp_free(block);
+        EXPECT_EQ(acp_destroy_vector(vector), 0) << acp_error_message();
+    }
+}
+
 TEST_F(VectorTest, a_read_tells_the_end_as_it_was_when_it_read) {
     for (const int owner : {rank_, (rank_ + 1) % procs_, procs_ - 1}) {
         const acp_vector_t vector = make("first", owner);
