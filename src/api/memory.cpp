@@ -131,8 +131,8 @@ void* acp_query_address(acp_ga_t ga) {
         local::Place place;
         const base::Code code = space.find(ga, 1, place);
         if (code == base::Code::address && space.is_elsewhere(ga, 1)) {
-            // For the agent, if the program uses the null pointer and crashes. relaxed: read after
-            // the process has ended
+            // For the agent, if the program uses the null pointer and crashes. relaxed, here and
+            // below: read after the process has ended
             library().member->slot().unmapped_rank_plus_1.store(rank_of(ga) + 1,
                                                                 std::memory_order_relaxed);
             return base::Status(base::Code::unsupported,
@@ -140,6 +140,9 @@ void* acp_query_address(acp_ga_t ga) {
                                     " is on another node; copy its memory with acp_copy");
         }
         if (code != base::Code::ok) {
+            if (library().member->segment().shape().starter_bytes == 0)
+                library().member->slot().unmapped_rank_plus_1.store(node::no_starter_memory,
+                                                                    std::memory_order_relaxed);
             return base::Status(code, "acp_query_address: " + space.explain(ga, 1));
         }
         if (place.direct == nullptr) {

@@ -27,6 +27,7 @@ namespace acp::launch {
 //   peers BYTES       followed by that many bytes: where all nodes listen (peer_table.hpp); the agent then starts the ranks
 // Agent to launcher:
 //   reached                   another machine has answered, and its agent waits for key and plan
+//   process PID               the agent's own, which acprun did not start; sent once
 //   listening ADDRESS...      where this node's gateway listens; sent once, and only in a job of several nodes
 //   done                      all ranks of this node have ended and their output is passed on; only in a job of several nodes
 //   passed NUMBER             a signal was passed on to all ranks
@@ -39,7 +40,7 @@ namespace acp::launch {
 //                             UNJOINED the ranks that had ended before without acp_init; then own_end and
 //                             unmapped_rank_plus_1 of its slot, and its rank at the start
 //   unstarted RANK ERRNO      the program could not be run
-//   unjoined RANKS            these ended without an error and without acp_init, in a job of several nodes
+//   unjoined RANK PID         a rank ended without an error and without acp_init
 //   note TEXT                 for the user
 //   error CODE TEXT           the job cannot go on; CODE is the launcher's exit code
 //   ended CODE FAILED KILLED  all ranks have ended; the job's exit code, the number of ranks that failed, and the

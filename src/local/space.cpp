@@ -131,6 +131,10 @@ std::string Space::explain(GlobalAddress address, std::uint64_t bytes) const {
     }
     const std::uint64_t size = entry->bytes.load(std::memory_order_acquire);
     const std::uint64_t start = entry->start.load(std::memory_order_relaxed);
+    if (shape_.starter_bytes == 0 &&
+        (address & view_.colorless_mask) == starter_address(static_cast<std::uint32_t>(process))) {
+        return range + ": the ranks of this job have no starter memory (acprun --starter-size)";
+    }
     if (size == 0 || layout_.generation(start) != layout_.generation(address)) {
         return range + ": no memory is registered there on " + owner_name(address);
     }

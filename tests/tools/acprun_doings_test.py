@@ -68,7 +68,7 @@ class Doings(ToolTest):
             result = acprun("-n", "3", "--nodes", nodes, "--on-failure=continue", RANK, "init", "sync", "2:signal=9",
                             "wait-word=7", "print=on")
             self.assertEqual(result.stdout.decode().count("wait-word: "), 2, result)
-            self.assertEqual(len(re.findall(r"acp_wait_word: rank 2 .*; this process waited until its word of 8 bytes at "
+            self.assertEqual(len(re.findall(r"acp_wait_word by rank [01] on \S+: rank 2 .*; this process waited until its word of 8 bytes at "
                                             r"0x[0-9a-f]+ is 7 \(it held 0\)", result.stdout.decode())), 2, result)
             self.assertEqual(result.stdout.count(b"on\n"), 2, result)
 
@@ -196,6 +196,11 @@ class Endings(ToolTest):
         result = acprun("-n", "2", RANK, "init", "0:abort-in-child=why", "finalize")
         self.assertRegex(result.stderr.decode(), r"\Aacp: process \d+ on \S+ aborts: why")
         self.assertEqual(result.returncode, 0)
+
+    def test_a_pointer_to_no_starter_memory_explains_a_crash(self):
+        for nodes in ("1", "2"):
+            result = acprun("-n", "2", "--nodes", nodes, "--starter-size=0", RANK, "init", "sync", "0:write-to=0", "pause")
+            self.assert_fails(result, 139, r"rank 0 .* signal 11", "acp_query_address had given it NULL, .* no starter memory; --starter-size")
 
     def test_a_pointer_that_was_not_there_explains_a_crash(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "0:write-to=1", "pause")

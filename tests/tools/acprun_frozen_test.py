@@ -39,8 +39,9 @@ class OneNode(FrozenTest):
 
     def test_an_end_by_signal_holds(self):
         job = self.start_stopped()
+        agent = job.agent()
         job.send(signal.SIGTERM)
-        self.assert_ended(job, 143, rf"the agent of .*process \d+\) {SILENCE}: it was killed", "ended by SIGTERM")
+        self.assert_ended(job, 143, rf"the agent of .*process {agent}\) {SILENCE}: it was killed", "ended by SIGTERM")
 
     def test_the_time_limit_holds(self):
         job = self.start_stopped("--timeout", "0.5")

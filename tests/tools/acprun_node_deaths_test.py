@@ -33,10 +33,11 @@ class Pausing(ToolTest):
     def test_without_an_agent_the_job_ends_with_a_message(self):
         for rank, node in ((0, 0), (3, 1)):
             job = self.start_pausing(EMULATED)
-            kill(job.agent_of(rank))
+            agent = job.agent_of(rank)
+            kill(agent)
             code, _, error = job.finish()
             self.assertEqual(code, 137)
-            self.assertRegex(error, rf"\Aacprun: the agent of node {node} \(process \d+\) was killed by signal 9 "
+            self.assertRegex(error, rf"\Aacprun: the agent of node {node} \(process {agent}\) was killed by signal 9 "
                                     r"\(SIGKILL\); all ranks were ended\n\Z")
             self.assert_nobody_is_left(job)
 
@@ -71,10 +72,11 @@ class Pausing(ToolTest):
 
     def test_an_agent_that_dies_on_a_host_is_told(self):
         job = self.start_pausing(HOSTS)
-        kill(job.agent_of(2))
+        agent = job.agent_of(2)
+        kill(agent)
         code, _, error = job.finish()
         self.assertEqual(code, 69)
-        self.assertRegex(error, r"the agent of b \(process \d+\) exited with code 137 before the job was over")
+        self.assertRegex(error, rf"the agent of b \(process {agent}\) exited with code 137 before the job was over")
         self.assert_nobody_is_left(job)
 
     def test_a_connection_that_breaks_is_told(self):

@@ -7,7 +7,7 @@ import socket
 import tempfile
 import unittest
 
-from support import ACPRUN, ACT, MEMBER, ToolTest, acprun, main, marked_processes, ready, state_of
+from support import ACPRUN, ACT, MEMBER, RANK, ToolTest, acprun, main, marked_processes, ready, state_of
 
 HOST = re.escape(socket.gethostname())
 WHERE = "echo $ACP_RANK of $ACP_PROCS, node $ACP_NODE of $ACP_NODES, slot $ACP_SLOT"
@@ -202,6 +202,20 @@ class Failures(ToolTest):
             pass
         os.kill(job.rank(0), signal.SIGKILL)
         self.assertRegex(job.finish()[2], "rank 1 had ended before, with code 0 and without acp_init")
+
+    def test_a_rank_that_ended_before_acp_init_is_the_cause_on_one_node_as_on_several(self):
+        for nodes in ("1", "2", "4"):
+            for on_error in ("fatal", "return"):
+                with self.subTest(nodes=nodes, on_error=on_error):
+                    result = acprun("-n", "4", "--nodes", nodes, RANK, "1:exit=0", "init", "exit=3", env={"ACP_ON_ERROR": on_error})
+                    self.assertEqual(result.returncode, 1, result)
+                    self.assertRegex(result.stderr.decode(), r"(?m)^acprun: rank 1 \(process \d+ on [^)]*\) exited with code 0 "
+                                     r"without acp_init, in which others wait for it")
+
+    def test_a_rank_that_fails_beside_one_without_acp_is_the_cause_itself(self):
+        for nodes in ("1", "2"):
+            result = acprun("-n", "2", "--nodes", nodes, ACT, "0:exit=0", "exit=3")
+            self.assert_fails(result, 3, "rank 1 .* exited with code 3")
 
     def test_a_program_that_cannot_be_run_is_told_once(self):
         with tempfile.TemporaryDirectory() as folder:

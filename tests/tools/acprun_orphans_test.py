@@ -96,10 +96,11 @@ class KilledWhilePausing(ToolTest):
 
     def test_without_its_agent_the_job_ends_with_a_message(self):
         job = self.start_pausing()
-        os.kill(job.agent(), signal.SIGKILL)
+        agent = job.agent()
+        os.kill(agent, signal.SIGKILL)
         code, _, error = job.finish()
         self.assertEqual(code, 137)
-        self.assertRegex(error, r"the agent \(process \d+\) was killed by signal 9 \(SIGKILL\); all ranks were ended")
+        self.assertRegex(error, rf"the agent \(process {agent}\) was killed by signal 9 \(SIGKILL\); all ranks were ended")
         self.assert_nobody_is_left(job)
 
     def test_without_launcher_and_agent_the_job_ends(self):

@@ -77,6 +77,8 @@ int serve(int descriptor) {
     if (!key.is_ok()) return refuse_talk(key.failure());
     auto bytes = channel.receive_plan();
     if (!bytes.is_ok()) return refuse_talk(bytes.failure());
+    // acprun started the keeper, and knows this process by no other way.
+    channel.send("process " + std::to_string(os::own_pid()));
     auto plan = launch::launch_plan_from(bytes.value());
     if (!plan.is_ok()) return refuse_plan(channel, plan.failure());
     if (const auto status = take_place(plan.value()); !status.is_ok()) {
@@ -136,15 +138,9 @@ int serve_with(int argc, char** argv) {
     return serve(descriptor);
 }
 
-int serve_and_flush(int argc, char** argv) {
-    const int code = serve_with(argc, argv);
-    std::cout.flush();
-    return code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     constexpr acp::tool::Guard guard{"acp-agent", acp::launch::exit_unavailable};
-    std::_Exit(acp::tool::run_guarded(guard, serve_and_flush, argc, argv));
+    std::_Exit(acp::tool::run_guarded(guard, serve_with, argc, argv));
 }

@@ -39,8 +39,9 @@ void Agent::on_rank_ended(std::uint32_t slot_index) {
     if (is_news && was_counted) --ended_by_us_;
     ended.has_ended_unjoined =
         !is_asked_for && !verdict.is_failure && state == node::SlotState::empty;
-    if (network_ != nullptr && ended.has_ended_unjoined) {
-        channel_.send("unjoined " + std::to_string(plan_.first() + slot_index));
+    if (ended.has_ended_unjoined) {
+        channel_.send("unjoined " + std::to_string(plan_.first() + slot_index) + " " +
+                      std::to_string(ended.pid));
     }
     // Marks it dead even after an end in order: a rank that waits for it would wait in vain, if only in a later acp_init.
     node::mark_dead(segment_, slot_index, found->status.raw());

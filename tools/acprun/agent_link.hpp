@@ -69,12 +69,20 @@ public:
         return is_running() && !is_awaited() && !ended && !is_cut_off;
     }
 
+    // " (process 1234)": the agent, once it has said its number, else the local process.
+    [[nodiscard]] std::string process_text() const {
+        return " (process " +
+               std::to_string(agent_pid != 0 ? agent_pid : static_cast<std::uint64_t>(pid)) + ")";
+    }
+
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
     std::optional<launch::LineChannel> channel;
-    int pid = 0;
-    bool is_far = false;      // on another machine
-    bool is_reached = false;  // that machine has answered
+    int pid =
+        0;  // of the local process: the agent's keeper, or the one that stands for an agent on another machine
+    std::uint64_t agent_pid = 0;  // of the agent itself, on its machine; 0: it has not sent it yet
+    bool is_far = false;          // on another machine
+    bool is_reached = false;      // that machine has answered
     bool is_cut_off = false;
     bool is_done = false;           // the agent has sent `done`
     bool has_told_running = false;  // it has answered `timeout`

@@ -47,7 +47,7 @@ int Launcher::tell_lost() {
     const os::WaitStatus status = os::wait_for_end(lost.pid);
     std::string who = "the agent";
     if (agents_.size() > 1) who += " of " + job_.nodes[*lost_node_].name;
-    who += " (process " + std::to_string(lost.pid) + ") ";
+    who += lost.process_text() + " ";
     const bool is_first = !deciding_node_ || *deciding_node_ == *lost_node_;
     if (status.is_exit()) {
         say(who + "exited with code " + std::to_string(status.exit_code()) +
@@ -111,7 +111,7 @@ void Launcher::tell_silent(const std::vector<std::uint32_t>& nodes) {
         if (++counts[kind] > names_max) continue;
         names[kind] += (names[kind].empty() ? "" : ", ") +
                        (agents_.size() > 1 ? job_.nodes[node].name : os::host_name());
-        if (!agent.is_far) names[kind] += " (process " + std::to_string(agent.pid) + ")";
+        if (!agent.is_far) names[kind] += agent.process_text();
     }
     const std::uint64_t waited_ns = answer_ns * agents_[nodes.front()].silences;
     const std::string wait = " did not answer for " + base::seconds_text(waited_ns) + " s";

@@ -22,7 +22,7 @@ void Launcher::hear(std::uint32_t node, std::string_view line) {
     } else if (words[0] == "unstarted") {
         hear_unstarted(node, rest);
     } else if (words[0] == "unjoined") {
-        unjoined_.push_back(static_cast<std::uint32_t>(base::parse_unsigned(rest).value_or(0)));
+        hear_unjoined(node, rest);
     } else if (words[0] == "ended") {
         hear_ended(node, rest);
     } else if (words[0] == "error") {
@@ -43,6 +43,8 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         agent.is_reached = true;
         if (agents_.size() == 1) progress_.end();
         plan_is_due(node);
+    } else if (word == "process") {
+        agent.agent_pid = base::parse_unsigned(rest).value_or(0);
     } else if (word == "listening") {
         agent.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
@@ -80,6 +82,20 @@ void Launcher::hear_failed(std::uint32_t node, std::string_view words) {
     if (is_first && !ends_job) return tell_failure({node, *failed}, 0);
     failures_.push_back({node, *failed});
     if (is_first) end_others(node, "end");
+}
+
+// No failure by itself: it may be a program without ACP.
+void Launcher::hear_unjoined(std::uint32_t node, std::string_view words) {
+    const auto parts = base::words_of(words, 2);  // rank, pid
+    if (parts.size() != 2) return;
+    const auto rank = base::parse_unsigned(parts[0]);
+    const auto pid = base::parse_unsigned(parts[1]);
+    if (!rank || !pid || *rank >= job_.common.procs) return;
+    NodeFailure ended{node, {}};
+    ended.rank.rank = ended.rank.process = static_cast<std::uint32_t>(*rank);
+    ended.rank.pid = static_cast<int>(*pid);
+    ended.rank.program = job_.distinct_program_of(ended.rank.process);
+    unjoined_.push_back(std::move(ended));
 }
 
 void Launcher::hear_unstarted(std::uint32_t node, std::string_view words) {
@@ -189,8 +205,10 @@ void Launcher::hear_note(std::string_view text) {
 // lists those that the other nodes' agents have already reported.
 void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
     if (!unjoined_.empty()) {
-        std::sort(unjoined_.begin(), unjoined_.end());
-        failure.rank.unjoined_ranks = base::rank_ranges(unjoined_);
+        std::vector<std::uint32_t> ranks;
+        for (const NodeFailure& ended : unjoined_) ranks.push_back(ended.rank.rank);
+        std::sort(ranks.begin(), ranks.end());
+        failure.rank.unjoined_ranks = base::rank_ranges(ranks);
     }
     say(describe_failure(failure.rank, place_of(failure.node)) + fate_of_others(ended_others));
     hint(hint_for(failure.rank));
@@ -198,7 +216,10 @@ void Launcher::tell_failure(NodeFailure failure, std::uint64_t ended_others) {
 
 // Reports the cause first, and the other failures below it.
 void Launcher::tell_failures(std::uint64_t ended_others) {
-    const std::size_t cause = find_cause(failures_);
+    std::size_t cause = find_cause(failures_);
+    const bool is_of_absent = !unjoined_.empty() && may_follow_absence(failures_[cause].rank);
+    if (is_of_absent) failures_.push_back(unjoined_.front());
+    if (is_of_absent) cause = failures_.size() - 1;
     if (cause != 0) cause_code_ = code_of(failures_[cause].rank);
     tell_failure(failures_[cause], ended_others);
     for (const std::string& line : describe_others(failures_, cause)) say(line);

@@ -78,6 +78,7 @@ private:
     void hear(std::uint32_t node, std::string_view line);
     void hear_answer(std::uint32_t node, std::string_view word, std::string_view rest);
     void hear_failed(std::uint32_t node, std::string_view words);
+    void hear_unjoined(std::uint32_t node, std::string_view words);
     void hear_unstarted(std::uint32_t node, std::string_view words);
     void hear_error(std::uint32_t node, std::string_view words);
     void hear_ended(std::uint32_t node, std::string_view words);
@@ -131,7 +132,8 @@ private:
     std::vector<NodeFailure> failures_;
     // code of the failure printed first, if it did not arrive first
     std::optional<int> cause_code_;
-    std::vector<std::uint32_t> unjoined_;  // ranks that ended without an error and without acp_init
+    // ranks that ended without an error and without acp_init, in order of arrival
+    std::vector<NodeFailure> unjoined_;
     std::vector<std::uint32_t> still_running_;  // ranks that still ran at the timeout
     bool has_told_running_ = false;
     RollCall roll_call_;

@@ -82,6 +82,12 @@ Kind kind_of(const FailedRank& failed) {
 
 }  // namespace
 
+bool may_follow_absence(const FailedRank& failed) {
+    const bool has_joined =
+        failed.state == node::SlotState::joined || failed.state == node::SlotState::dead;
+    return has_joined && kind_of(failed) != Kind::ended_from_outside;
+}
+
 std::size_t find_cause(std::span<const NodeFailure> failures) {
     std::size_t cause = 0;
     std::optional<Kind> best;
@@ -181,6 +187,11 @@ std::string hint_for(const FailedRank& failed) {
                    : "";
     }
     if (is_own_end(failed)) return "";
+    if (failed.status.signal() == SIGSEGV &&
+        failed.unmapped_rank_plus_1 == node::no_starter_memory) {
+        return "acp_query_address had given it NULL, for the ranks of this job have no starter "
+               "memory; --starter-size gives them some";
+    }
     if (failed.status.signal() == SIGSEGV && failed.unmapped_rank_plus_1 != 0) {
         return "acp_query_address had given it NULL, for the memory of rank " +
                std::to_string(failed.unmapped_rank_plus_1 - 1) +

@@ -26,7 +26,8 @@ struct FailedRank {
     std::string unjoined_ranks;
     // what it wrote to its slot before it ended itself
     node::OwnEnd own_end = node::OwnEnd::none;
-    // the rank + 1 for whose memory acp_query_address returned NULL; 0 = none
+    // the rank + 1 for whose memory acp_query_address returned NULL; 0 = none, or
+    // node::no_starter_memory
     std::uint32_t unmapped_rank_plus_1 = 0;
     std::uint32_t process = 0;  // its rank at the start, before any acp_reset
     // the program that it ran, if ranks run different ones; else ""
@@ -38,6 +39,9 @@ struct NodeFailure {
     std::uint32_t node = 0;
     FailedRank rank;
 };
+
+// Whether a rank may have failed because another one ended without acp_init: it joined, and then ended by itself.
+[[nodiscard]] bool may_follow_absence(const FailedRank& failed);
 
 // Finds the failure to report as the cause of the job's end. Agents report in any order: a rank that fails because one of
 // another node died may be reported before that one. So for each node the first rank counts that did not end itself because of
