@@ -252,7 +252,7 @@ class Usage(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
             self.assertEqual(json.loads(file.read_text()), json_of("-c"))
             result = run("--json", str(pathlib.Path(folder) / "missing" / "info.json"))
-            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.returncode, 74)
             self.assertIn("cannot write", result.stderr)
 
 

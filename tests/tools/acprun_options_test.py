@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command lines that do not fit: what is wrong is said in the user's own words, and nothing is started."""
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -65,6 +66,28 @@ class Acprun(ToolTest):
                 done = subprocess.run([os.path.join(BIN, "acprun"), *words], stdout=full, stderr=subprocess.PIPE,
                                       timeout=WATCHDOG_S, env=clean_environment())
                 self.assertEqual((done.returncode, done.stderr), (74, b"acprun: cannot write standard output\n"))
+
+    def test_no_tool_loses_its_help_in_silence(self):
+        tools = [name for name in ("acpinfo", "acpstat", "acpbench", "acpcc", "acpc++", "acpsim") if os.path.exists(os.path.join(BIN, name))]
+        self.assertLess({"acpinfo", "acpstat", "acpcc"}, set(tools))
+        for tool in tools:
+            with self.subTest(tool=tool), open("/dev/full", "w") as full:
+                done = subprocess.run([os.path.join(BIN, tool), "--help"], stdout=full, stderr=subprocess.PIPE,
+                                      timeout=WATCHDOG_S, env=clean_environment())
+                self.assertEqual((done.returncode, done.stderr.decode()), (74, f"{tool}: cannot write standard output\n"))
+
+    def test_the_compiler_wrappers_name_the_variable_of_a_compiler_that_is_not_there(self):
+        for tool, variable in (("acpcc", "ACP_CC"), ("acpc++", "ACP_CXX")):
+            with self.subTest(tool=tool):
+                def wrapped(*words):
+                    return subprocess.run([os.path.join(BIN, tool), *words], capture_output=True, timeout=WATCHDOG_S,
+                                          env=clean_environment(**{variable: "nocc -O2"}))
+                helped = wrapped("--help")
+                self.assertEqual((helped.returncode, helped.stderr), (0, b""))
+                self.assertIn(b"-showme:compile", helped.stdout)
+                refused = wrapped("x.c")
+                self.assertEqual((refused.returncode, refused.stdout), (127, b""))
+                self.assertRegex(refused.stderr.decode(), rf'\A{re.escape(tool)}: cannot run the compiler "nocc": {variable} names')
 
     def test_a_quiet_job_tells_of_no_faults(self):
         loud = acprun("-n", "2", "--nodes=2", ACT, env={"ACP_FAULT": "loss=.05"})

@@ -26,6 +26,7 @@
 #include "os/process.hpp"
 #include "os/terminal.hpp"
 
+#include "common/guard.hpp"
 #include "job.hpp"
 
 namespace acp::bench {
@@ -153,7 +154,8 @@ int Child::wait() {
 }
 
 void end_process(int code) {
-    std::exit(code);  // NOLINT(concurrency-mt-unsafe): one thread of this program ends it
+    std::exit(tool::finish_output(
+        code));  // NOLINT(concurrency-mt-unsafe): one thread of this program ends it
 }
 
 std::string own_path() {

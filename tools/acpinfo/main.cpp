@@ -23,7 +23,6 @@
 namespace acp::acpinfo {
 namespace {
 
-constexpr int exit_unwritable = 1;
 constexpr int exit_usage = 64;   // EX_USAGE of sysexits
 constexpr int exit_config = 78;  // EX_CONFIG of sysexits
 constexpr int standard_output = 1;
@@ -49,25 +48,19 @@ TextStyle terminal_style() {
     return style;
 }
 
-int write_json(const tool::Json& data, const std::string& file) {
-    const std::string text = data.dump(2) + "\n";
-    if (file == "-") {
-        std::cout << text << std::flush;
-        if (std::cout) return 0;
-    } else {
-        std::ofstream stream(file);
-        stream << text << std::flush;
-        if (stream) return 0;
-    }
-    std::cerr << "acpinfo: cannot write " << (file == "-" ? "standard output" : file) << "\n";
-    return exit_unwritable;
+int show(const std::string& text) {
+    std::cout << text;  // a failure shows at the end (common/guard.hpp)
+    return 0;
 }
 
-int show(const std::string& text) {
-    std::cout << text << std::flush;
-    if (std::cout) return 0;
-    std::cerr << "acpinfo: cannot write standard output\n";
-    return exit_unwritable;
+int write_json(const tool::Json& data, const std::string& file) {
+    const std::string text = data.dump(2) + "\n";
+    if (file == "-") return show(text);
+    std::ofstream stream(file);
+    stream << text << std::flush;
+    if (stream) return 0;
+    std::cerr << "acpinfo: cannot write " << file << "\n";
+    return tool::exit_output;
 }
 
 // The variables that are not at their default; the full list is another page.
@@ -157,7 +150,7 @@ int main_with(int argc, char** argv) {
                    "write JSON to FILE, to standard output if FILE is -")
         ->type_name("FILE");
     app.footer(
-        "Exit codes: 0; 1 output cannot be written; 64 usage; 78 an ACP_* variable does not "
+        "Exit codes: 0; 64 usage; 74 output cannot be written; 78 an ACP_* variable does not "
         "fit.");
     try {
         app.parse(argc, argv);

@@ -46,19 +46,9 @@ int run_with(int argc, char** argv) {
     return (new run::Launcher(std::move(job), how))->run();
 }
 
-// Flushes stdout, to which help, version and --dry-run are written.
-int run_and_flush(int argc, char** argv) {
-    int code = run_with(argc, argv);
-    if (!std::cout.flush()) {
-        run::say("cannot write standard output");
-        if (code == 0) code = launch::exit_output;
-    }
-    return code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     constexpr acp::tool::Guard guard{"acprun", acp::launch::exit_unavailable};
-    std::_Exit(acp::tool::run_guarded(guard, run_and_flush, argc, argv));
+    std::_Exit(acp::tool::run_guarded(guard, run_with, argc, argv));
 }

@@ -10,6 +10,7 @@
 #include "base/parse.hpp"
 
 #include "common/cli.hpp"
+#include "common/guard.hpp"
 
 namespace acp::sim_tool {
 
@@ -157,7 +158,7 @@ Options parse_options(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const cli::ParseError& failure) {
         const int code = app.exit(failure) == 0 ? 0 : 2;
-        std::exit(code);  // NOLINT(concurrency-mt-unsafe): no other thread yet
+        std::exit(tool::finish_output(code));  // NOLINT(concurrency-mt-unsafe): no other thread yet
     }
     options.command = app.get_subcommands().front()->get_name();
     return options;

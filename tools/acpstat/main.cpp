@@ -62,7 +62,7 @@ int watch(const Options& options, std::vector<Gateway> gateways) {
         }
         if (is_terminal) std::cout << "\033[H\033[J";
         std::cout << job_text(looks) << (is_terminal ? "" : "\n") << std::flush;
-        if (!std::cout) return complain("cannot write standard output");
+        if (!std::cout) return tool::exit_output;
         if (options.count != 0 && round + 1 == options.count) break;
         for (const Gateway& its : gateways) before[its.pid] = its.values;
         std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
@@ -82,14 +82,14 @@ int run(const Options& options) {
     auto found = find_job(options);
     if (!found.is_ok()) return complain(std::string(found.failure().message()));
     if (options.is_json) {
-        std::cout << job_json(found.value()).dump(2) << "\n" << std::flush;
-        return std::cout ? 0 : complain("cannot write standard output");
+        std::cout << job_json(found.value()).dump(2) << "\n";
+        return 0;
     }
     if (options.interval_s > 0) return watch(options, std::move(found).value());
     std::vector<Look> looks;
     for (const Gateway& its : found.value()) looks.push_back({&its, nullptr});
-    std::cout << job_text(looks) << std::flush;
-    return std::cout ? 0 : complain("cannot write standard output");
+    std::cout << job_text(looks);
+    return 0;
 }
 
 int main_with(int argc, char** argv) {
@@ -110,11 +110,15 @@ int main_with(int argc, char** argv) {
         ->type_name("N")
         ->check(cli::Range(1, 1'000'000));
     app.add_flag("--json", options.is_json, "write everything as JSON, once");
-    app.footer("Exit codes: 0; 1 no such job; 64 usage.");
+    app.footer("Exit codes: 0; 1 no such job; 64 usage; 74 output cannot be written.");
     try {
         app.parse(argc, argv);
     } catch (const cli::ParseError& error) {
         return app.exit(error) == 0 ? 0 : exit_usage;
+    }
+    if (options.count != 0 && options.interval_s == 0) {
+        std::cerr << "acpstat: --count says how often --watch shows the job; --watch is missing\n";
+        return exit_usage;
     }
     return run(options);
 }

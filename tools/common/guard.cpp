@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 
@@ -83,10 +84,19 @@ void end_children() noexcept {
 
 }  // namespace
 
+int finish_output(int code) noexcept {
+    // std::cout writes through stdout, which remembers a failure.
+    std::cout.flush();
+    const bool is_flushed = std::fflush(stdout) == 0;
+    if (is_flushed && std::ferror(stdout) == 0 && !std::cout.bad()) return code;
+    std::fprintf(stderr, "%s: cannot write standard output\n", present.tool);
+    return code == 0 ? exit_output : code;
+}
+
 int run_guarded(const Guard& guard, Body body, int argc, char** argv) noexcept {
     present = guard;
     try {
-        return body(argc, argv);
+        return finish_output(body(argc, argv));
     } catch (...) {
         tell_exception();
     }

@@ -14,7 +14,14 @@ struct Guard {
     int failure_code;  // exit code of the process when memory is refused, or anything else is thrown
 };
 
-// Runs the body and returns its exit code. What the body throws is told with the name of this host and, where memory was
+inline constexpr int exit_output =
+    74;  // EX_IOERR of sysexits: standard output could not be written
+
+// Flushes standard output and says so if that or an earlier write has failed. Returns `code`, or exit_output where that is 0. For a body that
+// ends the process itself.
+[[nodiscard]] int finish_output(int code) noexcept;
+
+// Runs the body and returns finish_output(its exit code). What the body throws is told with the name of this host and, where memory was
 // refused, with the limits that bound it; then all children of this process are killed and waited for (10 s at most), and
 // the guard's code is returned. Where an exception ends no further than at another thread, or at a noexcept function, the
 // process is ended there with the same line and code: its children then end because it is gone (acp-agent, acp-keeper).
