@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds documents to the code: a manual page for every tool, every struct of a public header with its fields in a SYNOPSIS, every page of ours that is cited exists, every file that a
+"""Holds documents to the code: a manual page for every tool, every struct of a public header with its fields in a SYNOPSIS, every page of ours that is cited exists, and is installed where the citing document is, terms and lists of a page are laid out as pandoc reads them, every file that a
 comment or a document names exists, every name that an architecture decision quotes in `backticks` stands in the code,
 and a figure that is followed by such a name ("4 KiB (`string_move_bytes_min`)") is that constant's value.
 
@@ -60,6 +60,37 @@ def check_pages(root: pathlib.Path) -> list[str]:
                 for name, section in CITED_PAGE.findall(line.replace("\\", "")):
                     if (name, section) not in names:
                         problems.append(f"{file.relative_to(root)}:{number}: {name}({section}): there is no such page")
+    return problems
+
+
+def check_installed(root: pathlib.Path) -> list[str]:
+    """What is installed cites no page of a program that is not: cmake/AcpDocs.cmake lists those."""
+    listed = root / "cmake" / "AcpDocs.cmake"
+    found = re.search(r"set\(ACP_DOCS_ON_DEMAND ([^)]*)\)", listed.read_text()) if listed.exists() else None
+    kept_back = {tuple(page.rsplit(".", 1)) for page in found.group(1).split()} if found else set()
+    problems = []
+    for folder in ("man", "guide", "spec"):
+        for file in sorted((root / "docs" / folder).glob("*.md")):
+            if tuple(file.stem.rsplit(".", 1)) in kept_back:
+                continue
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                problems += [f"{file.relative_to(root)}:{number}: {name}({section}) is not installed, and this document is"
+                             for name, section in CITED_PAGE.findall(line.replace("\\", "")) if (name, section) in kept_back]
+    return problems
+
+
+def check_layout(root: pathlib.Path) -> list[str]:
+    """What pandoc would run together in a manual page: the term of a definition on several lines, a list inside of a line."""
+    problems = []
+    for page in sorted((root / "docs" / "man").glob("*.md")):
+        lines = ["", "", *page.read_text().splitlines()]
+        for number in range(2, len(lines)):
+            before, term, line = lines[number - 2:number + 1]
+            is_term = term.strip() and not term.startswith((":", " "))
+            if line.startswith(":   ") and is_term and before.strip() and not before.startswith((":", " ")):
+                problems.append(f"{page.relative_to(root)}:{number - 1}: the term of a definition is one line")
+            if re.search(r"[:;] - \*\*", line):
+                problems.append(f"{page.relative_to(root)}:{number - 1}: a list begins inside of a line")
     return problems
 
 
@@ -177,7 +208,7 @@ def check_decisions(root: pathlib.Path) -> list[str]:
 
 
 def main(root: pathlib.Path) -> int:
-    problems = check_pages(root) + check_structs(root) + check_files(root) + check_decisions(root)
+    problems = check_pages(root) + check_installed(root) + check_layout(root) + check_structs(root) + check_files(root) + check_decisions(root)
     for problem in problems:
         print(problem)
     return 1 if problems else 0

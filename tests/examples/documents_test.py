@@ -25,7 +25,7 @@ ENDS_BY = {"docs/guide/first-steps.md": SIGABRT_CODE}
 # What each program of a document prints, or those of one that has several.
 PRINTS = {"docs/man/acp_register_memory.3.md": "4 ranks\n", "docs/man/acp_cas4.3.md": "4000\n",
           "docs/man/acp_malloc.3.md": "rank 3 keeps 9\nrank 2 keeps 4\n",
-          "docs/man/acp_create_map.3.md": ("to: 8\nbe: 8\nor: 4\nnot: 4\n", "1000 found, the square of 31 is 961\n"),
+          "docs/man/acp_create_map.3.md": ("to: 8\nbe: 8\nor: 4\nnot: 4\n", "Ada\n", "1000 found, the square of 31 is 961\n"),
           "docs/man/acp_create_multimap.3.md": "2 in Berlin\n", "docs/man/acp3_insert_map.3.md": "Tokyo\n",
           "docs/man/acp3_push_back_vector.3.md": "of vector\n", "docs/man/acp_create_ws.3.md": "a note\n",
           "docs/man/acp_copy.3.md": "rank 2 got xxxx...\n", "docs/man/acp_path.3.md": "a copy from rank 3 takes the path "}

@@ -43,5 +43,39 @@ class Structs(unittest.TestCase):
         self.assertEqual(said, ["include/acp/grid.h: acp_grid_t: no page shows dimensions, first, members, second"])
 
 
+class Installed(unittest.TestCase):
+    def findings(self, **pages: str) -> list[str]:
+        def check(root: pathlib.Path) -> int:
+            for problem in (problems := check_docs.check_installed(root)):
+                print(problem)
+            return 1 if problems else 0
+        files = {f"docs/man/{name}.1.md": text for name, text in pages.items()}
+        return findings_in({"cmake/AcpDocs.cmake": "set(ACP_DOCS_ON_DEMAND acptry.1)  # not installed\n", **files}, check)
+
+    def test_a_page_that_is_not_installed_is_not_cited_by_one_that_is(self):
+        self.assertEqual(self.findings(acprun="one\nsee **acptry**(1)\n"),
+                         ["docs/man/acprun.1.md:2: acptry(1) is not installed, and this document is"])
+
+    def test_it_may_cite_itself_and_others(self):
+        self.assertEqual(self.findings(acprun="acpinfo(1)", acptry="acptry(1), acprun(1)"), [])
+
+
+class Layout(unittest.TestCase):
+    def findings(self, text: str) -> list[str]:
+        def check(root: pathlib.Path) -> int:
+            for problem in (problems := check_docs.check_layout(root)):
+                print(problem)
+            return 1 if problems else 0
+        return findings_in({"docs/man/acp_try.3.md": text}, check)
+
+    def test_a_term_is_one_line(self):
+        self.assertEqual(self.findings("**a**, **b**\n:   Both.\n\n**c**\n:   It,\n    too.\n"), [])
+        self.assertEqual(self.findings("one,\n**a**,\n**b**\n:   Both.\n"),
+                         ["docs/man/acp_try.3.md:4: the term of a definition is one line"])
+
+    def test_a_list_begins_a_line(self):
+        self.assertEqual(self.findings("- these: - **a**;\n"), ["docs/man/acp_try.3.md:1: a list begins inside of a line"])
+
+
 if __name__ == "__main__":
     unittest.main()
