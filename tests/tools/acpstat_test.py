@@ -245,7 +245,7 @@ class Missing(AcpstatTest):
         self.assertIn(f'is called "{self.name}"', result.stderr)
 
     def test_a_mistake_in_its_use_is_one(self):
-        for arguments in (["--watch", "x"], ["--watch", "0"], ["--bogus"], ["a", "b"]):
+        for arguments in (["--watch", "x"], ["--watch", "0"], ["--bogus"], ["a", "b"], ["--count", "3"]):
             self.assertEqual(acpstat(*arguments).returncode, 64, arguments)
 
 
