@@ -142,8 +142,8 @@ struct Doing {
     std::uint32_t arrived = 0;  // number of the last barrier that it arrived at
     AwaitedCall call = AwaitedCall::none;
     std::uint64_t waited_ns = 0;
-    // the command waited for, as passed to tell(); without operand and expected value, except an
-    // invoke's operation and the call that issued it; a fetch has no target
+    // The command waited for, as passed to tell(). It has no operand and no expected value, except
+    // that an invoke keeps its operation, and a copy the call that issued it. A fetch has no target.
     memory::Command command;
     std::uint32_t target_rank = 0;  // the rank that its target belongs to
     std::uint32_t source_rank = 0;

@@ -92,7 +92,8 @@ struct Awaited {
     SharedU64 source;
 };
 
-inline constexpr std::uint32_t no_starter_memory = UINT32_MAX;  // of Slot::unmapped_rank_plus_1
+// The value of Slot::unmapped_rank_plus_1 when acp_query_address found no starter memory.
+inline constexpr std::uint32_t no_starter_memory = UINT32_MAX;
 
 inline constexpr std::size_t unreported_bytes_max = 496;
 
