@@ -3,7 +3,7 @@
  * changes them at any time without a lock. Sizes and indices count bytes. A deque is a work queue
  * for many ranks: acp_push_back_deque adds work, acp_take_front_deque takes it. The owner need not
  * help; it may sleep, compute or be stopped. On the caller's node a call accesses the memory
- * directly; on another node it takes one round trip for up to 952 bytes, and four for more, which
+ * directly; on another node it takes one round trip for up to 944 bytes, and four for more, which
  * pass through a block of the owner's heap.
  *
  * Each call is linearizable: it takes effect at one moment between its begin and its end, and a

@@ -2,7 +2,7 @@
 /* Vectors: bytes in one piece, in the heap of one rank. Any thread of any rank reads and changes
  * them at any time without a lock. Sizes and indices count bytes. The owner need not help; it may
  * sleep, compute or be stopped. On the caller's node a call accesses the memory directly; on
- * another node it takes one round trip for up to 952 bytes, and four for more, which pass through a
+ * another node it takes one round trip for up to 944 bytes, and four for more, which pass through a
  * block of the owner's heap.
  *
  * Each call is linearizable: it takes effect at one moment between its begin and its end, and a

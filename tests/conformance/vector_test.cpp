@@ -368,8 +368,8 @@ TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_say
                 blocks.push_back(block);
         }
         std::array<char, 4096> read{};
-        EXPECT_EQ(acp_read_vector(vector, 0, read.data(), 952), 952) << acp_error_message();
-        EXPECT_EQ(read[951], 'v');
+        EXPECT_EQ(acp_read_vector(vector, 0, read.data(), 944), 944) << acp_error_message();
+        EXPECT_EQ(read[943], 'v');
         if (is_near(owner)) {
             EXPECT_EQ(acp_read_vector(vector, 0, read.data(), read.size()), 4096)
                 << acp_error_message();
