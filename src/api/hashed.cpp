@@ -274,10 +274,11 @@ Result<std::int64_t> run_batch(data::Hashed& hashed,
     if (!first.is_ok()) return first;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         if (entries[i].result != -1) continue;
-        if (kind == BatchKind::add_to_count)
+        if (kind == BatchKind::add_to_count) {
             return data::no_such_count(bytes_at(entries[i].key, entries[i].key_size),
                                        entries[i].number)
                 .within("entry " + std::to_string(i));
+        }
         return Status(Code::argument,
                       "the value of entry " + std::to_string(i) + " has not 8 bytes");
     }

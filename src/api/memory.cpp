@@ -140,9 +140,10 @@ void* acp_query_address(acp_ga_t ga) {
                                     " is on another node; copy its memory with acp_copy");
         }
         if (code != base::Code::ok) {
-            if (library().member->segment().shape().starter_bytes == 0)
+            if (library().member->segment().shape().starter_bytes == 0) {
                 library().member->slot().unmapped_rank_plus_1.store(node::no_starter_memory,
                                                                     std::memory_order_relaxed);
+            }
             return base::Status(code, "acp_query_address: " + space.explain(ga, 1));
         }
         if (place.direct == nullptr) {

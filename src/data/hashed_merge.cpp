@@ -81,10 +81,11 @@ Status HashedWalk::put_copy(const ContainerName& into, const WalkReader::Entry& 
 Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry& entry) {
     const std::uint64_t count = count_of(entry);
     auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
-    if (changed.is_ok())
+    if (changed.is_ok()) {
         return changed.value().effect == Effect::out_of_range
                    ? no_such_count(entry.key, changed.value().number)
                    : Status();
+    }
     auto failure = std::move(changed).failure();
     if (failure.code() != Code::limit) return failure;
     for (;;) {

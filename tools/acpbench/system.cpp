@@ -154,8 +154,8 @@ int Child::wait() {
 }
 
 void end_process(int code) {
-    std::exit(tool::finish_output(
-        code));  // NOLINT(concurrency-mt-unsafe): one thread of this program ends it
+    const int told = tool::finish_output(code);
+    std::exit(told);  // NOLINT(concurrency-mt-unsafe): one thread of this program ends it
 }
 
 std::string own_path() {
