@@ -3,6 +3,8 @@
 #include "team/signature.hpp"
 
 #include <array>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <acp/team.h>
@@ -23,6 +25,17 @@ std::string_view name_in(const std::array<std::string_view, count>& names, std::
 std::string_view name_of_operation(std::uint8_t operation) {
     return operation == 0 ? "own function"
                           : name_in(operation_names, std::size_t{operation} - ACP_SUM);
+}
+
+// "1st", "2nd", "11th".
+std::string ordinal(std::uint64_t number) {
+    const std::uint64_t last = number % 10;
+    const bool is_teen = number / 10 % 10 == 1;
+    const char* suffix = "th";
+    if (!is_teen && last == 1) suffix = "st";
+    if (!is_teen && last == 2) suffix = "nd";
+    if (!is_teen && last == 3) suffix = "rd";
+    return std::to_string(number) + suffix;
 }
 
 bool is_reduction(CollectiveCall call) noexcept {
@@ -61,9 +74,9 @@ std::string describe(const Signature& signature) {
                            ? node::non_blocking_name_of(awaited_call_of(call))
                            : std::string(name_of(call));
     if (call == CollectiveCall::free_memory) {
-        text += " of what acp_malloc_team number " + std::to_string(signature.bytes) + " gave";
+        text += " of the team's " + ordinal(signature.bytes + 1) + " allocation by acp_malloc_team";
     } else if (call == CollectiveCall::free_plan) {
-        text += " of plan number " + std::to_string(signature.bytes) + " of the team";
+        text += " of the team's " + ordinal(signature.bytes) + " plan";
     } else if (call >= CollectiveCall::malloc && call != CollectiveCall::compile_pattern) {
         text += " of " + std::to_string(signature.bytes) + " bytes";
     }

@@ -471,7 +471,7 @@ TEST_F(ExchangeTest, members_that_free_different_plans_are_told) {
     ASSERT_NE(second, ACP_PLAN_NULL) << acp_error_message();
     EXPECT_EQ(acp_sync(), 0);  // all have both plans before one breaks the team
     expect_refused(acp_free_plan(rank_ == 0 ? first : second), ACP_ERR_MISMATCH,
-                   "acp_free_plan of plan number ");
+                   "acp_free_plan of the team's ");
     EXPECT_EQ(acp_free_plan(rank_ == 0 ? second : first), -1);  // the team is broken
     EXPECT_EQ(acp_free_pattern(empty), 0);
     free_team(team);

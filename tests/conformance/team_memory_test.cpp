@@ -185,7 +185,7 @@ TEST_F(TeamMemoryTest, misuse_is_refused) {
     if (procs_ > 1) {
         // Members free different memory: each is told.
         expect_refused(acp_free_team_memory(team, rank_ == 0 ? own : other), ACP_ERR_MISMATCH,
-                       "acp_malloc_team number");
+                       " allocation by acp_malloc_team");
     }
     sync_ranks();
     free_team(team);

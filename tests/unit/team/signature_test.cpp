@@ -57,10 +57,12 @@ TEST(Signature, says_what_the_program_has_called) {
     EXPECT_EQ(describe({CollectiveCall::sync_notices, 0}), "acp_sync_team_notices");
     EXPECT_EQ(describe({CollectiveCall::malloc, 100}), "acp_malloc_team of 100 bytes");
     EXPECT_EQ(describe({CollectiveCall::free_memory, 3}),
-              "acp_free_team_memory of what acp_malloc_team number 3 gave");
+              "acp_free_team_memory of the team's 4th allocation by acp_malloc_team");
     EXPECT_EQ(describe({CollectiveCall::compile_pattern, 0}), "acp_compile_pattern");
-    EXPECT_EQ(describe({CollectiveCall::free_plan, 3}),
-              "acp_free_plan of plan number 3 of the team");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 1}), "acp_free_plan of the team's 1st plan");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 11}), "acp_free_plan of the team's 11th plan");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 22}), "acp_free_plan of the team's 22nd plan");
+    EXPECT_EQ(describe({CollectiveCall::free_plan, 103}), "acp_free_plan of the team's 103rd plan");
     Signature wild;
     wild.what = 0xff;
     EXPECT_EQ(describe(wild), "an unknown call of 0 bytes");
