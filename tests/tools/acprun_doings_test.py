@@ -56,6 +56,11 @@ class Doings(ToolTest):
                             r"\(0x[0-9a-f]+\) to rank 0 \(0x[0-9a-f]+\)\n")
         self.end(job)
 
+    def test_a_step_of_a_call_names_its_operation_and_the_rank_on_whose_memory_it_works(self):
+        job = self.start_with_rank_1_stopped("malloc=1")
+        self.ask_until(job, r"\n  rank 0 waits in a call of several steps for \d+\.\d s: allocating on memory of rank 1\n")
+        self.end(job)
+
     def test_a_wait_for_a_word_names_the_word_and_what_it_is_compared_with(self):
         job = self.start("-n", "2", RANK, "init", "print=ready", "1:wait-word=7", "pause")
         self.assertEqual(job.read_lines(2), ready(2))

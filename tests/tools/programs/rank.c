@@ -252,6 +252,8 @@ static void act(const char* verb, const char* value) {
         move(verb, number, acp_rank());
     else if (strcmp(verb, "get") == 0)
         move(verb, acp_rank(), number);
+    else if (strcmp(verb, "malloc") == 0)
+        tell(verb, acp_malloc(64, number) != ACP_GA_NULL ? 0 : -1);
     else if (strcmp(verb, "wait-word") == 0)
         wait_word(verb, number);
     else if (strcmp(verb, "put-pointer") == 0 || strcmp(verb, "get-pointer") == 0 ||
