@@ -9,7 +9,7 @@
  *
  *   4 ranks transposed a matrix of 64 x 64
  *
- * Any number of ranks that divides 64. Exits with 1 when a number is at the wrong place.
+ * Any number of ranks up to 64. Exits with 1 when a number is at the wrong place.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -28,17 +28,17 @@ typedef struct {
 
 int main(int argc, char** argv) {
     if (acp_init(&argc, &argv) != 0) return EXIT_FAILURE;
-    const int rank = acp_rank(), procs = acp_procs(), rows = length / procs;
+    const int rank = acp_rank(), procs = acp_procs(), first = rank * length / procs;
+    const int rows = (rank + 1) * length / procs - first;
     matrix_t* out = acp_query_address(acp_query_starter_ga(rank));
     static uint64_t block[length];
     for (int i = 0; i < procs; ++i) {
-        const int to = (rank + i) % procs;
+        const int to = (rank + i) % procs, start = to * length / procs;
         const acp_ga_t there = acp_query_starter_ga(to);
-        for (int column = to * rows; column < (to + 1) * rows; ++column) {
+        for (int column = start; column < (to + 1) * length / procs; ++column) {
             for (int row = 0; row < rows; ++row)
-                block[row] = (uint64_t)((rank * rows + row) * length + column);
-            const size_t at =
-                sizeof(uint64_t) * (size_t)(1 + (column - to * rows) * length + rank * rows);
+                block[row] = (uint64_t)((first + row) * length + column);
+            const size_t at = sizeof(uint64_t) * (size_t)(1 + (column - start) * length + first);
             acp_complete(acp_put(there + at, block, sizeof *block * (size_t)rows, ACP_HANDLE_NULL));
         }
         acp_add8(ACP_GA_NULL, there, 1, ACP_HANDLE_NULL);
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     int wrong = 0;
     for (int row = 0; row < rows; ++row) {
         for (int column = 0; column < length; ++column)
-            wrong += out->rows[row][column] != (uint64_t)(column * length + rank * rows + row);
+            wrong += out->rows[row][column] != (uint64_t)(column * length + first + row);
     }
     if (rank == 0 && wrong == 0)
         printf("%d ranks transposed a matrix of %d x %d\n", procs, length, length);

@@ -9,7 +9,7 @@
  *
  *   the last of 512 x 512 numbers is 983345
  *
- * Any number of ranks that divides 512. Exits with 1 when the number is another one.
+ * Any number of ranks up to 512. Exits with 1 when the number is another one.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ typedef struct {
 
 int main(int argc, char** argv) {
     if (acp_init(&argc, &argv) != 0) return EXIT_FAILURE;
-    const int rank = acp_rank(), procs = acp_procs(), columns = length / procs;
+    const int rank = acp_rank(), procs = acp_procs();
+    const int columns = (rank + 1) * length / procs - rank * length / procs;
     inbox_t* in = acp_query_address(acp_query_starter_ga(rank));
     static uint64_t row[length], right[length];
     for (int column = 0; column < columns; ++column) row[column] = 1;

@@ -51,7 +51,7 @@ class SmallExamples(harness.ExampleTest):
             self.assert_prints("poll_on_flag", ranks, f"100 letters went round {ranks} ranks")
 
     def test_those_that_wait_for_words_end_with_their_results(self):
-        for launcher, counts in (((), (1, 2, 4, 8)), (("--nodes", "2"), (2, 4))):
+        for launcher, counts in (((), (1, 2, 3, 4, 7, 8)), (("--nodes", "2"), (2, 4))):
             for ranks in counts:
                 for program, line in (("wavefront", "the last of 512 x 512 numbers is 983345"),
                                       ("transposition", f"{ranks} ranks transposed a matrix of 64 x 64"),

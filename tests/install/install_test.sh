@@ -62,6 +62,10 @@ case $way in
         "$prefix/bin/acpcc" -c "$consumer/consumer.c" -o "$work/space in name.o" || fail "a file name with spaces"
         check_calls_by_pointer "$work/space in name.o"
         "$prefix/bin/acpcc" --version >/dev/null || fail "--version"
+        ACP_CC=nocc "$prefix/bin/acpcc" --help | grep -q -e -showme:compile || fail "--help without a compiler"
+        first=$(grep 'examples/hello.c' "$source_tree/docs/guide/first-steps.md") # as the guide compiles it
+        output=$(cd "$work" && PATH=$prefix/bin:$PATH && eval "$first" && acprun -n 2 ./hello) || fail "$first"
+        [[ $output == *"hello from rank 1 of 2"* ]] || fail "hello says: $output"
         ;;
     pkg_config)
         export PKG_CONFIG_PATH
