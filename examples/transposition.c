@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
         const acp_ga_t there = acp_query_starter_ga(to);
         for (int column = start; column < (to + 1) * length / procs; ++column) {
             for (int row = 0; row < rows; ++row)
-                block[row] = (uint64_t)((first + row) * length + column);
+                block[row] = (uint64_t)(first + row) * length + (uint64_t)column;
             const size_t at = sizeof(uint64_t) * (size_t)(1 + (column - start) * length + first);
             acp_complete(acp_put(there + at, block, sizeof *block * (size_t)rows, ACP_HANDLE_NULL));
         }
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     int wrong = 0;
     for (int row = 0; row < rows; ++row) {
         for (int column = 0; column < length; ++column)
-            wrong += out->rows[row][column] != (uint64_t)(column * length + first + row);
+            wrong += out->rows[row][column] != (uint64_t)column * length + (uint64_t)(first + row);
     }
     if (rank == 0 && wrong == 0)
         printf("%d ranks transposed a matrix of %d x %d\n", procs, length, length);

@@ -55,7 +55,7 @@ class SmallExamples(harness.ExampleTest):
             for ranks in counts:
                 for program, line in (("wavefront", "the last of 512 x 512 numbers is 983345"),
                                       ("transposition", f"{ranks} ranks transposed a matrix of 64 x 64"),
-                                      ("key_exchange", f"{ranks} ranks sorted 4096 keys")):
+                                      ("key_exchange", f"{ranks} ranks sorted {4096 // ranks * ranks} keys")):
                     with self.subTest(program=program, ranks=ranks, launcher=launcher):
                         job = self.run_job(ranks, program, launcher=launcher)
                         self.assert_succeeds(job)
