@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "memory/command.hpp"
 #include "os/call_site.hpp"
+#include "os/log_line.hpp"
 #include "os/process.hpp"
 
 namespace acp::api {
@@ -38,9 +39,9 @@ ToldPlaces& told_places() {
 void tell(const std::string& mistake) {
     const os::CallSite site = os::find_call_site();
     if (!told_places().add(site.address)) return;
-    std::fprintf(stderr, "acp: ACP_CHECK: rank %u on %s: %s; called from %s\n",
-                 library().member->rank(), os::host_name().c_str(), mistake.c_str(),
-                 site.text.empty() ? "an unknown place" : site.text.c_str());
+    os::print_error("acp: ACP_CHECK: rank %u on %s: %s; called from %s\n", library().member->rank(),
+                    os::host_name().c_str(), mistake.c_str(),
+                    site.text.empty() ? "an unknown place" : site.text.c_str());
 }
 
 void tell_overlap(std::string_view call,

@@ -17,6 +17,7 @@
 #include "job/identity.hpp"
 #include "os/file_descriptor.hpp"
 #include "os/limits.hpp"
+#include "os/log_line.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 #include "os/shared_library.hpp"
@@ -107,7 +108,7 @@ base::Status settle_with_job(Library& instance,
     if (identity.rank != 0 || instance.has_warned_of_arguments) return {};
     instance.has_warned_of_arguments = true;
     for (const std::string& warning : warnings) {
-        std::fprintf(stderr, "acp: acp_init: warning: %s\n", warning.c_str());
+        os::print_error("acp: acp_init: warning: %s\n", warning.c_str());
     }
     return {};
 }
@@ -129,7 +130,7 @@ base::Status read_config(Library& instance, int* argc, char*** argv) {
     const bool is_alone = !identity.is_ok() || !identity.value().is_launched();
     for (const std::string& warning : parsed.value().warnings) {
         if (is_alone) {  // else the launcher has said it once
-            std::fprintf(stderr, "acp: %s\n", warning.c_str());
+            os::print_error("acp: %s\n", warning.c_str());
         }
     }
     instance.config = std::move(parsed.value().config);
@@ -331,12 +332,11 @@ void finish_commands(Library& instance, const char* call) {
     const node::Unreported unreported = instance.gma->finish_all();
     if (unreported.count == 0) return;
     try {
-        std::fprintf(stderr, "acp: %s by rank %u on %s: %s\n", call, instance.member->rank(),
-                     os::host_name().c_str(), node::describe(unreported).c_str());
+        os::print_error("acp: %s by rank %u on %s: %s\n", call, instance.member->rank(),
+                        os::host_name().c_str(), node::describe(unreported).c_str());
     } catch (const std::bad_alloc&) {  // no memory for the words
-        std::fprintf(stderr, "acp: %s by rank %u: %llu commands failed that were not reported\n",
-                     call, instance.member->rank(),
-                     static_cast<unsigned long long>(unreported.count));
+        os::print_error("acp: %s by rank %u: %llu commands failed that were not reported\n", call,
+                        instance.member->rank(), static_cast<unsigned long long>(unreported.count));
     }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <new>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "gateway/own_gateway.hpp"
 #include "gateway/own_key.hpp"
 #include "node/node_table.hpp"
+#include "os/log_line.hpp"
 #include "os/program_file.hpp"
 #include "os/secret_memory.hpp"
 #include "remote/ring_link.hpp"
@@ -38,12 +38,12 @@ constexpr std::uint32_t left_to_agents = ~0U;
 void say_that_agents_carry(const node::Member& member) {
     static bool is_said = false;  // the thread of the collective call
     if (std::exchange(is_said, true)) return;
-    std::fprintf(stderr,
-                 "acp: rank %u is linked statically and cannot load libcrypto: the commands of all "
-                 "ranks between nodes go "
-                 "through the agents (slower); link it dynamically, or set ACP_GATEWAY=agent to "
-                 "say that this is wanted\n",
-                 member.rank());
+    os::print_error(
+        "acp: rank %u is linked statically and cannot load libcrypto: the commands of all "
+        "ranks between nodes go "
+        "through the agents (slower); link it dynamically, or set ACP_GATEWAY=agent to "
+        "say that this is wanted\n",
+        member.rank());
 }
 
 std::vector<Address> addresses_of(const node::Segment& segment,

@@ -2,13 +2,13 @@
 // The message and the mark.
 #include "api/fatal.hpp"
 
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "api/library.hpp"
 #include "job/identity.hpp"
 #include "node/segment.hpp"
+#include "os/log_line.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -79,9 +79,9 @@ void end_by_error(const char* message) noexcept {
     constexpr const char* advice =
         "acp: the process ends; ACP_ON_ERROR=return makes this an error that acp_errno() gives";
     try {
-        std::fprintf(stderr, "%s\n%s\n", fatal_line(message).c_str(), advice);
+        os::print_error("%s\n%s\n", fatal_line(message).c_str(), advice);
     } catch (const std::exception&) {  // no memory for the rank and the host
-        std::fprintf(stderr, "acp: %s\n%s\n", message, advice);
+        os::print_error("acp: %s\n%s\n", message, advice);
     }
     mark(node::OwnEnd::by_error);
     os::end_by_abort();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <acp/init.h>: joining and leaving a job, and the barrier. The steps are taken here, the work is
 // done in api/epoch.cpp.
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "api/fatal.hpp"
 #include "api/library.hpp"
 #include "base/version.hpp"
+#include "os/log_line.hpp"
 #include "os/process.hpp"
 
 #include <acp/error.h>
@@ -76,9 +76,9 @@ int acp_reset(int rank) {
 }
 
 void acp_abort(const char* text) {
-    std::fprintf(stderr, "acp: %s aborts: %s%s%s\n", api::own_name().c_str(),
-                 text != nullptr ? text : "(no reason given)",
-                 acp_errno() != 0 ? "; last error: " : "", acp_error_message());
+    os::print_error("acp: %s aborts: %s%s%s\n", api::own_name().c_str(),
+                    text != nullptr ? text : "(no reason given)",
+                    acp_errno() != 0 ? "; last error: " : "", acp_error_message());
     api::mark_abort();
     os::end_by_abort();
 }

@@ -11,6 +11,7 @@
 
 #include "base/format.hpp"
 #include "os/cross_memory.hpp"
+#include "os/log_line.hpp"
 #include "os/process.hpp"
 
 namespace acp::gma {
@@ -80,15 +81,15 @@ void SourceWatch::tell(const Watched& put, const char* what) {
     memory::Command named;
     named.expected = memory::Command::note(put.call);
     const std::string call(memory::call_name(named));
-    std::fprintf(stderr,
-                 "acp: ACP_CHECK: rank %u on %s: the source of %s of %s %s before the put had "
-                 "ended: it is %s "
-                 "of this process at %s; complete the handle first, or use acp_put_copied or "
-                 "acp_wait_source; called from %s\n",
-                 rank_, os::host_name().c_str(), call.c_str(), base::in_bytes(put.bytes).c_str(),
-                 what, base::in_bytes(put.bytes).c_str(),
-                 base::hex(reinterpret_cast<std::uintptr_t>(put.source)).c_str(),
-                 put.site.text.empty() ? "an unknown place" : put.site.text.c_str());
+    os::print_error(
+        "acp: ACP_CHECK: rank %u on %s: the source of %s of %s %s before the put had "
+        "ended: it is %s "
+        "of this process at %s; complete the handle first, or use acp_put_copied or "
+        "acp_wait_source; called from %s\n",
+        rank_, os::host_name().c_str(), call.c_str(), base::in_bytes(put.bytes).c_str(), what,
+        base::in_bytes(put.bytes).c_str(),
+        base::hex(reinterpret_cast<std::uintptr_t>(put.source)).c_str(),
+        put.site.text.empty() ? "an unknown place" : put.site.text.c_str());
 }
 
 }  // namespace acp::gma

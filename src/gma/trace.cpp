@@ -10,6 +10,7 @@
 #include "os/clock.hpp"
 #include "os/file_size_signal.hpp"
 #include "os/limits.hpp"
+#include "os/log_line.hpp"
 #include "os/standard_streams.hpp"
 
 namespace acp::gma {
@@ -26,10 +27,10 @@ void Trace::note(int written) noexcept {
     if (written >= 0 || is_cut_short_.exchange(true, std::memory_order_relaxed)) return;
     const int error = errno;
     char reason[128];
-    std::fprintf(stderr, "acp: rank %u: ACP_TRACE: %s is cut short, lines are missing: %s%s%s\n",
-                 rank_, name_.c_str(), strerror_r(error, reason, sizeof reason),
-                 error == EFBIG ? ", " : "",
-                 error == EFBIG ? os::file_size_limit_text().c_str() : "");
+    os::print_error("acp: rank %u: ACP_TRACE: %s is cut short, lines are missing: %s%s%s\n", rank_,
+                    name_.c_str(), strerror_r(error, reason, sizeof reason),
+                    error == EFBIG ? ", " : "",
+                    error == EFBIG ? os::file_size_limit_text().c_str() : "");
 }
 
 base::Result<std::unique_ptr<Trace>> Trace::open(const std::string& prefix,

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "node/death.hpp"
 #include "os/cross_memory.hpp"
+#include "os/log_line.hpp"
 #include "os/process.hpp"
 #include "os/random_bytes.hpp"
 
@@ -160,11 +160,11 @@ void Attach::give_up(std::uint32_t slot, int error) noexcept {
     if (reachable_[slot].exchange(Reachable::no, std::memory_order_release) == Reachable::no) {
         return;
     }
-    std::fprintf(stderr,
-                 "acp: %s: the kernel no longer lets it copy the private memory of %s, %s; that "
-                 "process has to copy it itself from now on (slower)\n",
-                 node::name_of(segment_, slot_).c_str(), node::name_of(segment_, slot).c_str(),
-                 refusal(slot).c_str());
+    os::print_error(
+        "acp: %s: the kernel no longer lets it copy the private memory of %s, %s; that "
+        "process has to copy it itself from now on (slower)\n",
+        node::name_of(segment_, slot_).c_str(), node::name_of(segment_, slot).c_str(),
+        refusal(slot).c_str());
 }
 
 void Attach::run_through_buffer(AttachCopy& copy) noexcept {

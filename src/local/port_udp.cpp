@@ -3,13 +3,13 @@
 #include "local/port_udp.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "node/wait.hpp"
 #include "os/clock.hpp"
+#include "os/log_line.hpp"
 
 namespace acp::local {
 
@@ -103,11 +103,11 @@ void UdpPort::renew_ways() noexcept {
     ways_.store(all_ways_.back().get(), std::memory_order_release);  // partner: ways()
     publish_port();
     if (all_ways_.size() > 2) return;  // the message was printed already
-    std::fprintf(stderr,
-                 "acp: rank %u has opened another UDP socket (ACP_INTRANODE=udp), for the program "
-                 "has closed descriptor "
-                 "%d, which it did not open\n",
-                 segment_.slot(slot_).rank.load(std::memory_order_relaxed), number);
+    os::print_error(
+        "acp: rank %u has opened another UDP socket (ACP_INTRANODE=udp), for the program "
+        "has closed descriptor "
+        "%d, which it did not open\n",
+        segment_.slot(slot_).rank.load(std::memory_order_relaxed), number);
 }
 
 std::uint16_t UdpPort::udp_port_of(std::uint32_t slot) const noexcept {

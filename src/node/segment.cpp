@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "os/event.hpp"
 #include "os/leak_check.hpp"
 #include "os/limits.hpp"
+#include "os/log_line.hpp"
 #include "os/memory_file.hpp"
 #include "os/process.hpp"
 
@@ -206,13 +206,13 @@ void say_that_the_event_is_lost(int fd) {
     static std::atomic<bool> is_said{false};
     if (is_said.exchange(true, std::memory_order_relaxed))
         return;  // relaxed: once is enough to say it
-    std::fprintf(stderr,
-                 "acp: process %d: descriptor %d, by which it wakes the agent of its node, was "
-                 "closed or is another file "
-                 "now: its commands to other nodes may wait up to 2 s; a program that closes "
-                 "descriptors must leave "
-                 "those it did not open\n",
-                 os::own_pid(), fd);
+    os::print_error(
+        "acp: process %d: descriptor %d, by which it wakes the agent of its node, was "
+        "closed or is another file "
+        "now: its commands to other nodes may wait up to 2 s; a program that closes "
+        "descriptors must leave "
+        "those it did not open\n",
+        os::own_pid(), fd);
 }
 
 }  // namespace

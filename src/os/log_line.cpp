@@ -3,7 +3,9 @@
 #include "os/log_line.hpp"
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 #include <sys/uio.h>
 
 #include "os/file_size_signal.hpp"
@@ -21,6 +23,14 @@ void write_line(int fd, std::string_view line) noexcept {
         if (written < 0 || static_cast<std::size_t>(written) > line.size()) return;
         line.remove_prefix(static_cast<std::size_t>(written));
     }
+}
+
+void print_error(const char* format, ...) noexcept {
+    const FileSizeSignalBlock no_signal;
+    va_list arguments;
+    va_start(arguments, format);
+    std::vfprintf(stderr, format, arguments);
+    va_end(arguments);
 }
 
 }  // namespace acp::os

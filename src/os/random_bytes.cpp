@@ -4,7 +4,6 @@
 #include "os/random_bytes.hpp"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/random.h>
@@ -12,18 +11,19 @@
 #include <unistd.h>
 
 #include "os/file_descriptor.hpp"
+#include "os/log_line.hpp"
 
 namespace acp::os {
 
 namespace {
 
 [[noreturn]] void give_up(int refused, int error) {
-    std::fprintf(stderr,
-                 "acp: no random bytes for keys: getrandom failed: %s (errno %d), and /dev/urandom "
-                 "cannot be read: "
-                 "%s (errno %d); the sandbox this runs in must allow one of them\n",
-                 std::generic_category().message(refused).c_str(), refused,
-                 std::generic_category().message(error).c_str(), error);
+    os::print_error(
+        "acp: no random bytes for keys: getrandom failed: %s (errno %d), and /dev/urandom "
+        "cannot be read: "
+        "%s (errno %d); the sandbox this runs in must allow one of them\n",
+        std::generic_category().message(refused).c_str(), refused,
+        std::generic_category().message(error).c_str(), error);
     std::abort();
 }
 

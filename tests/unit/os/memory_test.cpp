@@ -2,6 +2,7 @@
 // Memory files, their pages, and mappings.
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "os/limits.hpp"
+#include "os/log_line.hpp"
 #include "os/mapping.hpp"
 #include "os/memory_file.hpp"
 #include "os/text_file.hpp"
@@ -141,6 +143,20 @@ TEST(NamedFile, beyond_the_size_of_files_is_an_error_that_names_the_limit_and_no
                 return why.find("RLIMIT_FSIZE, ulimit -f): 100 bytes") != std::string::npos ? 0 : 1;
             }),
         0);
+    unlink(path.c_str());
+}
+
+TEST(StandardError, that_may_grow_no_longer_loses_the_library_s_message_and_not_the_process) {
+    const std::string path = testing::TempDir() + "acp-standard-error-" + std::to_string(getpid());
+    EXPECT_EQ(run_with_file_size(10,
+                                 [&] {
+                                     if (std::freopen(path.c_str(), "w", stderr) == nullptr)
+                                         return 1;
+                                     for (int i = 0; i < 3; ++i) print_error("%d ranks wait\n", i);
+                                     write_line(2, "a line");
+                                     return 0;
+                                 }),
+              0);
     unlink(path.c_str());
 }
 
