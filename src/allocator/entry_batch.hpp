@@ -148,15 +148,14 @@ private:
             [&](std::uint32_t i, const Spots& spots) {
                 EntryResult told;
                 bool goes_on = true;
-                const bool is_there = finder.find_on(
+                told.effect = finder.find_on(
                     table, spots[i], trails[i], ones_.it[i].key,
                     [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
                         told.value_bytes = bytes;
                         told.record = record;
                         goes_on = tell(i, told, value);
                     });
-                if (is_there) return goes_on;
-                told.effect = table::Effect::absent;
+                if (told.effect == table::Effect::done) return goes_on;
                 return tell(i, told, nullptr);
             });
     }

@@ -68,24 +68,23 @@ Ran on_table_or_told(OperationContext& context,
 class ValueWriter {
 public:
     ValueWriter(OpenedTables& opened, OperationResult result, std::uint64_t wanted) noexcept
-        : opened_(opened), result_(result), wanted_(wanted) {
-        head_.effect = Effect::absent;
+        : opened_(opened), result_(result), wanted_(wanted) {}
+
+    //   effect  of the find
+    [[nodiscard]] Ran finish(Effect effect) noexcept {
+        head_.effect = effect;
+        std::memcpy(result_.data(), &head_, sizeof head_);
+        return {Code::ok, static_cast<std::uint32_t>(sizeof head_ + written_)};
     }
 
     void operator()(const char* value, std::uint32_t bytes, BlockNumber record) noexcept {
         const std::size_t some = std::min<std::uint64_t>(bytes, wanted_);
-        head_.effect = Effect::done;
         head_.value_bytes = bytes;
         head_.record = opened_.address(record);
         head_.is_whole = sizeof head_ + some <= result_.size() ? 1 : 0;
         if (head_.is_whole == 0) return;
         std::memcpy(result_.data() + sizeof head_, value, some);
         written_ = some;
-    }
-
-    [[nodiscard]] Ran finish() const noexcept {
-        std::memcpy(result_.data(), &head_, sizeof head_);
-        return {Code::ok, static_cast<std::uint32_t>(sizeof head_ + written_)};
     }
 
 private:
@@ -106,10 +105,10 @@ Ran run_find(OperationContext& context,
     return on_table_or_told(
         context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
             ValueWriter writer(opened, result, request.value_bytes);
-            (void)opened.tables()->find(table, key_of(request, arguments),
-                                        [&](const char* value, std::uint32_t bytes,
-                                            BlockNumber record) { writer(value, bytes, record); });
-            return writer.finish();
+            return writer.finish(
+                opened.tables()->find(table, key_of(request, arguments),
+                                      [&](const char* value, std::uint32_t bytes,
+                                          BlockNumber record) { writer(value, bytes, record); }));
         });
 }
 
@@ -120,12 +119,11 @@ Ran run_read(OperationContext& context,
     if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
     return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) {
         ValueWriter writer(opened, result, request.value_bytes);
-        (void)opened.tables()->find_record(
+        return writer.finish(opened.tables()->find_record(
             table, request.hash, opened.block_at(request.record),
             [&](const char* value, std::uint32_t bytes, BlockNumber record) {
                 writer(value, bytes, record);
-            });
-        return writer.finish();
+            }));
     });
 }
 
@@ -307,13 +305,15 @@ Ran run_next_of_key(OperationContext& context,
         EntryResult head;
         head.effect = Effect::absent;
         const EntryKey key = key_of(request, arguments);
-        (void)opened.tables()->walk_key(table, key, after, [&](const table::VisitedEntry& entry) {
-            head.effect = Effect::done;
-            head.value_bytes = entry.value_bytes;
-            head.record = opened.address(entry.record);
-            after = entry.place;
-            return table::Visited::stop_here;
-        });
+        const table::Walked walked =
+            opened.tables()->walk_key(table, key, after, [&](const table::VisitedEntry& entry) {
+                head.effect = Effect::done;
+                head.value_bytes = entry.value_bytes;
+                head.record = opened.address(entry.record);
+                after = entry.place;
+                return table::Visited::stop_here;
+            });
+        if (walked == table::Walked::damaged) head.effect = Effect::damaged;
         std::memcpy(result.data(), &head, sizeof head);
         std::memcpy(result.data() + sizeof head, &after, sizeof after);
         return {Code::ok, sizeof head + sizeof after};

@@ -55,6 +55,10 @@ public:
 
     [[nodiscard]] bool is_kept(table::BlockNumber block) override { return blocks_.is_kept(block); }
 
+    [[nodiscard]] std::uint64_t usable_bytes(table::BlockNumber block) override {
+        return blocks_.usable_bytes(block);
+    }
+
     void clear(table::BlockNumber block, std::uint64_t bytes) override {
         blocks_.clear(block, bytes);
     }

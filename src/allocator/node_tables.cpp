@@ -40,6 +40,11 @@ bool HeapBlocks::is_kept(table::BlockNumber block) {
     return heap_.heap_.is_kept(table::offset_of(block));
 }
 
+std::uint64_t HeapBlocks::usable_bytes(table::BlockNumber block) {
+    const heap::Offset offset = table::offset_of(block);
+    return heap_.is_owned(offset) ? heap_.heap_.usable_bytes(offset) : 0;
+}
+
 void HeapBlocks::clear(table::BlockNumber block, std::uint64_t bytes) {
     heap_.clear_blocks(table::offset_of(block), bytes);
 }

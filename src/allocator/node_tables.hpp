@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "allocator/node_heap.hpp"
 #include "table/table.hpp"
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] bool end_by_use(table::BlockNumber container, std::uint32_t maker) override;
     [[nodiscard]] bool is_lent(table::BlockNumber block) override;
     [[nodiscard]] bool is_kept(table::BlockNumber block) override;
+    [[nodiscard]] std::uint64_t usable_bytes(table::BlockNumber block) override;
     void clear(table::BlockNumber block, std::uint64_t bytes) override;
 
 private:
@@ -41,6 +43,7 @@ private:
 // uses the heap.
 struct FinderPlace {
     char* base = nullptr;  // the heap's blocks in this process
+    std::uint64_t limit_bytes = 0;
     table::Participant<std::atomic>* shown =
         nullptr;                        // the thread's own; nullptr: there is no such place
     heap::CachePlaces::OwnPlace place;  // held during each find
@@ -53,7 +56,7 @@ public:
     NodeFinder(NodeHeap& heap, std::uint32_t thread) noexcept
         : heap_(heap),
           lease_(heap, thread),
-          finder_({heap.blocks_, heap.participants()[lease_.cache().number()],
+          finder_({heap.blocks_, heap.limit_bytes(), heap.participants()[lease_.cache().number()],
                    heap.heap_.order_all() != nullptr}) {}
 
     ~NodeFinder() = default;
@@ -65,7 +68,7 @@ public:
     [[nodiscard]] static FinderPlace place_of(const NodeHeap& heap, std::uint32_t thread) noexcept {
         if (thread >= heap::threads_with_cache || heap.heap_.order_all() == nullptr) return {};
         const std::uint32_t number = heap::caches_of(heap.user_).first + thread;
-        return {heap.blocks_, &heap.participants()[number],
+        return {heap.blocks_, heap.limit_bytes(), &heap.participants()[number],
                 heap.caches_.own_place(heap.user_, thread)};
     }
 
@@ -103,7 +106,7 @@ public:
     }
 
     // Returns HashTable::entries(), also after processes were killed in a change.
-    [[nodiscard]] std::uint64_t entries(table::BlockNumber table) {
+    [[nodiscard]] std::optional<std::uint64_t> entries(table::BlockNumber table) {
         heap_.recover_if_any(lease_.cache());
         return tables_.entries(table);
     }

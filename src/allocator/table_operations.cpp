@@ -3,6 +3,7 @@
 #include "allocator/table_operations.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/format.hpp"
@@ -80,9 +81,10 @@ Ran run_entries(OperationContext& context,
     OpenedTables opened(context);
     const BlockNumber table = opened.table(name);
     if (table == 0) return {Code::stale, 0};
-    const std::uint64_t entries = opened.tables().entries(table);
-    std::memcpy(result.data(), &entries, sizeof entries);
-    return {Code::ok, sizeof entries};
+    const std::optional<std::uint64_t> entries = opened.tables().entries(table);
+    if (!entries) return {Code::system, 0};
+    std::memcpy(result.data(), &*entries, sizeof *entries);
+    return {Code::ok, sizeof *entries};
 }
 
 // The most buckets that one operation clears.
@@ -100,7 +102,9 @@ Ran run_walk(OperationContext& context,
     const BlockNumber table = opened.table(request.name);
     if (table == 0) return {Code::stale, 0};
     const auto address = [&](BlockNumber record) { return opened.address(record); };
-    return {Code::ok, write_walked_entries(opened.tables(), table, request, address, result)};
+    const std::uint32_t bytes =
+        write_walked_entries(opened.tables(), table, request, address, result);
+    return {bytes != 0 ? Code::ok : Code::system, bytes};
 }
 
 // Notes the entries of a bucket, and erases them after the visit. If one of them has gone, or could
@@ -120,21 +124,24 @@ Ran run_clear_table(OperationContext& context,
             noted;  // NOLINT: written as far as read
         std::uint32_t count = 0;
         table::WalkPlace after = head.after;
-        const bool has_more = opened.tables()->walk(table, after, [&](const VisitedEntry& entry) {
+        const auto note = [&](const VisitedEntry& entry) {
             noted[count++] = {opened.tables()->hash_at(table, entry.place.position), entry.record};
             return count == noted.size() ? Visited::stop_here : Visited::go_on;
-        });
+        };
+        const table::Walked walked = opened.tables()->walk(table, after, note);
+        if (walked == table::Walked::damaged) return {Code::system, 0};
         bool are_erased = true;
         for (std::uint32_t j = 0; j < count && head.has_room != 0; ++j) {
             const Effect effect = opened.tables().with_room([&] {
                 return opened.tables()->erase_record(table, noted[j].first, noted[j].second);
             });
             are_erased = are_erased && effect == Effect::done;
+            if (effect == Effect::damaged) return {Code::system, 0};
             if (effect == Effect::no_room) head.has_room = 0;
         }
         if (!are_erased) continue;
         head.after = after;
-        head.has_more = has_more ? 1 : 0;
+        head.has_more = walked == table::Walked::more ? 1 : 0;
     }
     std::memcpy(result.data(), &head, sizeof head);
     return {Code::ok, sizeof head};

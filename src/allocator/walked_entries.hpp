@@ -16,7 +16,8 @@
 
 namespace acp::allocator {
 
-// Writes a WalkResult and the entries behind a place, as WalkRequest says. Returns how many bytes.
+// Writes a WalkResult and the entries behind a place, as WalkRequest says. Returns how many bytes;
+// 0: the program has overwritten the table's words.
 //   address(block number)  of a record
 //   result                 at least a WalkResult and a WalkedEntry
 template <typename Address>
@@ -53,7 +54,9 @@ std::uint32_t write_walked_entries(NodeTables& tables,
         return is_full ? table::Visited::stop_here : table::Visited::go_on;
     };
     for (std::uint32_t i = 0; i < buckets_max && head.has_more != 0 && !is_full; ++i) {
-        head.has_more = tables->walk(table, head.after, visit, entries_max == 1) ? 1 : 0;
+        const table::Walked walked = tables->walk(table, head.after, visit, entries_max == 1);
+        if (walked == table::Walked::damaged) return 0;
+        head.has_more = walked == table::Walked::more ? 1 : 0;
     }
     std::memcpy(result.data(), &head, sizeof head);
     return static_cast<std::uint32_t>(used);

@@ -169,6 +169,7 @@ Result<int> read_reply(acp_reply_t& reply, const void** value, std::size_t* valu
                       "no room in the heap of the key's rank; acprun --heap-size sets "
                       "how much a heap may take");
     }
+    if (result.effect == Effect::damaged) return data::TableCalls::damage(reply.container);
     if (result.effect == Effect::no_number) {
         return Status(Code::argument, "the value has not 8 bytes");
     }

@@ -54,7 +54,7 @@ Status HashedBatch::run(std::size_t first_entry) {
     Status first;
     for (std::size_t i = 0; i < room_.items.size(); ++i) {
         BatchItem& item = room_.items[i];
-        if (item.is_done && item.result.effect != Effect::no_room) continue;
+        if (item.is_done && !table::is_failure(item.result.effect)) continue;
         auto status = run_alone(item);
         if (status.is_ok() || !first.is_ok()) continue;
         first = std::move(status).within("entry " + std::to_string(first_entry + i));

@@ -39,8 +39,8 @@ public:
     base::Status run(std::size_t first_entry);
 
     // Runs calls on keys of a container with one table on this node, without a room. Returns how
-    // many: at most allocator::batch_max, and fewer if the table is elsewhere, or if there was no
-    // memory for an entry: run() does the rest.
+    // many: at most allocator::batch_max, and fewer if the table is elsewhere, or if a key
+    // failed: run() does the rest.
     //   ask(i, allocator::EntryBatch::One&)      fills in all but the hash; false: the run ends
     //                                            before this key
     //   tell(i, EntryResult, const char* value)  the callback of EntryBatch::run, without a result
@@ -76,7 +76,7 @@ public:
         std::size_t done = 0;
         batch.run(here.tables(), here.table(),
                   [&](std::uint32_t i, const EntryResult& result, const char* value) {
-                      if (result.effect == Effect::no_room) return false;
+                      if (table::is_failure(result.effect)) return false;
                       tell(i, result, value);
                       ++done;
                       return true;

@@ -23,8 +23,8 @@ using Record = table::EntryRecord<std::atomic>;
 
 namespace {
 
-// Finds the next entry of one table, which `at` becomes. false: there is none behind it.
-bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
+// Finds the next entry of one table, which `at` becomes. end: there is none behind it.
+table::Walked step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
     bool is_found = false;
     const auto visit = [&](const table::VisitedEntry& entry) {
         if (is_gone(kind, table::is_ended_count(entry.value, entry.value_bytes)))
@@ -35,9 +35,10 @@ bool step(TableCalls::Here& here, ContainerKind kind, EntryPlace& at) {
         at.value_bytes = entry.value_bytes;
         return table::Visited::stop_here;
     };
-    while (!is_found && here.tables()->walk(here.table(), at.walk, visit, true)) {
-    }
-    return is_found;
+    table::Walked walked = table::Walked::more;
+    while (!is_found && walked == table::Walked::more)
+        walked = here.tables()->walk(here.table(), at.walk, visit, true);
+    return is_found ? table::Walked::more : walked;
 }
 
 EntryPlace end_at(std::uint64_t table) noexcept {
@@ -94,7 +95,10 @@ Result<std::uint64_t> HashedWalk::entries(const ContainerName& name, Scope scope
                   std::as_bytes(std::span(&table, 1)),
                   std::as_writable_bytes(std::span(&counts[i], 1)), nullptr});
     }
-    if (auto status = asks.wait(); !status.is_ok()) return status;
+    if (auto status = asks.wait(); !status.is_ok()) {
+        const bool is_damaged = status.code() == Code::system;
+        return is_damaged ? TableCalls::damage(name.directory) : std::move(status);
+    }
     std::uint64_t sum = 0;
     for (const std::uint64_t count : counts) sum += count;
     return sum;
@@ -139,8 +143,7 @@ Status HashedWalk::fetch(WalkReader& reader,
     local::Hazards::Lease lease(hazards);
     TableCalls::Here here(*place.heap, hazards.index_of(lease.line()), place);
     if (here.table() == 0) return TableCalls::no_table(place);
-    reader.fetch_here(here, wish);
-    return {};
+    return reader.fetch_here(here, wish);
 }
 
 // The next entry of one table; the end if there is none, or no such table.
@@ -189,7 +192,9 @@ bool HashedWalk::next_at_once(const memory::HazardLine& line,
         TableCalls::Here here(*place.heap, calls.gma().hazards().index_of(line), place);
         if (here.table() == 0) return false;
         at.walk = at.walk.by_position(table::Positions(place.slots));
-        if (step(here, name.kind, at)) return true;
+        const table::Walked walked = step(here, name.kind, at);
+        if (walked == table::Walked::damaged) return false;
+        if (walked == table::Walked::more) return true;
         if (scope == Scope::all) continue;
         ++at.table;
         break;
@@ -284,6 +289,7 @@ Status HashedWalk::clear(const ContainerName& name, Scope scope) {
                               {hashed_.tables().process_of(place.table),
                                allocator::table_clear_number, std::as_bytes(std::span(&request, 1)),
                                std::as_writable_bytes(std::span(&told, 1)), nullptr});
+            if (status.code() == Code::system) return TableCalls::damage(place.table);
             if (!status.is_ok()) return status;
             if (told.has_room == 0) return hashed_.tables().no_room(place, 0);
         }

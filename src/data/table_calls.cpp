@@ -70,6 +70,12 @@ Status TableCalls::no_table(const TablePlace& place) {
     return {Code::stale, "the table at " + base::hex(place.table) + " was destroyed"};
 }
 
+Status TableCalls::damage(GlobalAddress container) {
+    return {Code::system, "the words of the container at " + base::hex(container) +
+                              " contradict each other: the program has overwritten them "
+                              "(acp_heap_check tells more)"};
+}
+
 Status TableCalls::no_room(const TablePlace& place, std::uint64_t bytes) {
     return allocator_.no_room(process_of(place.table), bytes);
 }
@@ -81,6 +87,7 @@ Result<EntryResult> TableCalls::run_here(const TablePlace& place, const Run& run
     Here here(*place.heap, gma_.hazards().index_of(lease.line()), place);
     if (here.table() == 0) return no_table(place);
     EntryResult result = run(here);
+    if (result.effect == Effect::damaged) return damage(place.table);
     result.record = here.address(result.record);
     return result;
 }
@@ -98,6 +105,7 @@ Result<EntryResult> TableCalls::ask_for_value(const TablePlace& place,
     EntryResult result;
     std::memcpy(&result, told.data(), sizeof result);
     if (result.effect == Effect::no_table) return no_table(place);
+    if (result.effect == Effect::damaged) return damage(place.table);
     if (result.effect != Effect::done) return result;
     if (result.is_whole == 0) return fetch_value(place, result, room);
     const std::size_t bytes = std::min<std::size_t>(told_bytes - sizeof result, room.size());
@@ -137,11 +145,9 @@ Result<EntryResult> TableCalls::read(const TablePlace& place, GlobalAddress reco
     if (place.heap != nullptr) {
         return run_here(place, [&](Here& here) {
             EntryResult told;
-            told.effect = Effect::absent;
-            (void)here.tables()->find_record(
+            told.effect = here.tables()->find_record(
                 here.table(), place.hash, here.block_at(record),
                 [&](const char* value, std::uint32_t bytes, BlockNumber block) {
-                    told.effect = Effect::done;
                     told.value_bytes = bytes;
                     told.record = block;
                     const std::size_t some = std::min<std::size_t>(bytes, room.size());
@@ -186,6 +192,7 @@ Status TableCalls::ask_whole(const TablePlace& place,
     auto status = ask(gma_, {process_of(place.table), operation, arguments, Room(told), nullptr});
     if (!status.is_ok()) return status;
     std::memcpy(&result, told.data(), sizeof result);
+    if (result.effect == Effect::damaged) return damage(place.table);
     return result.effect == Effect::no_table ? no_table(place) : Status();
 }
 
@@ -333,14 +340,15 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
         return run_here(place, [&](Here& here) {
             EntryResult found;
             found.effect = Effect::absent;
-            (void)here.tables()->walk_key(here.table(), key_at(place, key), after,
-                                          [&](const table::VisitedEntry& entry) {
-                                              found.effect = Effect::done;
-                                              found.value_bytes = entry.value_bytes;
-                                              found.record = entry.record;
-                                              after = entry.place;
-                                              return table::Visited::stop_here;
-                                          });
+            const table::Walked walked = here.tables()->walk_key(
+                here.table(), key_at(place, key), after, [&](const table::VisitedEntry& entry) {
+                    found.effect = Effect::done;
+                    found.value_bytes = entry.value_bytes;
+                    found.record = entry.record;
+                    after = entry.place;
+                    return table::Visited::stop_here;
+                });
+            if (walked == table::Walked::damaged) found.effect = Effect::damaged;
             return found;
         });
     }
@@ -351,6 +359,7 @@ Result<EntryResult> TableCalls::next_of_key(const TablePlace& place,
         ask(gma_, {process_of(place.table), allocator::entry_next_of_key_number, message.bytes(),
                    std::as_writable_bytes(std::span(&told, 1)), nullptr});
     if (!status.is_ok()) return status;
+    if (told.result.effect == Effect::damaged) return damage(place.table);
     after = told.place;
     return told.result;
 }

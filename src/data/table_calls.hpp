@@ -4,7 +4,7 @@
 // one message: a block in the owner's heap is filled first and then becomes the entry. Any thread.
 // Each call blocks while it waits for another node. Errors, of all calls: stale (no table of this
 // identity is there), memory (no room in the owner's heap; the table is as before), peer, argument
-// (a value of 4 GiB or more). Keys are shorter: Hashed::at_table refuses others before it hashes
+// (a value of 4 GiB or more), system (the program has overwritten the table's words). Keys are shorter: Hashed::at_table refuses others before it hashes
 // them.
 // Tests: tests/conformance/hashed_test.cpp.
 #pragma once
@@ -160,11 +160,9 @@ public:
                                                       Bytes key,
                                                       Room room) {
         EntryResult told;
-        told.effect = Effect::absent;
-        (void)here.tables()->find(
+        told.effect = here.tables()->find(
             here.table(), key_at(place, key),
             [&](const char* value, std::uint32_t bytes, table::BlockNumber record) {
-                told.effect = Effect::done;
                 told.value_bytes = bytes;
                 told.record = record;
                 const std::size_t some = std::min<std::size_t>(bytes, room.size());
@@ -209,11 +207,14 @@ public:
             return false;
         result = run(here);
         result.record = here.address(result.record);
-        return result.effect != Effect::no_room;
+        return !table::is_failure(result.effect);
     }
 
     // "the table was destroyed": stale
     [[nodiscard]] static base::Status no_table(const TablePlace& place);
+
+    // The failure for table::Effect::damaged: system.   container  or one of its tables
+    [[nodiscard]] static base::Status damage(GlobalAddress container);
 
     // Copies a value found by find() or an operation, and then checks that the entry still has it.
     // absent: it has not.

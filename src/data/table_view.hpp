@@ -203,7 +203,8 @@ private:
         // acquire: the table's content; like table::Finder::is_table()
         if (head.mark.load(std::memory_order_acquire) != view.mark) [[unlikely]]
             return Found::unknown;
-        const table::ReadGround<std::atomic> ground(view.here.base, *view.here.shown, true);
+        const table::ReadGround<std::atomic> ground(view.here.base, view.here.limit_bytes,
+                                                    *view.here.shown, true);
         const auto spot = view.root.spot_for_find(ground, head, hash);
         using Finder = table::Finder<>;
         const auto seen = Finder(ground).find_once(

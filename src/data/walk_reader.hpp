@@ -36,23 +36,26 @@ public:
         bool wants_bytes = true;        // also keys and values
     };
 
-    // Reads the next entries from another node. Blocks. Errors: stale, peer.
+    // Reads the next entries from another node. Blocks. Errors: stale, peer, system.
     base::Status fetch(const Wish& wish) {
         note(wish);
         const auto room = std::span(room_).first(message_bytes);
         auto status = ask(*gma_, {process_, allocator::table_walk_number,
                                   std::as_bytes(std::span(&request_, 1)), room, nullptr});
         if (status.is_ok()) open();
+        if (status.code() == base::Code::system) return TableCalls::damage(request_.name.table);
         return status;
     }
 
-    // Reads them from a table of this node.
-    void fetch_here(TableCalls::Here& here, const Wish& wish) {
+    // Reads them from a table of this node. Errors: system (its words are overwritten).
+    base::Status fetch_here(TableCalls::Here& here, const Wish& wish) {
         note(wish);
-        (void)allocator::write_walked_entries(
+        const std::uint32_t bytes = allocator::write_walked_entries(
             here.tables(), here.table(), request_,
             [&](table::BlockNumber record) { return here.address(record); }, room_);
+        if (bytes == 0) return TableCalls::damage(request_.name.table);
         open();
+        return {};
     }
 
     struct Entry {

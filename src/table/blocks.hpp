@@ -52,6 +52,10 @@ public:
     // a process killed in it.
     [[nodiscard]] virtual bool is_kept(BlockNumber block) = 0;
 
+    // The bytes of the allocated block of a container that begins there; 0: none does.
+    //   block  any number
+    [[nodiscard]] virtual std::uint64_t usable_bytes(BlockNumber block) = 0;
+
     // Makes a block, or its first `bytes`, zero. Fast for much memory that was never touched.
     virtual void clear(BlockNumber block, std::uint64_t bytes) = 0;
 
@@ -63,8 +67,7 @@ public:
 
     // Whether a block of this number and length lies within the heap.
     [[nodiscard]] bool has_block(BlockNumber block, std::uint64_t bytes) const noexcept {
-        return block - 1 < limit_bytes_ / heap::granule_bytes && offset_of(block) <= limit_bytes_ &&
-               bytes <= limit_bytes_ - offset_of(block);
+        return is_within(limit_bytes_, block, bytes);
     }
 
     using OrderAll = bool (*)() noexcept;

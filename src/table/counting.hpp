@@ -39,7 +39,7 @@ public:
         : ground_(ground), reclaimer_(ground), growth_(ground), insertion_(ground) {}
 
     // Adds to a count, which is 0 where there is no entry.   number  1 or more
-    // done, no_room, no_number, out_of_range
+    // done, no_room, no_number, out_of_range, damaged
     CountEffect add(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
         if (number == 0 || number == ended_count) return {Effect::out_of_range, 0, 0};
         for (;;) {
@@ -55,7 +55,7 @@ public:
     }
 
     // Subtracts from a count; if the result would be less than 1 the count ends and the entry is
-    // erased. done, absent, no_room, no_number
+    // erased. done, absent, no_room, no_number, damaged
     CountEffect subtract(Head<Atomic>& head, const EntryKey& key, std::uint64_t number) {
         return change(head, key, [number](std::uint64_t count) {
             return count > number ? count - number : ended_count;
@@ -63,8 +63,8 @@ public:
     }
 
     // Unlinks the entry of a record whose count a killed participant had ended, if it is still
-    // linked. false: there was no memory to migrate its bucket.
-    [[nodiscard]] bool unlink_ended(Head<Atomic>& head, std::uint64_t hash, BlockNumber record) {
+    // linked. done, no_room (to migrate its bucket), damaged
+    [[nodiscard]] Effect unlink_ended(Head<Atomic>& head, std::uint64_t hash, BlockNumber record) {
         return unlink_ended_where(head, hash,
                                   [record](BlockNumber found) { return found == record; });
     }
@@ -83,10 +83,11 @@ private:
     CountEffect change(Head<Atomic>& head, const EntryKey& key, const Next& next) {
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, key.hash);
-            if (spot.first == nullptr) return {Effect::no_room, 0, 0};
+            if (spot.first == nullptr) return {spot.failure(), 0, 0};
             const auto entry =
                 Search<Atomic>(ground_).look(head, spot, key, Search<Atomic>::Access::change);
             if (entry.is_late) continue;
+            if (entry.is_damaged) return {Effect::damaged, 0, 0};
             if (entry.slot == nullptr) return {Effect::absent, 0, 0};
             const BlockNumber record = slot::record_in(entry.word);
             if (!ground_.record(record).is_number()) return {Effect::no_number, 0, 0};
@@ -97,7 +98,7 @@ private:
                 return {Effect::done, changed.after, record};
             // If there is no memory to migrate its bucket, a later call unlinks it.
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
-                return ground_.record(found).has_key(key.data, key.bytes);
+                return ground_.has_key(found, key.data, key.bytes);
             });
             ground_.shown().unlinking.store(0, std::memory_order_release);
             if (!was_ended) return {Effect::done, 0, 0};
@@ -131,25 +132,27 @@ private:
         return changed;
     }
 
-    // Unlinks an entry if its count was ended. false: there was no memory.
+    // Unlinks an entry if its count was ended. done, no_room, damaged
     template <typename IsIt>
-    bool unlink_ended_where(Head<Atomic>& head, std::uint64_t hash, const IsIt& is_it) {
+    Effect unlink_ended_where(Head<Atomic>& head, std::uint64_t hash, const IsIt& is_it) {
         for (;;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, hash);
-            if (spot.first == nullptr) return false;
+            if (spot.first == nullptr) return spot.failure();
             const auto entry = Search<Atomic>(ground_).look_for(
                 head, spot, slot::fragment_of(hash), Search<Atomic>::Access::change, is_it);
             if (entry.is_late) continue;
-            if (entry.slot == nullptr) return true;
+            if (entry.is_damaged) return Effect::damaged;
+            if (entry.slot == nullptr) return Effect::done;
+            if (!ground_.has_record(slot::record_in(entry.word))) return Effect::damaged;
             auto& record = ground_.record(slot::record_in(entry.word));
             if (!record.is_number() ||
                 record.number().load(std::memory_order_acquire) != ended_count) {
-                return true;
+                return Effect::done;
             }
             if (!reclaimer_.unlink(*entry.slot, entry.word, slot::emptied, unlinking::is_ended))
                 continue;
             head.count_erasure(ground_.own());
-            return true;
+            return Effect::done;
         }
     }
 

@@ -2,7 +2,8 @@
 // Destroys a table (entries, chained buckets, arrays, then the head) or a directory of tables. No
 // other thread may use it from then on. If the participant is killed here, another one resumes from
 // its words: the head's mark names the destroyer, and each block is freed when the word that linked
-// it has been changed (table/freeing.hpp). Included by table/table.hpp.
+// it has been changed (table/freeing.hpp). What overwritten words do not lead to stays allocated.
+// Included by table/table.hpp.
 // Tests: tests/unit/table/kill_destroy_test.cpp.
 #pragma once
 
@@ -70,11 +71,12 @@ private:
             free_arrays(ground_.head(block));
         }
         ground_.shown().chain.store(0, std::memory_order_relaxed);
+        const auto forget = [&] { destroyer.unlinking.store(0, std::memory_order_release); };
+        if (!ground_.has_allocated(block, signed_bytes)) return forget();
         // Signs the first word, which is not needed after this; the second one is the mark, which
         // names the destroyer.
         unlink_and_free(ground_.blocks(), ground_.shown().freeing, ground_.own(), block,
-                        Spare::first_word,
-                        [&] { destroyer.unlinking.store(0, std::memory_order_release); });
+                        Spare::first_word, forget);
     }
 
     void free_arrays(Head<Atomic>& head) {
@@ -99,13 +101,15 @@ private:
     // Frees the chained buckets of an array, and its entries. A bucket that is being migrated still
     // owns its entries, even if copies of the slots are in the next array.
     void free_chains(Head<Atomic>& head, const Root& root, std::uint32_t level) {
-        auto& array = Growth<Atomic>(ground_).array_of(head, level);
-        for (std::uint64_t i = 0; i < array.buckets; ++i) {
+        auto* const array = Growth<Atomic>(ground_).array_of(head, level);
+        if (array == nullptr) return;
+        const std::uint64_t buckets = head.buckets(level);
+        for (std::uint64_t i = 0; i < buckets; ++i) {
             // An array before root.from has no entries; array root.from, which is_moved() reads, is
             // freed after the next one.
             const bool has_entries =
                 level >= root.from && level == (is_moved(head, root, i) ? root.to : root.from);
-            free_chain(array.bucket(i), has_entries);
+            free_chain(array->bucket(i), has_entries);
         }
     }
 
@@ -113,8 +117,9 @@ private:
                                 const Root& root,
                                 std::uint64_t index) const noexcept {
         if (!root.is_growing()) return false;
-        auto& from = Growth<Atomic>(ground_).array_of(head, root.from);
-        return Growth<Atomic>::is_moved(from.bucket(index % from.buckets));
+        auto* const from = Growth<Atomic>(ground_).array_of(head, root.from);
+        return from != nullptr &&
+               Growth<Atomic>::is_moved(from->bucket(index % head.buckets(root.from)));
     }
 
     // Unlinks and frees the chained buckets, first to last. The bits of the first bucket's link
@@ -124,7 +129,7 @@ private:
         for (;;) {
             const std::uint64_t word = first.link.load(std::memory_order_relaxed);
             const BlockNumber next = link::next_in(word);
-            if (next == 0) return;
+            if (next == 0 || !ground_.has_allocated(next, sizeof(Bucket<Atomic>))) return;
             auto& bucket = ground_.bucket(next);
             if (has_entries) free_entries(bucket);
             const BlockNumber after = link::next_in(bucket.link.load(std::memory_order_relaxed));
@@ -135,7 +140,7 @@ private:
     void free_entries(Bucket<Atomic>& bucket) {
         for (auto& slot : bucket.slots) {
             const std::uint64_t word = slot.load(std::memory_order_relaxed);
-            if (!slot::is_entry(word)) continue;
+            if (!slot::is_entry(word) || !is_owned(slot::record_in(word))) continue;
             ground_.shown().chain.store(chain::of_slot(ground_.place_of(slot)),
                                         std::memory_order_relaxed);
             ground_.unlink_and_free(slot::record_in(word),
@@ -143,11 +148,21 @@ private:
         }
     }
 
-    // Frees the block that `word` links; `word` then holds `instead`.
+    // Frees the block that `word` links, unless it was freed or is none; `word` then holds
+    // `instead`.
     void free_linked(Atomic<std::uint64_t>& word, BlockNumber block, std::uint64_t instead) {
+        if (!ground_.has_allocated(block, signed_bytes))
+            return word.store(instead, std::memory_order_release);
         ground_.shown().chain.store(chain::of_link(ground_.place_of(word)),
                                     std::memory_order_relaxed);
         ground_.unlink_and_free(block, [&] { word.store(instead, std::memory_order_release); });
+    }
+
+    // Whether a record can be that of an entry. Another slot may name it too, if the program has
+    // overwritten one of them; then it may be retired.
+    [[nodiscard]] bool is_owned(BlockNumber record) const {
+        return ground_.has_allocated(record, EntryRecord<Atomic>::head_bytes) &&
+               claim::claimer_in(ground_.record(record).claim.load(std::memory_order_relaxed)) == 0;
     }
 
     const Ground<Atomic>& ground_;

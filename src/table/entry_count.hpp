@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "table/ground.hpp"
 #include "table/growth.hpp"
@@ -27,21 +28,23 @@ public:
     explicit EntryCount(const Ground<Atomic>& ground) noexcept : ground_(ground) {}
 
     // Exact while no thread changes the table and all participants killed in it are recovered.
-    [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
+    // std::nullopt: the program has overwritten the table's words.
+    [[nodiscard]] std::optional<std::uint64_t> entries(BlockNumber table) const {
         auto& head = ground_.head(table);
         // acquire: partner is Recovery; the dead participant's words are clear after it
         std::uint64_t correction = head.correction.load(std::memory_order_acquire);
         if ((correction & correction::unknown) == 0) [[likely]]
             return Growth<Atomic>::entries_in(head);
         const Counters before = counters_of(head);
-        const std::uint64_t walked = walk(head);
+        const std::optional<std::uint64_t> walked = walk(head);
+        if (!walked) return walked;
         if (!is_any_changing() && counters_of(head) == before) {
             std::uint64_t sum = 0;
             for (const std::uint64_t counter : before) sum += counter;
             // Fails if another call has stored the same, or another participant was killed: then
             // the next call counts again.
             (void)head.correction.compare_exchange_strong(
-                correction, correction::made_known(correction, walked, sum),
+                correction, correction::made_known(correction, *walked, sum),
                 std::memory_order_relaxed, std::memory_order_relaxed);
         }
         return walked;
@@ -73,16 +76,16 @@ private:
         return false;
     }
 
-    [[nodiscard]] std::uint64_t walk(const Head<Atomic>& head) const {
+    [[nodiscard]] std::optional<std::uint64_t> walk(const Head<Atomic>& head) const {
         std::uint64_t entries = 0;
         WalkPlace after;
         const auto visit = [&entries](const VisitedEntry& /*entry*/) {
             ++entries;
             return Visited::go_on;
         };
-        while (TableWalk<Atomic>(ground_).step(head, after, visit)) {
-        }
-        return entries;
+        Walked walked = Walked::more;
+        while (walked == Walked::more) walked = TableWalk<Atomic>(ground_).step(head, after, visit);
+        return walked == Walked::end ? std::optional(entries) : std::nullopt;
     }
 
     const Ground<Atomic>& ground_;

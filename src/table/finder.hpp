@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "table/effect.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/known_root.hpp"
@@ -31,12 +32,12 @@ public:
     }
 
     // Calls visit(const char* value, std::uint32_t bytes, BlockNumber record) with the value of the
-    // key, which stays allocated during the call. false: there is no entry. visit gets a copy of a
+    // key, which stays allocated during the call. done, absent, damaged. visit gets a copy of a
     // value of 8 bytes, because writers change it in place.
     template <typename Visit>
-    [[gnu::always_inline]] bool find(BlockNumber table,
-                                     const EntryKey& key,
-                                     const Visit& visit) const {
+    [[gnu::always_inline]] Effect find(BlockNumber table,
+                                       const EntryKey& key,
+                                       const Visit& visit) const {
         return show(Search<Atomic>(ground_).find(ground_.head(table), key), visit);
     }
 
@@ -45,7 +46,7 @@ public:
 
     // Tries the lookup once, in a table that begins at `head`, from the bucket that a root read
     // earlier gives. late: the bucket was migrated or the entry replaced, and find() would start
-    // again. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record is named and so stays
+    // again, or would find damage. Calls visit(EntryRecord<Atomic>&, BlockNumber) while the record is named and so stays
     // allocated; the value of a record of 8 bytes may change during the call.
     template <typename Visit>
     [[nodiscard, gnu::always_inline]] Seen find_once(const Head<Atomic>& head,
@@ -54,7 +55,7 @@ public:
                                                      const Visit& visit) const {
         using Look = Search<Atomic>;
         const auto entry = Look(ground_).look(head, spot, key, Look::Access::find);
-        Seen seen = entry.is_late ? Seen::late : Seen::absent;
+        Seen seen = entry.is_late || entry.is_damaged ? Seen::late : Seen::absent;
         if (entry.slot != nullptr) {
             const BlockNumber record = slot::record_in(entry.word);
             visit(ground_.record(record), record);
@@ -68,10 +69,10 @@ public:
     // linked; otherwise like find().
     //   hash  of its key
     template <typename Visit>
-    bool find_record(BlockNumber table,
-                     std::uint64_t hash,
-                     BlockNumber record,
-                     const Visit& visit) const {
+    Effect find_record(BlockNumber table,
+                       std::uint64_t hash,
+                       BlockNumber record,
+                       const Visit& visit) const {
         return show(Search<Atomic>(ground_).find_record(ground_.head(table), hash, record), visit);
     }
 
@@ -98,18 +99,18 @@ public:
     }
 
     template <typename Visit>
-    [[gnu::always_inline]] bool find_on(BlockNumber table,
-                                        const Spot<Atomic>& spot,
-                                        const Trail& trail,
-                                        const EntryKey& key,
-                                        const Visit& visit) const {
+    [[gnu::always_inline]] Effect find_on(BlockNumber table,
+                                          const Spot<Atomic>& spot,
+                                          const Trail& trail,
+                                          const EntryKey& key,
+                                          const Visit& visit) const {
         return show(Search<Atomic>(ground_).find_on(ground_.head(table), spot, trail, key), visit);
     }
 
 private:
     template <typename Visit>
-    [[gnu::always_inline]] bool show(const typename Search<Atomic>::Entry& entry,
-                                     const Visit& visit) const {
+    [[gnu::always_inline]] Effect show(const typename Search<Atomic>::Entry& entry,
+                                       const Visit& visit) const {
         if (entry.slot != nullptr) {
             const BlockNumber number_of_record = slot::record_in(entry.word);
             auto& record = ground_.record(number_of_record);
@@ -122,7 +123,9 @@ private:
             }
         }
         ground_.forget(Participant<Atomic>::record);
-        return entry.slot != nullptr;
+        if (entry.slot != nullptr) [[likely]]
+            return Effect::done;
+        return entry.is_damaged ? Effect::damaged : Effect::absent;
     }
 
     const ReadGround<Atomic> ground_;

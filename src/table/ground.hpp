@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "table/blocks.hpp"
+#include "table/circle_finder.hpp"
 #include "table/freeing.hpp"
 #include "table/layout.hpp"
 
@@ -22,17 +23,69 @@ public:
     using Word = Atomic<std::uint64_t>;
     using Shown = Participant<Atomic>;
 
-    //   base   address of the heap's offset 0 in this process
-    //   shown  this thread's own participant
+    //   base         address of the heap's offset 0 in this process
+    //   limit_bytes  every block lies below this offset
+    //   shown        this thread's own participant
     //   is_fence_paid_by_others  the thread that frees blocks executes a barrier in all threads
     //                            (Blocks::order_all)
-    ReadGround(char* base, Shown& shown, bool is_fence_paid_by_others) noexcept
-        : base_(base), shown_(shown), is_fence_paid_by_others_(is_fence_paid_by_others) {}
+    ReadGround(char* base,
+               std::uint64_t limit_bytes,
+               Shown& shown,
+               bool is_fence_paid_by_others) noexcept
+        : base_(base),
+          end_(base + limit_bytes),
+          granules_(limit_bytes / heap::granule_bytes),
+          shown_(shown),
+          is_fence_paid_by_others_(is_fence_paid_by_others) {}
 
     [[nodiscard]] Shown& shown() const noexcept { return shown_; }
 
     [[nodiscard]] char* address(BlockNumber block) const noexcept {
         return base_ + offset_of(block);
+    }
+
+    // Whether a block of this number and length lies within the heap. For numbers in words that the
+    // program may have overwritten.
+    [[nodiscard, gnu::always_inline]] bool has_block(BlockNumber block,
+                                                     std::uint64_t bytes) const noexcept {
+        return is_within(granules_ * heap::granule_bytes, block, bytes);
+    }
+
+    // Whether the head of a record of this number does so.
+    [[nodiscard, gnu::always_inline]] bool has_head(BlockNumber record) const noexcept {
+        static_assert(EntryRecord<Atomic>::head_bytes == heap::granule_bytes);
+        return record - 1 < granules_;
+    }
+
+    // Whether a record with its key and value does so.
+    [[nodiscard]] bool has_record(BlockNumber block) const noexcept {
+        if (!has_head(block)) return false;
+        const auto& one = record(block);
+        return has_block(block, EntryRecord<Atomic>::bytes(one.key_bytes, one.value_bytes));
+    }
+
+    // Whether a record whose head lies within the heap has this key.
+    [[nodiscard, gnu::always_inline]] bool has_key(BlockNumber block,
+                                                   const void* key,
+                                                   std::uint32_t bytes) const noexcept {
+        return record(block).has_key(key, bytes, end_);
+    }
+
+    // The bucket that a link of a chain leads to. nullptr: the program has overwritten the link,
+    // which leads out of the heap or back to an earlier bucket.
+    //   circle  of the walk over this chain
+    [[nodiscard]] Bucket<Atomic>* bucket_after(BlockNumber next,
+                                               CircleFinder& circle) const noexcept {
+        const bool is_one = has_block(next, sizeof(Bucket<Atomic>)) && !circle.is_back_at(next);
+        return is_one ? &bucket(next) : nullptr;
+    }
+
+    // The bucket at an offset; nullptr: it does not lie within the heap.
+    [[nodiscard, gnu::always_inline]] Bucket<Atomic>* bucket_at(
+        std::uint64_t place) const noexcept {
+        return place <= granules_ * heap::granule_bytes - sizeof(Bucket<Atomic>)
+                   ? reinterpret_cast<Bucket<Atomic>*>(base_ + place)
+                   : nullptr;
     }
 
     [[nodiscard]] EntryRecord<Atomic>& record(BlockNumber block) const noexcept {
@@ -83,6 +136,8 @@ public:
 
 private:
     char* base_;
+    const char* end_;
+    std::uint64_t granules_;
     Shown& shown_;
     bool is_fence_paid_by_others_;
 };
@@ -100,7 +155,10 @@ public:
            Participants<Atomic> participants,
            std::uint32_t own,
            std::uint32_t retire_batch) noexcept
-        : ReadGround<Atomic>(blocks.base(), participants[own], blocks.order_all() != nullptr),
+        : ReadGround<Atomic>(blocks.base(),
+                             blocks.limit_bytes(),
+                             participants[own],
+                             blocks.order_all() != nullptr),
           blocks_(blocks),
           participants_(participants),
           own_(own),
@@ -125,6 +183,12 @@ public:
     void unlink_and_free(BlockNumber block, const Unlink& unlink) const {
         table::unlink_and_free(blocks_, this->shown().freeing, own_, block, Spare::second_word,
                                unlink);
+    }
+
+    // Whether an allocated block of a container, of so many bytes, begins there. Before it is freed,
+    // where the program may have overwritten the word with its number.
+    [[nodiscard]] bool has_allocated(BlockNumber block, std::uint64_t bytes) const {
+        return blocks_.usable_bytes(block) >= bytes;
     }
 
 private:

@@ -10,11 +10,11 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
+#include "table/effect.hpp"
 #include "table/ground.hpp"
-#include "table/position.hpp"
+#include "table/halves.hpp"
 #include "table/reclaimer.hpp"
 
 namespace acp::table {
@@ -23,8 +23,18 @@ namespace acp::table {
 template <template <class> class Atomic>
 struct Spot {
     std::uint64_t root = 0;
-    // of the chain; nullptr: there was no memory to migrate the bucket
+    // of the chain; nullptr: there was no memory to migrate the bucket, or is_damaged()
     Bucket<Atomic>* first = nullptr;
+
+    // The spot where the table's words lead to no bucket: the program has overwritten them.
+    [[nodiscard]] static constexpr Spot damaged() noexcept { return {Root::none, nullptr}; }
+
+    [[nodiscard]] bool is_damaged() const noexcept { return root == Root::none; }
+
+    // Why there is no bucket for a change.
+    [[nodiscard]] Effect failure() const noexcept {
+        return is_damaged() ? Effect::damaged : Effect::no_room;
+    }
 };
 
 template <template <class> class Atomic>
@@ -38,24 +48,49 @@ public:
     //   ground  outlives this
     explicit Growth(const Ground<Atomic>& ground) noexcept : ground_(ground), reclaimer_(ground) {}
 
-    // The bucket for a lookup. It may be migrated and freed at any time: see is_current().
+    // The bucket for a lookup. It may be migrated and freed at any time: see is_current(). Where
+    // the table's words lead to no bucket, that of nowhere().
     [[nodiscard, gnu::always_inline]] static Spot<Atomic> spot_for_find(
         const ReadGround<Atomic>& ground, const Head<Atomic>& head, std::uint64_t hash) noexcept {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
         auto* first = bucket_in(ground, head, hash, root.from);
-        if (root.is_growing() && is_moved(*first)) [[unlikely]]
+        if (root.is_growing() && first != nullptr && is_moved(*first)) [[unlikely]]
             first = bucket_in_next(ground, head, hash, root.to);
-        return {word, first};
+        return {word, first != nullptr ? first : &nowhere()};
     }
 
-    // The bucket of a hash in the array of a level.
+    // A bucket without entries, of no table, which is never current: a find there is late.
+    [[nodiscard]] static constexpr Bucket<Atomic>& nowhere() noexcept { return no_bucket; }
+
+    // Whether a find that was late at a spot would be late there again though no operation has
+    // changed the table: then the program has overwritten its words.
+    [[nodiscard]] static bool is_stuck(const ReadGround<Atomic>& ground,
+                                       const Head<Atomic>& head,
+                                       const Spot<Atomic>& spot,
+                                       std::uint64_t hash) noexcept {
+        if (!is_moved(*spot.first)) return false;  // it was late because a slot had changed
+        const Spot<Atomic> now = spot_for_find(ground, head, hash);
+        return now.root == spot.root && now.first == spot.first;
+    }
+
+    // Whether the root is still that of a spot for a change. If so nothing can be frozen or
+    // migrated there.
+    [[nodiscard]] static bool has_root(const Head<Atomic>& head,
+                                       const Spot<Atomic>& spot) noexcept {
+        return head.root.load(std::memory_order_seq_cst) == spot.root;
+    }
+
+    // The bucket of a hash in the array of a level; nullptr: the words lead out of the heap.
     [[nodiscard, gnu::always_inline]] static Bucket<Atomic>* bucket_in(
         const ReadGround<Atomic>& ground,
         const Head<Atomic>& head,
         std::uint64_t hash,
         std::uint32_t level) noexcept {
-        return &ground.array(number_of_array(head, level)).bucket(head.index_of(hash, level));
+        if (level >= Head<Atomic>::levels_max) [[unlikely]]
+            return nullptr;
+        return ground.bucket_at(offset_of(number_of_array(head, level)) +
+                                line_bytes * (1 + head.index_of(hash, level)));
     }
 
     // Does what bucket_in() does, out of line, since lookups rarely need it. Takes a copy of the
@@ -86,7 +121,8 @@ public:
             if (head.root.load(std::memory_order_seq_cst) != word) continue;
             if (root.is_growing()) [[unlikely]]
                 return spot_in_growth(head, word, hash);
-            return {word, bucket_in(ground_, head, hash, root.from)};
+            auto* const first = bucket_in(ground_, head, hash, root.from);
+            return first != nullptr ? Spot<Atomic>{word, first} : Spot<Atomic>::damaged();
         }
     }
 
@@ -102,16 +138,15 @@ public:
         if (!root.is_growing()) [[likely]]
             return;
         name_arrays(head, root);
-        if (head.root.load(std::memory_order_seq_cst) == word) {
-            auto& from = array_of(head, root.from);
+        auto* const from = array_of(head, root.from);
+        if (from != nullptr && head.root.load(std::memory_order_seq_cst) == word) {
             const std::uint64_t begin =
-                from.given_out.fetch_add(moves_per_insertion, std::memory_order_relaxed);
-            bool has_moved = begin < from.buckets;
-            for (std::uint64_t i = begin; i < begin + moves_per_insertion && i < from.buckets;
-                 ++i) {
-                if (!is_moved(from.bucket(i)) && !move(head, root, i)) break;
+                from->given_out.fetch_add(moves_per_insertion, std::memory_order_relaxed);
+            const std::uint64_t buckets = head.buckets(root.from);
+            for (std::uint64_t i = begin; i < begin + moves_per_insertion && i < buckets; ++i) {
+                if (!is_moved(from->bucket(i)) && move(head, root, i) != Moved::done) break;
             }
-            if (!has_moved) look_for_the_end(head, word);
+            if (begin >= buckets) look_for_the_end(head, *from, word);
         }
         forget_arrays();
     }
@@ -120,9 +155,7 @@ public:
     void begin_if_due(Head<Atomic>& head) {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
-        if (head.may_grow == 0 || root.is_growing() || root.from + 1 >= Head<Atomic>::levels_max ||
-            head.buckets(root.from) >= Head<Atomic>::buckets_max)
-            return;
+        if (head.may_grow == 0 || root.is_growing() || !head.may_have(root.from + 1)) return;
         const std::uint64_t entries = entries_in(head);
         const std::uint64_t limit = entries_per_bucket * head.buckets(root.from);
         if (entries <= limit) return;
@@ -150,9 +183,30 @@ public:
         return counter::entries_in(sum);
     }
 
-    [[nodiscard]] BucketArray<Atomic>& array_of(const Head<Atomic>& head,
+    // 0: there is none of this level.
+    [[nodiscard]] static BlockNumber number_of_array(const Head<Atomic>& head,
+                                                     std::uint32_t level) noexcept {
+        if (level >= Head<Atomic>::levels_max) return 0;
+        return link::next_in(head.arrays[level].load(std::memory_order_acquire));
+    }
+
+    // The array of a level, which another thread may free unless it is named in a hazard word.
+    // nullptr: the words that lead to it cannot be those of a table.
+    [[nodiscard]] static BucketArray<Atomic>* array_in(const ReadGround<Atomic>& ground,
+                                                       const Head<Atomic>& head,
+                                                       std::uint32_t level) noexcept {
+        if (!head.may_have(level)) return nullptr;
+        const BlockNumber array = number_of_array(head, level);
+        return ground.has_block(array, BucketArray<Atomic>::bytes(head.buckets(level)))
+                   ? &ground.array(array)
+                   : nullptr;
+    }
+
+    // The array of a level that is named, or that no other thread uses; nullptr: likewise.
+    [[nodiscard]] BucketArray<Atomic>* array_of(const Head<Atomic>& head,
                                                 std::uint32_t level) const noexcept {
-        return ground_.array(number_of_array(head, level));
+        auto* const array = array_in(ground_, head, level);
+        return array != nullptr && array->buckets == head.buckets(level) ? array : nullptr;
     }
 
     [[nodiscard]] static bool is_moved(const Bucket<Atomic>& first) noexcept {
@@ -178,19 +232,23 @@ public:
 private:
     static constexpr std::uint64_t moves_per_insertion = 2;
 
-    [[nodiscard]] static BlockNumber number_of_array(const Head<Atomic>& head,
-                                                     std::uint32_t level) noexcept {
-        return link::next_in(head.arrays[level].load(std::memory_order_acquire));
-    }
+    alignas(line_bytes) inline static Bucket<Atomic> no_bucket{{link::moved}, {}};
+
+    // The result of a migration of a bucket.
+    enum class Moved : std::uint8_t { done, no_room, damaged };
 
     // The bucket for a change in a growing table, whose arrays are named.
     [[nodiscard, gnu::noinline]] Spot<Atomic> spot_in_growth(Head<Atomic>& head,
                                                              std::uint64_t word,
                                                              std::uint64_t hash) {
         const Root root = Root::unpacked(word);
-        const bool is_done = is_moved(*bucket_in(ground_, head, hash, root.from)) ||
-                             move(head, root, head.index_of(hash, root.from));
-        return {word, is_done ? bucket_in(ground_, head, hash, root.to) : nullptr};
+        const auto* const first = bucket_in(ground_, head, hash, root.from);
+        auto* const next = bucket_in(ground_, head, hash, root.to);
+        if (first == nullptr || next == nullptr) return Spot<Atomic>::damaged();
+        const Moved moved =
+            is_moved(*first) ? Moved::done : move(head, root, head.index_of(hash, root.from));
+        if (moved == Moved::damaged) return Spot<Atomic>::damaged();
+        return {word, moved == Moved::done ? next : nullptr};
     }
 
     void name_arrays(const Head<Atomic>& head, const Root& root) const noexcept {
@@ -232,22 +290,27 @@ private:
     }
 
     // Migrates a bucket of the old array, without waiting for another thread that does so too.
-    // false: there is no memory for its new buckets.
-    bool move(Head<Atomic>& head, const Root& root, std::uint64_t index) {
-        auto& first = array_of(head, root.from).bucket(index);
-        prefetch_targets(head, root, index);
-        freeze(first);
-        auto& to = array_of(head, root.to);
-        const Halves halves(head, root, index);
+    Moved move(Head<Atomic>& head, const Root& root, std::uint64_t index) {
+        auto* const from = array_of(head, root.from);
+        auto* const to = array_of(head, root.to);
+        const std::uint64_t buckets = head.buckets(root.from);
+        if (from == nullptr || to == nullptr || root.to != root.from + 1 || index >= buckets)
+            return Moved::damaged;
+        auto& first = from->bucket(index);
+        __builtin_prefetch(&to->bucket(index), 1);
+        __builtin_prefetch(&to->bucket(index + buckets), 1);
+        if (!freeze(first)) return Moved::damaged;
+        const Halves<Atomic> halves(head, root, index);
         std::array<Filler, 2> fillers{
-            Filler{*this, to.bucket(index), halves.are_in_slots()},
-            Filler{*this, to.bucket(index + head.buckets(root.from)), halves.are_in_slots()}};
+            Filler{*this, to->bucket(index), halves.are_in_slots()},
+            Filler{*this, to->bucket(index + buckets), halves.are_in_slots()}};
         for_each_in_chain(first, [&](std::uint64_t word) {
             if ((word & slot::occupied) != 0)
                 fillers[halves.of(ground_, word)].add(word & ~slot::frozen);
         });
         for (Filler& filler : fillers) {
-            if (!filler.finish()) return is_moved(first);
+            const Moved filled = filler.finish();
+            if (filled != Moved::done) return is_moved(first) ? Moved::done : filled;
         }
         std::uint64_t word = first.link.load(std::memory_order_acquire);
         while ((word & link::moved) == 0 &&
@@ -256,21 +319,14 @@ private:
                                                  std::memory_order_seq_cst,
                                                  std::memory_order_acquire)) {
         }
-        return true;
+        return Moved::done;
     }
 
-    // Prefetches the buckets that get the entries of this one.
-    void prefetch_targets(const Head<Atomic>& head,
-                          const Root& root,
-                          std::uint64_t index) const noexcept {
-        auto& to = array_of(head, root.to);
-        __builtin_prefetch(&to.bucket(index), 1);
-        __builtin_prefetch(&to.bucket(index + head.buckets(root.from)), 1);
-    }
-
-    // After it nothing changes in the chain. An undecided insertion is dropped.
-    void freeze(Bucket<Atomic>& first) const noexcept {
-        for (Bucket<Atomic>* bucket = &first;;) {
+    // After it nothing changes in the chain. An undecided insertion is dropped. false: the program
+    // has overwritten a link.
+    [[nodiscard]] bool freeze(Bucket<Atomic>& first) const noexcept {
+        CircleFinder circle;
+        for (Bucket<Atomic>* bucket = &first; bucket != nullptr;) {
             const std::uint64_t word =
                 bucket->link.fetch_or(link::frozen, std::memory_order_seq_cst);
             for (auto& slot : bucket->slots) {
@@ -280,15 +336,17 @@ private:
                                                    std::memory_order_acquire)) {
                 }
             }
-            if (link::next_in(word) == 0) return;
-            bucket = &ground_.bucket(link::next_in(word));
+            if (link::next_in(word) == 0) return true;
+            bucket = ground_.bucket_after(link::next_in(word), circle);
         }
+        return false;
     }
 
     [[nodiscard]] static constexpr std::uint64_t frozen_form(std::uint64_t word) noexcept {
         return slot::is_entry(word) ? word | slot::frozen : slot::emptied | slot::frozen;
     }
 
+    //   first  of a frozen chain
     template <typename Visit>
     void for_each_in_chain(Bucket<Atomic>& first, const Visit& visit) const {
         for (Bucket<Atomic>* bucket = &first;;) {
@@ -298,42 +356,6 @@ private:
             bucket = &ground_.bucket(next);
         }
     }
-
-    // Which of the two target buckets in the next array gets an entry: 0, the one of the same
-    // index, or 1.
-    class Halves {
-    public:
-        Halves(const Head<Atomic>& head, const Root& root, std::uint64_t index) noexcept
-            : head_(head), to_(root.to), index_(index) {
-            if (head.slots_mask == 0 && head.slots != 1) return;
-            const auto bit = static_cast<std::uint32_t>(std::countr_zero(head.slots)) +
-                             split_last_bits + root.from;
-            if (bit < slot::fragment_at || bit >= slot::fragment_at + slot::fragment_bits) return;
-            bit_ = bit - slot::fragment_at;
-            are_in_slots_ = true;
-        }
-
-        // Whether the slots' fragments decide it. Then all helpers, however late, compute the same.
-        [[nodiscard]] bool are_in_slots() const noexcept { return are_in_slots_; }
-
-        [[nodiscard]] std::uint64_t of(const Ground<Atomic>& ground,
-                                       std::uint64_t word) const noexcept {
-            if (are_in_slots_) [[likely]]
-                return slot::fragment_in(word) >> bit_ & 1;
-            // The record may have been replaced or erased and reused; its bucket was migrated
-            // before that, so the result is not used
-            const std::uint64_t first =
-                ground.record(slot::record_in(word)).claim.load(std::memory_order_relaxed);
-            return head_.index_of(claim::hash_in(first), to_) == index_ ? 0 : 1;
-        }
-
-    private:
-        const Head<Atomic>& head_;
-        std::uint32_t to_;
-        std::uint64_t index_;
-        std::uint32_t bit_ = 0;
-        bool are_in_slots_ = false;
-    };
 
     // Fills the new chain of one half. All helpers do so: words that are not zero stay as they are.
     class Filler {
@@ -348,14 +370,14 @@ private:
             words_[count_++] = word;
         }
 
-        // false: there was no memory.
-        [[nodiscard]] bool finish() {
+        // damaged: or the bucket was migrated already, and its records may be reused
+        [[nodiscard]] Moved finish() {
             if (count_ != 0 || is_first_) flush();
-            if (!is_well_) return false;
+            if (filled_ != Moved::done) return filled_;
             std::uint64_t zero = 0;
             last_->link.compare_exchange_strong(zero, link::made, std::memory_order_seq_cst,
                                                 std::memory_order_relaxed);
-            return true;
+            return Moved::done;
         }
 
     private:
@@ -363,7 +385,7 @@ private:
             const std::uint32_t count = count_;
             for (std::uint32_t i = count_; i < words_.size(); ++i) words_[i] = slot::emptied;
             count_ = 0;
-            if (!is_well_) return;
+            if (filled_ != Moved::done) return;
             if (is_first_) {
                 is_first_ = false;
                 fill_first(may_leave_ ? count : Bucket<Atomic>::slots_max);
@@ -374,9 +396,11 @@ private:
 
         void fill_first(std::uint32_t count) {
             for (std::uint32_t i = 0; i < count; ++i) {
-                std::uint64_t zero = 0;
-                last_->slots[i].compare_exchange_strong(zero, words_[i], std::memory_order_seq_cst,
-                                                        std::memory_order_relaxed);
+                std::uint64_t there = 0;
+                const bool is_written = last_->slots[i].compare_exchange_strong(
+                    there, words_[i], std::memory_order_seq_cst, std::memory_order_acquire);
+                // Until the bucket is migrated only helpers write there, all the same.
+                if (!is_written && there != words_[i]) filled_ = Moved::damaged;
             }
         }
 
@@ -385,7 +409,7 @@ private:
             if (word == 0) {
                 Bucket<Atomic>* bucket = growth_.make_bucket();
                 if (bucket == nullptr) {
-                    is_well_ = false;
+                    filled_ = Moved::no_room;
                     return;
                 }
                 for (std::uint32_t i = 0; i < words_.size(); ++i) {
@@ -396,8 +420,11 @@ private:
                 word = last_->link.load(std::memory_order_acquire);
             }
             const BlockNumber next = link::next_in(word);
-            is_well_ = next != 0;  // 0: it was migrated, and its records may be reused
-            if (is_well_) last_ = &growth_.ground_.bucket(next);
+            if (growth_.ground_.has_block(next, sizeof(Bucket<Atomic>))) {
+                last_ = &growth_.ground_.bucket(next);
+            } else {
+                filled_ = Moved::damaged;
+            }
         }
 
         Growth& growth_;
@@ -406,26 +433,26 @@ private:
         std::uint32_t count_ = 0;
         bool may_leave_;
         bool is_first_ = true;
-        bool is_well_ = true;
+        Moved filled_ = Moved::done;
     };
 
     // All buckets were given out. Migrates some whose helper is stopped or dead; when none is left
     // the growth ends.
-    void look_for_the_end(Head<Atomic>& head, std::uint64_t word) {
+    void look_for_the_end(Head<Atomic>& head, BucketArray<Atomic>& from, std::uint64_t word) {
         constexpr std::uint32_t looks = 256;
         constexpr std::uint32_t moves = 8;
         const Root root = Root::unpacked(word);
-        auto& from = array_of(head, root.from);
+        const std::uint64_t buckets = head.buckets(root.from);
         std::uint64_t known = from.moved.load(std::memory_order_acquire);
-        std::uint64_t index = known;
+        std::uint64_t index = known <= buckets ? known : 0;
         std::uint32_t moved = 0;
-        for (std::uint32_t look = 0; look < looks && index < from.buckets; ++look, ++index) {
+        for (std::uint32_t look = 0; look < looks && index < buckets; ++look, ++index) {
             if (is_moved(from.bucket(index))) continue;
-            if (++moved > moves || !move(head, root, index)) break;
+            if (++moved > moves || move(head, root, index) != Moved::done) break;
         }
         from.moved.compare_exchange_strong(known, index, std::memory_order_acq_rel,
                                            std::memory_order_relaxed);
-        if (index == from.buckets) end(head, word);
+        if (index == buckets) end(head, word);
     }
 
     void end(Head<Atomic>& head, std::uint64_t word) {
@@ -437,7 +464,7 @@ private:
             head.root.compare_exchange_strong(word, Root{root.to, root.to, root.epoch + 1}.packed(),
                                               std::memory_order_seq_cst, std::memory_order_relaxed);
         if (root.from == 0) return;
-        if (is_mine) reclaimer_.retire(old);
+        if (is_mine) reclaimer_.retire(old, Retired::array);
         unlinking.store(0, std::memory_order_release);
     }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include "table/effect.hpp"
 #include "table/ground.hpp"
 #include "table/growth.hpp"
 #include "table/reclaimer.hpp"
@@ -23,17 +24,6 @@ namespace acp::table {
 struct EntryValue {
     const void* data = nullptr;
     std::uint32_t bytes = 0;
-};
-
-// The result of a call.
-enum class Effect : std::uint8_t {
-    done,          // inserted, replaced, erased, changed
-    present,       // the key has an entry, which is unchanged
-    absent,        // there is no entry of this key
-    no_room,       // there is no memory
-    no_number,     // the value has not 8 bytes
-    out_of_range,  // the count would be less than 1, or ended_count or more, and stays as it is
-    no_table,      // result of an operation on another rank: no table of this identity is there
 };
 
 // How an existing entry of the same key is treated.
@@ -69,7 +59,7 @@ public:
     explicit Insertion(const Ground<Atomic>& ground) noexcept
         : ground_(ground), reclaimer_(ground), growth_(ground) {}
 
-    // Returns done, no_room; insert: present; replace: present (it has another value), absent,
+    // Returns done, no_room, damaged; insert: present; replace: present (it has another value), absent,
     // no_number (a value of 8 bytes can only be replaced by one of 8 bytes).
     PutEffect put(Head<Atomic>& head, const PutRequest& request) {
         CountedAtOnce tally{*this, head};
@@ -89,7 +79,7 @@ public:
         for (bool is_decided = false; !is_decided; ++making.attempts) {
             const Spot<Atomic> spot = growth_.spot_for_change(head, request.key.hash);
             if (spot.first == nullptr) {
-                end(making, Effect::no_room, effect);
+                end(making, spot.failure(), effect);
                 break;
             }
             Entry entry;
@@ -97,6 +87,10 @@ public:
                 entry = Search<Atomic>(ground_).look(head, spot, request.key,
                                                      Search<Atomic>::Access::change);
                 if (entry.is_late) continue;
+            }
+            if (entry.is_damaged) {
+                end(making, Effect::damaged, effect);
+                break;
             }
             const bool is_met = entry.slot != nullptr || request.mode == PutMode::replace;
             is_decided = is_met ? put_to_existing(making, entry, effect)
@@ -151,17 +145,22 @@ private:
                                  Tally& tally) {
         if (making.made == 0 && !make_record(making)) return tell(effect, Effect::no_room, 0);
         const Vacancy vacancy = find_vacancy(spot);
-        if (vacancy.is_late) return false;
-        if (vacancy.slot == nullptr) {
+        PutStep step = vacancy.step;
+        if (step == PutStep::done && vacancy.slot == nullptr) {
             tally.count();
-            if (make_room(making, vacancy)) return false;
-            end(making, Effect::no_room, effect);
+            step = make_room(making, vacancy);
+        } else if (step == PutStep::done) {
+            step = making.request.mode == PutMode::add ? add(making, vacancy)
+                                                       : insert(making, spot, vacancy);
+        }
+        // No bucket of a change is frozen while the root is the same.
+        if (step == PutStep::frozen && Growth<Atomic>::has_root(making.head, spot))
+            step = PutStep::damaged;
+        if (step == PutStep::late || step == PutStep::frozen) return false;
+        if (step != PutStep::done) {
+            end(making, step == PutStep::damaged ? Effect::damaged : Effect::no_room, effect);
             return true;
         }
-        const bool is_inserted = making.request.mode == PutMode::add
-                                     ? has_added(making, vacancy)
-                                     : has_inserted(making, spot, vacancy);
-        if (!is_inserted) return false;
         let_go();
         tally.note_insertion();
         return tell(effect, Effect::done, making.made);
@@ -277,7 +276,7 @@ private:
             return;
         }
         if (making.was_shown) {
-            reclaimer_.retire(making.made);
+            reclaimer_.retire(making.made, Retired::record);
             ground_.shown().record_made.store(0, std::memory_order_release);
         } else {
             ground_.unlink_and_free(making.made, [&] {
@@ -286,31 +285,41 @@ private:
         }
     }
 
+    // The outcome of a step of an insertion.
+    enum class PutStep : std::uint8_t {
+        done,
+        late,     // another thread has changed what this one had read: search again
+        frozen,   // the bucket is being migrated: search again
+        no_room,  // there is no memory
+        damaged,  // a word leads nowhere
+    };
+
     // A slot to be filled, or the last bucket of a full chain.
     struct Vacancy {
+        PutStep step = PutStep::done;
         Atomic<std::uint64_t>* slot = nullptr;
         std::uint64_t word = 0;
         Bucket<Atomic>* last = nullptr;
         // a slot with a tentative insertion
         Atomic<std::uint64_t>* undecided = nullptr;
         std::uint64_t undecided_word = 0;
-        bool is_late = false;
     };
 
     [[nodiscard]] Vacancy find_vacancy(const Spot<Atomic>& spot) const {
         Vacancy vacancy;
-        for (Bucket<Atomic>* bucket = spot.first;;) {
+        CircleFinder circle;
+        for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr;) {
             if (const std::uint32_t free = bucket->free_slots(std::memory_order_relaxed);
                 free != 0) {
                 vacancy.slot = &bucket->slots[static_cast<std::uint32_t>(std::countr_zero(free))];
                 vacancy.word = vacancy.slot->load(std::memory_order_acquire);
-                vacancy.is_late = !slot::is_free(vacancy.word);
+                if (!slot::is_free(vacancy.word)) vacancy.step = PutStep::late;
                 return vacancy;
             }
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if ((word & slot::frozen) != 0) {
-                    vacancy.is_late = true;
+                    vacancy.step = PutStep::frozen;
                     return vacancy;
                 }
                 if ((word & slot::tentative) != 0) {
@@ -321,104 +330,112 @@ private:
             vacancy.last = bucket;
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
             if (next == 0) return vacancy;
-            bucket = &ground_.bucket(next);
+            bucket = ground_.bucket_after(next, circle);
         }
+        vacancy.step = PutStep::damaged;
+        return vacancy;
     }
 
     // Adds a bucket to a full chain, or empties the slot of an insertion that stays tentative for
-    // long. false: there is no memory.
-    bool make_room(const Making& making, const Vacancy& vacancy) {
+    // long. late: it has done so, or another thread has.
+    PutStep make_room(const Making& making, const Vacancy& vacancy) {
         constexpr std::uint32_t patience = 4;
         if (vacancy.undecided != nullptr && making.attempts > patience) {
             std::uint64_t expected = vacancy.undecided_word;
             vacancy.undecided->compare_exchange_strong(
                 expected, slot::emptied, std::memory_order_seq_cst, std::memory_order_relaxed);
-            return true;
+            return PutStep::late;
         }
         const std::uint64_t word = vacancy.last->link.load(std::memory_order_acquire);
-        if (link::next_in(word) != 0 || (word & link::frozen) != 0) return true;
+        if ((word & link::frozen) != 0) return PutStep::frozen;
+        if (link::next_in(word) != 0) return PutStep::late;
         growth_.begin_if_due(making.head);
         Bucket<Atomic>* bucket = growth_.make_bucket();
-        if (bucket == nullptr) return false;
+        if (bucket == nullptr) return PutStep::no_room;
         bucket->link.store(link::made, std::memory_order_relaxed);
         for (auto& slot : bucket->slots) slot.store(slot::emptied, std::memory_order_relaxed);
         (void)growth_.link_bucket(*vacancy.last, word);
-        return true;
+        return PutStep::late;
     }
 
     // Puts the record beside others of its key, whatever other insertions do.
-    bool has_added(Making& making, const Vacancy& vacancy) {
+    PutStep add(Making& making, const Vacancy& vacancy) {
         std::uint64_t expected = vacancy.word;
-        return vacancy.slot->compare_exchange_strong(
+        const bool is_done = vacancy.slot->compare_exchange_strong(
             expected, slot::of(making.request.key.hash, making.made), std::memory_order_seq_cst,
             std::memory_order_relaxed);
+        return is_done ? PutStep::done : PutStep::late;
     }
 
     // Publishes the record in the slot as tentative, then searches the chain for another insertion
     // of the key, and makes it an entry only if there is none. If two insertions are concurrent, at
     // least one of them sees the other, and cancels it.
-    bool has_inserted(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
+    PutStep insert(Making& making, const Spot<Atomic>& spot, const Vacancy& vacancy) {
         const std::uint64_t entry = slot::of(making.request.key.hash, making.made);
         std::uint64_t expected = vacancy.word;
         making.was_shown = true;
         if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,
                                                    std::memory_order_seq_cst,
                                                    std::memory_order_relaxed)) {
-            return false;
+            return PutStep::late;
         }
-        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);
+        const PutStep others = end_others(making.request.key, spot, *vacancy.slot);
         expected = entry | slot::tentative;
-        if (is_alone &&
+        if (others == PutStep::done &&
             vacancy.slot->compare_exchange_strong(expected, entry, std::memory_order_seq_cst,
                                                   std::memory_order_relaxed)) {
-            return true;
+            return PutStep::done;
         }
         expected = entry | slot::tentative;
         vacancy.slot->compare_exchange_strong(expected, slot::emptied, std::memory_order_seq_cst,
                                               std::memory_order_relaxed);
         give_way(making.attempts);
-        return false;
+        return others == PutStep::done ? PutStep::late : others;
     }
 
-    // Cancels the other tentative insertions of the key. false: the key has an entry, or the bucket
-    // is being migrated.
-    [[nodiscard]] bool end_others(const EntryKey& key,
-                                  const Spot<Atomic>& spot,
-                                  const Atomic<std::uint64_t>& own) const {
-        for (Bucket<Atomic>* bucket = spot.first;;) {
+    // Cancels the other tentative insertions of the key. late: the key has an entry.
+    [[nodiscard]] PutStep end_others(const EntryKey& key,
+                                     const Spot<Atomic>& spot,
+                                     const Atomic<std::uint64_t>& own) const {
+        CircleFinder circle;
+        for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr;) {
             // seq_cst: after the own record was published
             for (std::uint32_t like =
                      bucket->slots_like(slot::fragment_of(key.hash), std::memory_order_seq_cst);
                  like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::uint32_t>(std::countr_zero(like))];
-                if (&slot != &own && !has_ended_other(key, slot)) return false;
+                const PutStep ended = &slot != &own ? end_other(key, slot) : PutStep::done;
+                if (ended != PutStep::done) return ended;
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_seq_cst));
-            if (next == 0) return true;
-            bucket = &ground_.bucket(next);
+            if (next == 0) return PutStep::done;
+            bucket = ground_.bucket_after(next, circle);
         }
+        return PutStep::damaged;
     }
 
     // Does so for one slot.
-    [[nodiscard]] bool has_ended_other(const EntryKey& key, Atomic<std::uint64_t>& slot) const {
+    [[nodiscard]] PutStep end_other(const EntryKey& key, Atomic<std::uint64_t>& slot) const {
         const std::uint64_t fragment = slot::fragment_of(key.hash);
         std::uint64_t word = slot.load(std::memory_order_seq_cst);
         while (slot::fragment_in(word) == fragment && (word & slot::occupied) != 0) {
-            if ((word & slot::frozen) != 0) return false;
-            ground_.name(Participant<Atomic>::record, slot::record_in(word));
+            if ((word & slot::frozen) != 0) return PutStep::frozen;
+            const BlockNumber record = slot::record_in(word);
+            if (!ground_.has_head(record)) return PutStep::damaged;
+            ground_.name(Participant<Atomic>::record, record);
             const std::uint64_t again = slot.load(std::memory_order_seq_cst);
             if (again != word) {
                 word = again;
                 continue;
             }
-            if (!ground_.record(slot::record_in(word)).has_key(key.data, key.bytes)) return true;
-            if ((word & slot::tentative) == 0) return false;
+            if (!ground_.has_key(record, key.data, key.bytes)) return PutStep::done;
+            if ((word & slot::tentative) == 0) return PutStep::late;
             if (slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,
                                              std::memory_order_seq_cst)) {
-                return true;
+                return PutStep::done;
             }
         }
-        return true;
+        return PutStep::done;
     }
 
     void let_go() const noexcept {

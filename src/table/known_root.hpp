@@ -30,17 +30,18 @@ public:
         return spot_anew(ground, head, hash);
     }
 
-    void forget() noexcept { root_ = none; }
+    void forget() noexcept { *this = {}; }
 
 private:
-    // Caches nothing while the table grows, or if its number of buckets is no power of two. The
-    // ground is a copy, so that the caller's stays in registers.
+    // Caches nothing while the table grows, or if its number of buckets is no power of two, or its
+    // words lead out of the heap. The ground is a copy, so that the caller's stays in registers.
     [[nodiscard, gnu::noinline]] Spot<Atomic> spot_anew(ReadGround<Atomic> ground,
                                                         const Head<Atomic>& head,
                                                         std::uint64_t hash) noexcept {
         const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground, head, hash);
         const Root root = Root::unpacked(spot.root);
-        if (root.is_growing() || !std::has_single_bit(head.slots)) return spot;
+        const bool is_whole = Growth<Atomic>::array_in(ground, head, root.from) != nullptr;
+        if (root.is_growing() || !is_whole || !std::has_single_bit(head.slots)) return spot;
         slots_mask_ = head.slots - 1;
         splits_mask_ = head.splits_mask(root.from);
         buckets_ = spot.first - index_of(hash);
@@ -53,11 +54,9 @@ private:
         return (hash & slots_mask_) | (hash >> split_last_bits & splits_mask_);
     }
 
-    // no root is this: a table never has 256 levels
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-
-    std::uint64_t root_ = none;
-    Bucket<Atomic>* buckets_ = nullptr;
+    // A root that the program has overwritten by this value leads to nowhere().
+    std::uint64_t root_ = Root::none;
+    Bucket<Atomic>* buckets_ = &Growth<Atomic>::nowhere();
     std::uint64_t slots_mask_ = 0;  // number of first buckets, a power of two, less 1
     // Head::splits_mask() of the cached level
     std::uint64_t splits_mask_ = 0;

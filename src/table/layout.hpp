@@ -151,9 +151,12 @@ struct EntryRecord {
 
     [[nodiscard]] char* key() noexcept { return value() + rounded(value_bytes); }
 
+    //   end  of the heap: a key beyond it, by overwritten lengths, is none
     [[nodiscard, gnu::always_inline]] bool has_key(const void* other,
-                                                   std::uint32_t bytes) noexcept {
-        return key_bytes == bytes && are_equal(key(), static_cast<const char*>(other), bytes);
+                                                   std::uint32_t bytes,
+                                                   const char* end) noexcept {
+        return key_bytes == bytes && key() + bytes <= end &&
+               are_equal(key(), static_cast<const char*>(other), bytes);
     }
 
     [[nodiscard]] bool is_number() const noexcept { return value_bytes == sizeof(std::uint64_t); }
@@ -228,6 +231,7 @@ struct BucketArray {
 template <template <class> class Atomic>
 struct Head {
     static constexpr std::uint32_t levels_max = 40;
+    static constexpr std::uint64_t slots_max = std::uint64_t{1} << 32;
     static constexpr std::uint32_t counters = 8;
 
     struct alignas(line_bytes) Counter {
@@ -263,6 +267,21 @@ struct Head {
 
     [[nodiscard]] std::uint64_t buckets(std::uint32_t level) const noexcept {
         return slots << level;
+    }
+
+    // Whether these two words can be those of a table.
+    [[nodiscard]] bool has_slots() const noexcept {
+        return slots - 1 < slots_max && slots_mask == mask_of(slots);
+    }
+
+    [[nodiscard]] static constexpr std::uint64_t mask_of(std::uint64_t slots) noexcept {
+        return (slots & (slots - 1)) == 0 ? slots - 1 : 0;
+    }
+
+    // Whether growth can reach a level. If an array is said to be of another one, the program has
+    // overwritten these words.
+    [[nodiscard]] bool may_have(std::uint32_t level) const noexcept {
+        return level < levels_max && has_slots() && buckets(level) < 2 * buckets_max;
     }
 
     // Distinguishes a table from other bytes, and from a table of another identity that was made
@@ -313,9 +332,11 @@ struct Head {
         return (slots << level) - slots;
     }
 
+    //   level  less than levels_max
     [[nodiscard]] std::uint64_t index_of(std::uint64_t hash, std::uint32_t level) const noexcept {
         if (slots_mask != 0 || slots == 1) [[likely]]
             return (hash & slots_mask) | (hash >> split_last_bits & splits_mask(level));
+        if (!has_slots()) return 2 * buckets_max;  // beyond all buckets
         return Positions(slots).bucket_of(hash & hash_mask, level);
     }
 };

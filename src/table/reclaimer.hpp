@@ -18,6 +18,9 @@
 
 namespace acp::table {
 
+// The kinds of blocks that are retired.
+enum class Retired : std::uint64_t { record = 0, array = claim::is_array };
+
 template <template <class> class Atomic>
 class Reclaimer {
 public:
@@ -30,9 +33,9 @@ public:
 
     // Retires a block that is no longer linked, unless another thread has retired it. The caller
     // names the block in a hazard word, or has made it, so that it stays allocated during the call.
-    void retire(BlockNumber block) {
-        const std::uint64_t bytes = bytes_of(block);
-        if (!claim_and_list(block)) return;
+    void retire(BlockNumber block, Retired kind) {
+        const std::uint64_t bytes = bytes_of(block, kind);
+        if (!claim_and_list(block, kind)) return;
         auto& own = ground_.shown();
         const std::uint64_t waiting = own.retired_bytes.load(std::memory_order_relaxed) + bytes;
         own.retired_bytes.store(waiting, std::memory_order_relaxed);
@@ -54,7 +57,7 @@ public:
         std::uint64_t expected = word;
         const bool is_done = slot.compare_exchange_strong(
             expected, instead, std::memory_order_seq_cst, std::memory_order_relaxed);
-        if (is_done) retire(slot::record_in(word));
+        if (is_done) retire(slot::record_in(word), Retired::record);
         unlinking.store(0, std::memory_order_release);
         return is_done;
     }
@@ -89,10 +92,10 @@ public:
         if (first == 0) return;
         own.adopting.store(dead + 1, std::memory_order_release);
         BlockNumber last = first;
-        for (BlockNumber next = first; next != 0; next = before(last)) {
-            last = next;
-            if (before(last) == 0) break;
-        }
+        (void)for_each_in(first, [&](BlockNumber block) {
+            last = block;
+            return true;
+        });
         auto& word = first_word(last);
         word.store((word.load(std::memory_order_relaxed) & ~number_mask) |
                        own.retired.load(std::memory_order_relaxed),
@@ -136,7 +139,8 @@ public:
         }
         auto& unlinking = ground_.shown().unlinking;
         unlinking.store(block, std::memory_order_release);  // this thread may be killed too
-        (void)claim_and_list(block);
+        const bool is_array = (word & claim::is_array) != 0;
+        (void)claim_and_list(block, is_array ? Retired::array : Retired::record);
         unlinking.store(0, std::memory_order_release);
     }
 
@@ -163,10 +167,8 @@ private:
         return ground_.record(block).claim;  // an array begins alike
     }
 
-    [[nodiscard]] std::uint64_t bytes_of(BlockNumber block) const noexcept {
-        const bool is_array =
-            (first_word(block).load(std::memory_order_relaxed) & claim::is_array) != 0;
-        if (is_array) return BucketArray<Atomic>::bytes(ground_.array(block).buckets);
+    [[nodiscard]] std::uint64_t bytes_of(BlockNumber block, Retired kind) const noexcept {
+        if (kind == Retired::array) return BucketArray<Atomic>::bytes(ground_.array(block).buckets);
         const auto& record = ground_.record(block);
         return EntryRecord<Atomic>::bytes(record.key_bytes, record.value_bytes);
     }
@@ -175,15 +177,29 @@ private:
         return claim::before_in(first_word(block).load(std::memory_order_relaxed));
     }
 
-    bool claim_and_list(BlockNumber block) noexcept {
+    // Calls visit(block) -> bool for each block of a list of retired ones, until that returns false.
+    // false: it has, or the program has overwritten a block's first word, and the rest of the list
+    // is unknown.
+    template <typename Visit>
+    bool for_each_in(BlockNumber first, const Visit& visit) const {
+        CircleFinder circle;
+        for (BlockNumber block = first; block != 0; block = before(block)) {
+            const bool is_one = ground_.has_block(block, signed_bytes) && !circle.is_back_at(block);
+            if (!is_one || !visit(block)) return false;
+        }
+        return true;
+    }
+
+    bool claim_and_list(BlockNumber block, Retired kind) noexcept {
         auto& own = ground_.shown();
         auto& first = first_word(block);
         std::uint64_t word = first.load(std::memory_order_acquire);
         if (claim::claimer_in(word) != 0) return false;
         const BlockNumber before = own.retired.load(std::memory_order_relaxed);
         // acq_rel: of several threads that find the block unlinked, exactly one lists it
-        if (!first.compare_exchange_strong(word, claim::by(ground_.own(), before, word),
-                                           std::memory_order_acq_rel, std::memory_order_acquire)) {
+        if (!first.compare_exchange_strong(
+                word, claim::by(ground_.own(), before, static_cast<std::uint64_t>(kind)),
+                std::memory_order_acq_rel, std::memory_order_acquire)) {
             return false;
         }
         own.retired.store(block, std::memory_order_release);
@@ -192,12 +208,14 @@ private:
     }
 
     [[nodiscard]] bool is_listed(std::uint32_t participant, BlockNumber block) const noexcept {
-        for (BlockNumber one =
-                 ground_.participants()[participant].retired.load(std::memory_order_relaxed);
-             one != 0; one = before(one)) {
-            if (one == block) return true;
-        }
-        return false;
+        bool is_found = false;
+        (void)for_each_in(
+            ground_.participants()[participant].retired.load(std::memory_order_relaxed),
+            [&](BlockNumber one) {
+                is_found = one == block;
+                return !is_found;
+            });
+        return is_found;
     }
 
     // Repairs the lists of a participant that was killed in adopt(): its list and the adopted one
@@ -244,16 +262,22 @@ private:
         Keeper keeper{ground_, own};
         std::uint64_t kept = 0;
         std::uint64_t begun_bytes = 0;
+        CircleFinder circle;
         for (BlockNumber block = own.retired.load(std::memory_order_relaxed); block != 0;) {
+            // The program has overwritten the word that leads here: what follows stays allocated.
+            if (!ground_.has_allocated(block, signed_bytes) || circle.is_back_at(block)) {
+                keeper.take_out(0);
+                break;
+            }
             const std::uint64_t word = first_word(block).load(std::memory_order_relaxed);
             const BlockNumber next = claim::before_in(word);
             const bool is_array = (word & claim::is_array) != 0;
             const bool is_named = std::binary_search(named.begin(), named.end(), block);
-            const bool is_begun = !is_named && is_array && !free_chains(ground_.array(block));
+            const bool is_begun = !is_named && is_array && !free_chains(block);
             if (is_named || is_begun) {
                 keeper.last = block;
                 ++kept;
-                if (is_begun) begun_bytes += bytes_of(block);
+                if (is_begun) begun_bytes += bytes_of(block, Retired::array);
             } else {
                 ground_.unlink_and_free(block, [&] { keeper.take_out(next); });
             }
@@ -263,17 +287,23 @@ private:
         own.retired_bytes.store(begun_bytes, std::memory_order_relaxed);
     }
 
-    // Frees the chains of the next 4096 buckets of a retired array. True when none is left.
-    bool free_chains(BucketArray<Atomic>& array) {
+    // Frees the chains of the next 4096 buckets of a retired array. True when none is left, or the
+    // program has overwritten its number of buckets.
+    bool free_chains(BlockNumber block) {
+        auto& array = ground_.array(block);
         constexpr std::uint64_t at_a_time = 4096;
         // has_begun() recognizes by its bytes that an array of more buckets was freed in part.
         static_assert(BucketArray<Atomic>::bytes(at_a_time) > bytes_most);
+        const bool is_whole =
+            array.buckets <= ground_.blocks().limit_bytes() / line_bytes &&
+            ground_.has_allocated(block, BucketArray<Atomic>::bytes(array.buckets));
+        if (!is_whole) return true;
         std::uint64_t index = array.freed.load(std::memory_order_relaxed);
         const std::uint64_t end = std::min(array.buckets, index + at_a_time);
         for (; index < end; ++index) {
             auto& first = array.bucket(index).link;
             for (BlockNumber next = link::next_in(first.load(std::memory_order_relaxed));
-                 next != 0;) {
+                 next != 0 && ground_.has_allocated(next, sizeof(Bucket<Atomic>));) {
                 const BlockNumber after =
                     link::next_in(ground_.bucket(next).link.load(std::memory_order_relaxed));
                 ground_.shown().chain.store(chain::of_link(ground_.place_of(first)),

@@ -74,11 +74,11 @@ private:
         const bool is_to_end =
             linked == Linked::yes && (word & unlinking::is_ended) != 0 && !is_destroyed();
         if (is_to_end) {
-            const bool is_ended =
+            const Effect ended =
                 Counting<Atomic>(ground_).unlink_ended(head(), claim::hash_in(first), block);
             ground_.forget(Participant<Atomic>::record);
             growth_.forget_arrays();
-            if (!is_ended) return false;
+            if (ended == Effect::no_room) return false;
         }
         shown_.unlinking.store(0, std::memory_order_release);
         return true;
@@ -135,12 +135,13 @@ private:
         if (is_destroyed()) return Linked::yes;
         const Root root = Root::unpacked(head().root.load(std::memory_order_acquire));
         const auto is = [&](std::uint32_t level) {
-            return link::next_in(head().arrays[level].load(std::memory_order_acquire)) == array;
+            return Growth<Atomic>::number_of_array(head(), level) == array;
         };
         return is(root.from) || is(root.to) ? Linked::yes : Linked::no;
     }
 
-    // Whether a record is an entry. Cancels a tentative insertion of it.
+    // Whether a record is an entry. Cancels a tentative insertion of it. Also yes if the program has
+    // overwritten the words that would say so.
     [[nodiscard]] Linked is_linked(BlockNumber record) {
         const std::uint64_t first = ground_.record(record).claim.load(std::memory_order_acquire);
         if (claim::claimer_in(first) != 0) return Linked::no;
@@ -148,14 +149,21 @@ private:
         Linked linked = Linked::no;
         for (bool is_late = true; is_late;) {
             const Spot<Atomic> spot = growth_.spot_for_change(head(), claim::hash_in(first));
-            if (spot.first == nullptr) return Linked::no_memory;
+            if (spot.first == nullptr && !spot.is_damaged()) return Linked::no_memory;
             is_late = false;
+            if (spot.is_damaged()) linked = Linked::yes;
+            CircleFinder circle;
             for (Bucket<Atomic>* bucket = spot.first; bucket != nullptr && !is_late;) {
                 for (auto& slot : bucket->slots) look_at(slot, record, linked, is_late);
                 const BlockNumber next =
                     link::next_in(bucket->link.load(std::memory_order_acquire));
-                bucket = next != 0 ? &ground_.bucket(next) : nullptr;
+                bucket = next != 0 ? ground_.bucket_after(next, circle) : nullptr;
+                if (next != 0 && bucket == nullptr) linked = Linked::yes;
             }
+            // Nothing is frozen there while the root is the same.
+            if (!is_late || !Growth<Atomic>::has_root(head(), spot)) continue;
+            linked = Linked::yes;
+            is_late = false;
         }
         growth_.forget_arrays();
         return linked;

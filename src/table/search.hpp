@@ -35,6 +35,9 @@ public:
         std::uint64_t word = 0;
         // the bucket was migrated or the slot changed during the search: search again
         bool is_late = false;
+        // the words met are not those of a table that no operation has changed since: the program
+        // has overwritten them
+        bool is_damaged = false;
     };
 
     // The state of a lookup in a chain: the first bucket with slots that match the hash's fragment,
@@ -44,16 +47,16 @@ public:
         std::uint32_t like = 0;
     };
 
+    //   ground  outlives this
     explicit Search(const ReadGround<Atomic>& ground) noexcept : ground_(ground) {}
 
     [[nodiscard, gnu::always_inline]] Entry find(const Head<Atomic>& head,
                                                  const EntryKey& key) const {
-        for (;;) {
-            const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, key.hash);
-            const Entry entry = look(head, spot, key, Access::find);
-            if (!entry.is_late) [[likely]]
-                return entry;
-        }
+        const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, key.hash);
+        const Entry entry = look(head, spot, key, Access::find);
+        if (!entry.is_late) [[likely]]
+            return entry;
+        return find_again(ground_, head, key);
     }
 
     // A lookup in two steps, so that many can overlap while the processor fetches memory: follow(),
@@ -63,14 +66,18 @@ public:
                                                    std::uint64_t hash) const {
         const std::uint64_t fragment = slot::fragment_of(hash);
         Trail trail{spot.first, spot.first->slots_like(fragment, std::memory_order_acquire)};
+        CircleFinder circle;
         while (trail.like == 0) {
             const BlockNumber next =
                 link::next_in(trail.bucket->link.load(std::memory_order_acquire));
-            // A spot that is not current never becomes current again: find_on() starts anew.
+            // A spot that is not current never becomes current again: find_on() starts anew. Also
+            // where a link leads nowhere.
             if (!Growth<Atomic>::is_current(head, spot)) [[unlikely]]
                 return {spot.first, 0};
             if (next == 0) return {};
-            trail.bucket = &ground_.bucket(next);
+            trail.bucket = ground_.bucket_after(next, circle);
+            if (trail.bucket == nullptr) [[unlikely]]
+                return {spot.first, 0};
             trail.like = trail.bucket->slots_like(fragment, std::memory_order_acquire);
         }
         prefetch(*trail.bucket, trail.like);
@@ -86,9 +93,9 @@ public:
         const Entry entry = look_for(
             head, spot, trail, slot::fragment_of(key.hash),
             Access::find, [&](BlockNumber record) __attribute__((always_inline)) {
-                return ground_.record(record).has_key(key.data, key.bytes);
+                return ground_.has_key(record, key.data, key.bytes);
             });
-        return entry.is_late ? find(head, key) : entry;
+        return entry.is_late ? find_again(ground_, head, key) : entry;
     }
 
     // Looks for a key in a chain.
@@ -99,7 +106,7 @@ public:
         return look_for(
             head, spot, slot::fragment_of(key.hash),
             access, [&](BlockNumber record) __attribute__((always_inline)) {
-                return ground_.record(record).has_key(key.data, key.bytes);
+                return ground_.has_key(record, key.data, key.bytes);
             });
     }
 
@@ -107,12 +114,10 @@ public:
     [[nodiscard]] Entry find_record(const Head<Atomic>& head,
                                     std::uint64_t hash,
                                     BlockNumber record) const {
-        for (;;) {
-            const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, hash);
-            const Entry entry = look_for(head, spot, slot::fragment_of(hash), Access::find,
-                                         [record](BlockNumber found) { return found == record; });
-            if (!entry.is_late) return entry;
-        }
+        const Entry entry =
+            find_where(head, hash, [record](BlockNumber found) { return found == record; });
+        const bool is_one = entry.slot == nullptr || ground_.has_record(record);
+        return is_one ? entry : damaged();
     }
 
     // Searches a chain for a record with is_it(number), and names the record found in a hazard
@@ -135,8 +140,55 @@ public:
     }
 
 private:
+    // Searches until it is not late. Out of line, since lookups rarely need it; takes a copy of the
+    // ground, so that the caller's stays in registers.
+    [[nodiscard, gnu::noinline]] static Entry find_again(ReadGround<Atomic> ground,
+                                                         const Head<Atomic>& head,
+                                                         const EntryKey& key) {
+        return Search(ground).find_where(head, key.hash, [&](BlockNumber record) {
+            return ground.has_key(record, key.data, key.bytes);
+        });
+    }
+
+    template <typename IsIt>
+    [[nodiscard]] Entry find_where(const Head<Atomic>& head,
+                                   std::uint64_t hash,
+                                   const IsIt& is_it) const {
+        for (;;) {
+            const Spot<Atomic> spot = Growth<Atomic>::spot_for_find(ground_, head, hash);
+            const Entry entry = look_for(head, spot, slot::fragment_of(hash), Access::find, is_it);
+            if (!entry.is_late) return entry;
+            if (Growth<Atomic>::is_stuck(ground_, head, spot, hash)) return damaged();
+        }
+    }
+
+    [[nodiscard]] static constexpr Entry damaged() noexcept { return {nullptr, 0, false, true}; }
+
+    // The result where a bucket was migrated, is being migrated, or a slot has changed. No bucket
+    // of a change is migrated while the root is the same.
+    [[nodiscard]] static Entry late(const Head<Atomic>& head,
+                                    const Spot<Atomic>& spot,
+                                    Access access,
+                                    bool is_migrated) noexcept {
+        const bool is_damaged =
+            is_migrated && access == Access::change && Growth<Atomic>::has_root(head, spot);
+        return is_damaged ? damaged() : Entry{nullptr, 0, true, false};
+    }
+
+    // The result where a slot leads to no record; late if the slot has changed, or its bucket may
+    // have been freed.
+    [[nodiscard]] static Entry no_record(const Head<Atomic>& head,
+                                         const Spot<Atomic>& spot,
+                                         const Atomic<std::uint64_t>& slot,
+                                         std::uint64_t word) noexcept {
+        const bool is_damaged =
+            slot.load(std::memory_order_seq_cst) == word && Growth<Atomic>::has_root(head, spot);
+        return is_damaged ? damaged() : Entry{nullptr, 0, true, false};
+    }
+
     // Searches so from a place in the chain on.
     template <typename IsIt>
+    // NOLINTNEXTLINE(readability-function-cognitive-complexity): the states of a bucket
     [[nodiscard, gnu::always_inline]] Entry look_for(const Head<Atomic>& head,
                                                      const Spot<Atomic>& spot,
                                                      Trail trail,
@@ -144,6 +196,7 @@ private:
                                                      Access access,
                                                      const IsIt& is_it) const {
         const bool is_find = access == Access::find;
+        CircleFinder circle;
         for (auto& [bucket, like] = trail;;) {
             for (; like != 0; like &= like - 1) {
                 auto& slot = bucket->slots[static_cast<std::size_t>(std::countr_zero(like))];
@@ -151,25 +204,31 @@ private:
                 // A slot that names another record now got one of another key.
                 if (!slot::is_entry(word)) [[unlikely]]
                     continue;
-                if (!is_find && (word & slot::frozen) != 0) return Entry{nullptr, 0, true};
+                if (!is_find && (word & slot::frozen) != 0) return late(head, spot, access, true);
+                if (!ground_.has_head(slot::record_in(word))) [[unlikely]]
+                    return no_record(head, spot, slot, word);
                 const char* const record = ground_.address(slot::record_in(word));
                 __builtin_prefetch(record + line_bytes);  // where its head, read first, sends to
                 ground_.name(Shown::record, slot::record_in(word));
                 // seq_cst, like the loads of is_current(): after the store of the hazard word;
                 // partner: Reclaimer::scan
                 const std::uint64_t again = slot.load(std::memory_order_seq_cst);
-                if (((again ^ word) & ~slot::frozen) != 0 ||
-                    !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
-                    return Entry{nullptr, 0, true};
+                const bool is_other = ((again ^ word) & ~slot::frozen) != 0;
+                if (is_other || !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
+                    return late(head, spot, access, !is_other);
                 if (is_it(slot::record_in(word))) [[likely]]
-                    return {&slot, word, false};
+                    return {&slot, word, false, false};
+                if (!ground_.has_record(slot::record_in(word))) [[unlikely]]
+                    return damaged();
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
             if (is_find && !Growth<Atomic>::is_current(head, spot)) [[unlikely]]
-                return Entry{nullptr, 0, true};
+                return late(head, spot, access, true);
             if (next == 0) [[likely]]
                 return {};
-            bucket = &ground_.bucket(next);
+            bucket = ground_.bucket_after(next, circle);
+            if (bucket == nullptr) [[unlikely]]
+                return damaged();
             like = bucket->slots_like(fragment, std::memory_order_acquire);
         }
     }
@@ -184,7 +243,7 @@ private:
         }
     }
 
-    const ReadGround<Atomic> ground_;
+    const ReadGround<Atomic>& ground_;
 };
 
 }  // namespace acp::table

@@ -16,6 +16,9 @@
 //   used is destroyed when the process that made it dies (table/first_use.hpp).
 // - A table that may grow does so while it is used: each insertion moves a few buckets, and no
 //   insertion waits for another one.
+// - A call that meets words which contradict each other, though no operation has changed them since
+//   it read them, returns damaged: the program has overwritten them. It reads and writes nothing
+//   outside of the heap, and ends.
 // - Where there is no memory an insertion returns no_room, and the table stays as it was. A table
 //   that cannot grow for that reason gets longer chains.
 //
@@ -29,6 +32,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "table/counting.hpp"
 #include "table/entry_count.hpp"
@@ -81,7 +85,7 @@ public:
         ground_.blocks().clear(table, bytes);
         auto& head = ground_.head(table);
         head.slots = shape.slots;
-        head.slots_mask = (shape.slots & (shape.slots - 1)) == 0 ? shape.slots - 1 : 0;
+        head.slots_mask = Head<Atomic>::mask_of(shape.slots);
         head.may_grow = shape.may_grow ? 1 : 0;
         head.has_many = shape.has_many ? 1 : 0;
         head.id = shape.id;
@@ -171,15 +175,15 @@ public:
 
     // See Finder.
     template <typename Visit>
-    bool find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
+    Effect find(BlockNumber table, const EntryKey& key, const Visit& visit) const {
         return finder().find(table, key, visit);
     }
 
     template <typename Visit>
-    bool find_record(BlockNumber table,
-                     std::uint64_t hash,
-                     BlockNumber record,
-                     const Visit& visit) const {
+    Effect find_record(BlockNumber table,
+                       std::uint64_t hash,
+                       BlockNumber record,
+                       const Visit& visit) const {
         return finder().find_record(table, hash, record, visit);
     }
 
@@ -195,20 +199,20 @@ public:
         return PutBatch<Atomic>(ground_, table);
     }
 
-    // done, present, no_room
+    // done, present, no_room, damaged
     Effect insert(BlockNumber table, const EntryKey& key, const EntryValue& value) {
         return put(table, {key, value, PutMode::insert}).effect;
     }
 
-    // done, no_room
+    // done, no_room, damaged
     Effect assign(BlockNumber table, const EntryKey& key, const EntryValue& value) {
         return put(table, {key, value, PutMode::assign}).effect;
     }
 
-    // done, absent, no_room (for a bucket that must be moved first)
+    // done, absent, no_room (for a bucket that must be moved first), damaged
     Effect erase(BlockNumber table, const EntryKey& key) {
         return erase_if(table, key.hash, [&](BlockNumber record) {
-            return ground_.record(record).has_key(key.data, key.bytes);
+            return ground_.has_key(record, key.data, key.bytes);
         });
     }
 
@@ -229,7 +233,7 @@ public:
     }
 
     // Adds to the value of 8 bytes, and inserts `addend` as one where there is none. done (old:
-    // before), absent (it was inserted), no_number, no_room
+    // before), absent (it was inserted), no_number, no_room, damaged
     Effect fetch_add_or_insert(BlockNumber table,
                                const EntryKey& key,
                                std::uint64_t addend,
@@ -246,24 +250,25 @@ public:
 
     // Visits entries that follow a place, at most those of one bucket: TableWalk::step.
     template <typename Visit>
-    bool walk(BlockNumber table,
-              WalkPlace& after,
-              const Visit& visit,
-              bool is_single = false) const {
+    Walked walk(BlockNumber table,
+                WalkPlace& after,
+                const Visit& visit,
+                bool is_single = false) const {
         return TableWalk<Atomic>(ground_).step(ground_.head(table), after, visit, is_single);
     }
 
     // Visits the entries of one key in the same way.
     template <typename Visit>
-    bool walk_key(BlockNumber table,
-                  const EntryKey& key,
-                  WalkPlace& after,
-                  const Visit& visit) const {
+    Walked walk_key(BlockNumber table,
+                    const EntryKey& key,
+                    WalkPlace& after,
+                    const Visit& visit) const {
+        if (!ground_.head(table).has_slots()) return Walked::damaged;
         const std::uint64_t position = position_of(table, key.hash);
         if (after.position != position) after = {position, 0};
         bool is_over = false;
         while (!is_over && after.position == position) {
-            const bool has_more = walk(table, after, [&](const VisitedEntry& entry) {
+            const Walked walked = walk(table, after, [&](const VisitedEntry& entry) {
                 is_over = entry.place.position != position;
                 if (is_over) return Visited::stop_before;
                 const bool is_it = entry.key_bytes == key.bytes &&
@@ -272,9 +277,9 @@ public:
                 is_over = visited != Visited::go_on;
                 return visited;
             });
-            if (!has_more) return false;
+            if (walked != Walked::more) return walked;
         }
-        return true;
+        return Walked::more;
     }
 
     // A block that holds, or is to hold, a key and a value.
@@ -291,7 +296,7 @@ public:
         return Positions(ground_.head(table).slots).of(hash & hash_mask);
     }
 
-    // Adds to the value of 8 bytes. done (old: before), absent, no_number
+    // Adds to the value of 8 bytes. done (old: before), absent, no_number, damaged
     Effect fetch_add(BlockNumber table,
                      const EntryKey& key,
                      std::uint64_t addend,
@@ -303,7 +308,7 @@ public:
     }
 
     // Replaces the value of 8 bytes if it is `expected`. done, present (expected: its value),
-    // absent, no_number
+    // absent, no_number, damaged
     Effect compare_exchange(BlockNumber table,
                             const EntryKey& key,
                             std::uint64_t& expected,
@@ -317,8 +322,8 @@ public:
     }
 
     // How many entries there are, while no thread inserts or erases and the dead are recovered:
-    // EntryCount.
-    [[nodiscard]] std::uint64_t entries(BlockNumber table) const {
+    // EntryCount. std::nullopt: the program has overwritten the table's words.
+    [[nodiscard]] std::optional<std::uint64_t> entries(BlockNumber table) const {
         return EntryCount<Atomic>(ground_).entries(table);
     }
 
@@ -349,10 +354,11 @@ private:
         auto& head = ground_.head(table);
         for (;;) {
             const Spot<Atomic> spot = Growth<Atomic>(ground_).spot_for_change(head, hash);
-            if (spot.first == nullptr) return Effect::no_room;
+            if (spot.first == nullptr) return spot.failure();
             const auto entry = Search<Atomic>(ground_).look_for(
                 head, spot, slot::fragment_of(hash), Search<Atomic>::Access::change, is_it);
             if (entry.is_late) continue;
+            if (entry.is_damaged) return Effect::damaged;
             if (entry.slot == nullptr) return Effect::absent;
             if (!Reclaimer<Atomic>(ground_).unlink(*entry.slot, entry.word, slot::emptied))
                 continue;
@@ -364,7 +370,7 @@ private:
     template <typename Do>
     Effect change_number(BlockNumber table, const EntryKey& key, const Do& do_it) const {
         const auto entry = Search<Atomic>(ground_).find(ground_.head(table), key);
-        Effect result = Effect::absent;
+        Effect result = entry.is_damaged ? Effect::damaged : Effect::absent;
         if (entry.slot != nullptr) {
             auto& record = ground_.record(slot::record_in(entry.word));
             result = record.is_number() ? do_it(record.number()) : Effect::no_number;

@@ -114,6 +114,15 @@ struct VisitedEntry {
     const char* value = nullptr;
 };
 
+// The result of a step.
+enum class Walked : std::uint8_t {
+    more,  // there may be entries behind the place
+    end,   // there is none
+    // the table's words contradict each other, though no operation has changed them: the program
+    // has overwritten them
+    damaged,
+};
+
 enum class Visited : std::uint8_t {
     go_on,
     stop_here,    // the walk stops; the next step begins behind this entry
@@ -127,27 +136,34 @@ public:
     explicit TableWalk(const Ground<Atomic>& ground) noexcept : ground_(ground), growth_(ground) {}
 
     // Calls visit(const VisitedEntry&) -> Visited with entries behind `after`, at most those of one
-    // bucket, and advances `after`. false: no entry is behind it. visit uses no table of this heap.
+    // bucket, and advances `after`, but not after damage. visit uses no table of this heap.
     //   is_single  visit takes one entry
     template <typename Visit>
-    bool step(const Head<Atomic>& head,
-              WalkPlace& after,
-              const Visit& visit,
-              bool is_single = false) const {
+    Walked step(const Head<Atomic>& head,
+                WalkPlace& after,
+                const Visit& visit,
+                bool is_single = false) const {
+        if (!head.has_slots()) return Walked::damaged;
         const Positions positions(head.slots);
-        if (positions.is_beyond(after.position)) return false;
+        if (positions.is_beyond(after.position)) return Walked::end;
         Found found(is_single ? 1 : Found::most);
         for (;;) {
             const Bounds bounds = bounds_of(head, positions, after.position);
-            if (!is_single || after.tie == 0) prefetch_next(positions, bounds);
-            if (!collect(head, positions, bounds, after, found)) continue;
-            const StepEnd shown = show(head, positions, bounds.spot, after, found, visit);
-            if (shown == StepEnd::late || (shown == StepEnd::all && found.has_more)) continue;
+            StepEnd end = StepEnd::late;
+            if (bounds.spot.first != nullptr) {
+                if (!is_single || after.tie == 0) prefetch_next(positions, bounds);
+                end = collect(head, positions, bounds, after, found);
+                if (end == StepEnd::all) end = show(head, positions, bounds, after, found, visit);
+            } else if (Growth<Atomic>::has_root(head, bounds.spot)) {
+                end = StepEnd::damaged;
+            }
+            if (end == StepEnd::late || (end == StepEnd::all && found.has_more)) continue;
             ground_.forget(Participant<Atomic>::record);
-            if (shown == StepEnd::stopped) return true;
-            if (bounds.end == 0) return false;
+            if (end == StepEnd::damaged) return Walked::damaged;
+            if (end == StepEnd::stopped) return Walked::more;
+            if (bounds.end == 0) return Walked::end;
             after = {bounds.end, 0};
-            return true;
+            return Walked::more;
         }
     }
 
@@ -200,28 +216,33 @@ private:
     };
 
     struct Bounds {
-        Spot<Atomic> spot;
+        Spot<Atomic> spot;  // first: nullptr if the words lead to no bucket that is in use
         BucketArray<Atomic>* array = nullptr;
         std::uint32_t level = 0;  // level of the array
         std::uint64_t end = 0;    // end of the bucket's range of positions
     };
 
-    enum class StepEnd : std::uint8_t { all, stopped, late };
+    // late: the bucket or an entry has changed since it was read
+    enum class StepEnd : std::uint8_t { all, stopped, late, damaged };
 
     [[nodiscard]] Bounds bounds_of(const Head<Atomic>& head,
                                    const Positions& positions,
                                    std::uint64_t position) const noexcept {
         const std::uint64_t word = head.root.load(std::memory_order_acquire);
         const Root root = Root::unpacked(word);
-        std::uint32_t level = root.from;
-        auto* array = &growth_.array_of(head, level);
-        auto* first = &array->bucket(positions.bucket_at(position, level));
-        if (root.is_growing() && Growth<Atomic>::is_moved(*first)) {
-            level = root.to;
-            array = &growth_.array_of(head, level);
-            first = &array->bucket(positions.bucket_at(position, level));
+        const std::uint32_t level_last = root.is_growing() ? root.to : root.from;
+        for (std::uint32_t level = root.from;; level = level_last) {
+            auto* const array = Growth<Atomic>::array_in(ground_, head, level);
+            if (array == nullptr) return {{word, nullptr}};
+            auto* const first = &array->bucket(positions.bucket_at(position, level));
+            const bool is_moved = Growth<Atomic>::is_moved(*first);
+            if (is_moved && level != level_last) continue;
+            // A bucket of the last level is migrated under a later root.
+            return {{word, is_moved ? nullptr : first},
+                    array,
+                    level,
+                    positions.end_of_bucket(position, level)};
         }
-        return {{word, first}, array, level, positions.end_of_bucket(position, level)};
     }
 
     // Prefetches the records of the next bucket, and the bucket behind it. A hint: the array may be
@@ -240,22 +261,24 @@ private:
         __builtin_prefetch(&bounds.array->bucket(positions.bucket_at(behind, bounds.level)));
     }
 
-    // false: the bucket was migrated during the search, or two entries share a position.
+    // late: also if two entries share a position.
     // NOLINTNEXTLINE(readability-function-cognitive-complexity): the states of a bucket
-    bool collect(const Head<Atomic>& head,
-                 const Positions& positions,
-                 const Bounds& bounds,
-                 const WalkPlace& after,
-                 Found& found) const noexcept {
+    StepEnd collect(const Head<Atomic>& head,
+                    const Positions& positions,
+                    const Bounds& bounds,
+                    const WalkPlace& after,
+                    Found& found) const noexcept {
         found.clear();
         const std::uint64_t splits_after = positions.splits_at(after.position);
         const bool is_tied = after.tie != 0 && after.tie != WalkPlace::tie_of_all;
-        for (Bucket<Atomic>* bucket = bounds.spot.first;;) {
+        CircleFinder circle;
+        for (Bucket<Atomic>* bucket = bounds.spot.first; bucket != nullptr;) {
             for (auto& slot : bucket->slots) {
                 const std::uint64_t word = slot.load(std::memory_order_acquire);
                 if (!slot::is_entry(word)) continue;
                 std::uint64_t hash = 0;
-                if (!has_named(head, bounds.spot, slot, word, hash)) return false;
+                const StepEnd named = name(head, bounds.spot, slot, word, hash);
+                if (named != StepEnd::all) return named;
                 const std::uint64_t splits = positions.splits_of(hash);
                 if (Positions::is_before(splits, splits_after)) continue;
                 const bool is_at_after = splits == splits_after;
@@ -264,14 +287,15 @@ private:
                 if (is_at_after && tie <= after.tie) continue;
                 if (!found.add({hash, splits, tie, &slot, word})) {
                     found.has_equals = true;
-                    return false;
+                    return StepEnd::late;
                 }
             }
             const BlockNumber next = link::next_in(bucket->link.load(std::memory_order_acquire));
-            if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;
-            if (next == 0) return true;
-            bucket = &ground_.bucket(next);
+            if (!Growth<Atomic>::is_current(head, bounds.spot)) return StepEnd::late;
+            if (next == 0) return StepEnd::all;
+            bucket = ground_.bucket_after(next, circle);
         }
+        return StepEnd::damaged;
     }
 
     // Reads the key only if positions are equal.   number  of a record that is named
@@ -280,48 +304,63 @@ private:
                          bool has_equal) const noexcept {
         if (head.has_many_of_a_key()) return number;
         if (!has_equal) return WalkPlace::tie_of_all;
+        if (!ground_.has_record(number)) return WalkPlace::tie_mask;
         auto& record = ground_.record(number);
         return tie_of_key(record.key(), record.key_bytes);
     }
 
-    // Names the record of a slot in a hazard word. false: the slot has changed.
-    bool has_named(const Head<Atomic>& head,
-                   const Spot<Atomic>& spot,
-                   const Atomic<std::uint64_t>& slot,
-                   std::uint64_t word,
-                   std::uint64_t& hash) const noexcept {
-        ground_.name(Participant<Atomic>::record, slot::record_in(word));
+    // Names the record of a slot in a hazard word, and reads the hash of its key. all, late, damaged
+    StepEnd name(const Head<Atomic>& head,
+                 const Spot<Atomic>& spot,
+                 const Atomic<std::uint64_t>& slot,
+                 std::uint64_t word,
+                 std::uint64_t& hash) const noexcept {
+        const BlockNumber number = slot::record_in(word);
+        ground_.name(Participant<Atomic>::record, number);
+        if (!is_same(head, spot, slot, word)) return StepEnd::late;
+        if (!ground_.has_head(number)) return StepEnd::damaged;
+        const std::uint64_t claim = ground_.record(number).claim.load(std::memory_order_acquire);
+        hash = claim::hash_in(claim);
+        const bool is_claimed = claim::claimer_in(claim) != 0;  // a claim overwrites the hash
+        if (!is_claimed && slot::fragment_of(hash) == slot::fragment_in(word)) [[likely]]
+            return StepEnd::all;
+        // A record is claimed after its slot has changed.
+        return is_same(head, spot, slot, word) ? StepEnd::damaged : StepEnd::late;
+    }
+
+    [[nodiscard]] static bool is_same(const Head<Atomic>& head,
+                                      const Spot<Atomic>& spot,
+                                      const Atomic<std::uint64_t>& slot,
+                                      std::uint64_t word) noexcept {
         // seq_cst, like the loads of is_current(): after the store of the hazard word; partner:
         // Reclaimer::scan
         const std::uint64_t again = slot.load(std::memory_order_seq_cst);
-        if (((again ^ word) & ~slot::frozen) != 0 || !Growth<Atomic>::is_current(head, spot)) {
-            return false;
-        }
-        const std::uint64_t claim =
-            ground_.record(slot::record_in(word)).claim.load(std::memory_order_acquire);
-        hash = claim::hash_in(claim);
-        return claim::claimer_in(claim) == 0;  // a claim overwrites the hash
+        return ((again ^ word) & ~slot::frozen) == 0 && Growth<Atomic>::is_current(head, spot);
     }
 
     template <typename Visit>
     StepEnd show(const Head<Atomic>& head,
                  const Positions& positions,
-                 const Spot<Atomic>& spot,
+                 const Bounds& bounds,
                  WalkPlace& after,
                  const Found& found,
                  const Visit& visit) const {
         for (std::uint32_t i = 0; i < found.count; ++i) {
             const auto& one = found.ones[i];
             std::uint64_t hash = 0;
-            if (!has_named(head, spot, *one.slot, one.word, hash)) return StepEnd::late;
+            const StepEnd named = name(head, bounds.spot, *one.slot, one.word, hash);
+            if (named != StepEnd::all) return named;
             const BlockNumber number_of_record = slot::record_in(one.word);
+            const WalkPlace place{positions.of(one.hash), one.tie};
+            // else the record is in a bucket that is not its hash's, or longer than the heap
+            const bool is_possible = after < place &&
+                                     (bounds.end == 0 || place.position < bounds.end) &&
+                                     ground_.has_record(number_of_record);
+            if (!is_possible) return StepEnd::damaged;
             auto& record = ground_.record(number_of_record);
-            VisitedEntry entry{{positions.of(one.hash), one.tie},
-                               number_of_record,
-                               record.key(),
-                               record.key_bytes,
-                               record.value_bytes,
-                               record.value()};
+            VisitedEntry entry{
+                place,         number_of_record, record.key(), record.key_bytes, record.value_bytes,
+                record.value()};
             std::uint64_t number = 0;
             if (record.is_number()) {
                 number = record.number().load(std::memory_order_acquire);

@@ -27,6 +27,13 @@ inline constexpr std::uint64_t heap_bytes_max = number_mask * heap::granule_byte
     return (number - 1) * heap::granule_bytes;
 }
 
+// Whether a block of this number and length lies within a heap of so many bytes.
+[[nodiscard]] constexpr bool is_within(std::uint64_t heap_bytes,
+                                       BlockNumber block,
+                                       std::uint64_t bytes) noexcept {
+    return bytes <= heap_bytes && block - 1 <= (heap_bytes - bytes) / heap::granule_bytes;
+}
+
 // Number of bits of a key's hash that are used.
 inline constexpr std::uint32_t hash_bits = 48;
 inline constexpr std::uint64_t hash_mask = (std::uint64_t{1} << hash_bits) - 1;
@@ -110,6 +117,9 @@ struct Root {
     }
 
     [[nodiscard]] constexpr bool is_growing() const noexcept { return from != to; }
+
+    // no root is this: a table never has 256 levels
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
 };
 
 // The first word of a record and of an array. The thread that retires it claims it, exactly once;

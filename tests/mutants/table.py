@@ -24,7 +24,7 @@ MUTANTS = {
     "a walk's number is stored whoever changes the table": ("entry_count.hpp", "        if (!is_any_changing() && counters_of(head) == before) {\n", "        if (walked != 0) {\n"),
     "no look for who changes the table": ("entry_count.hpp", "if (!is_any_changing() && counters", "if (counters"),
     "no look whether others have counted": ("entry_count.hpp", "!is_any_changing() && counters_of(head) == before)", "!is_any_changing())"),
-    "a number that was found is not stored": ("entry_count.hpp", "correction::made_known(correction, walked, sum),", "correction,"),
+    "a number that was found is not stored": ("entry_count.hpp", "correction::made_known(correction, *walked, sum),", "correction,"),
     "counters do not say how often": ("words.hpp", "inline constexpr std::uint64_t insertion = entries_mask + 2;\ninline constexpr std::uint64_t erasure = entries_mask;",
         "inline constexpr std::uint64_t insertion = 1;\ninline constexpr std::uint64_t erasure = ~std::uint64_t{0};"),
     "counts that the dead have ended stay": ("recovery.hpp", "        if (is_to_end) {\n", "        if (is_to_end && block == 0) {\n"),
@@ -33,11 +33,11 @@ MUTANTS = {
     "an ended count is unlinked untold": ("counting.hpp", "slot::emptied, unlinking::is_ended))", "slot::emptied))"),
     "a table that was given away is another one": ("layout.hpp", "        return ((mark ^ mark_of(table, id)) & ~identity::turns) == 0;",
         "        return mark == mark_of(table, id);"),
-    "no look for other insertions": ("insertion.hpp", "        const bool is_alone = end_others(making.request.key, spot, *vacancy.slot);",
-        "        const bool is_alone = true;\n        static_cast<void>(&Insertion::end_others);"),
+    "no look for other insertions": ("insertion.hpp", "        const PutStep others = end_others(making.request.key, spot, *vacancy.slot);",
+        "        const PutStep others = PutStep::done;\n        static_cast<void>(&Insertion::end_others);"),
     "others' tentative records taken for none": ("insertion.hpp",
-        "            if ((word & slot::tentative) == 0) return false;\n",
-        "            return (word & slot::tentative) != 0;\n"),
+        "            if ((word & slot::tentative) == 0) return PutStep::late;\n",
+        "            return (word & slot::tentative) != 0 ? PutStep::done : PutStep::late;\n"),
     "entry without a tentative step": ("insertion.hpp",
         "        if (!vacancy.slot->compare_exchange_strong(expected, entry | slot::tentative,",
         "        if (!vacancy.slot->compare_exchange_strong(expected, entry,"),
@@ -45,8 +45,8 @@ MUTANTS = {
         "            static_cast<void>(which), static_cast<void>(block);"),
     "names are not looked at": ("reclaimer.hpp",
         "            for (const auto& hazard : other.hazard) note(hazard.load(std::memory_order_seq_cst));\n", ""),
-    "named, and not looked at again": ("search.hpp", "                if (((again ^ word) & ~slot::frozen) != 0 ||",
-        "                if (again == 1 ||"),
+    "named, and not looked at again": ("search.hpp", "                const bool is_other = ((again ^ word) & ~slot::frozen) != 0;",
+        "                const bool is_other = again == 1;"),
     "not looked at whether it is current": ("growth.hpp", """\
         return (spot.first->link.load(std::memory_order_seq_cst) & link::moved) == 0 &&
                head.root.load(std::memory_order_seq_cst) == spot.root;""",
@@ -56,7 +56,8 @@ MUTANTS = {
         "        return spot.first != nullptr &&\n"),
     "looked at again too early": ("search.hpp", "                const std::uint64_t again = slot.load(std::memory_order_seq_cst);",
         "                const std::uint64_t again = slot.load(std::memory_order_acquire);"),
-    "a find that comes late finds nothing": ("search.hpp", "                return {spot.first, 0};\n", "                return {};\n"),
+    "a find that comes late finds nothing": ("search.hpp", "is_current(head, spot)) [[unlikely]]\n                return {spot.first, 0};\n",
+        "is_current(head, spot)) [[unlikely]]\n                return {};\n"),
     "arrays are not looked at again": ("growth.hpp",
         "            if (head.root.load(std::memory_order_seq_cst) != word) continue;\n", ""),
     "tentative records are moved": ("growth.hpp",
@@ -71,15 +72,15 @@ MUTANTS = {
         "                                                std::memory_order_relaxed);\n", "            static_cast<void>(zero);\n"),
     "what is taken out of use is not named": ("reclaimer.hpp",
         "            note(unlinking::block_in(other.unlinking.load(std::memory_order_seq_cst)));\n", ""),
-    "another bit of slots tells the half": ("growth.hpp", "slot::fragment_in(word) >> bit_ & 1;", "slot::fragment_in(word) >> (bit_ + 1) & 1;"),
+    "another bit of slots tells the half": ("halves.hpp", "slot::fragment_in(word) >> bit_ & 1;", "slot::fragment_in(word) >> (bit_ + 1) & 1;"),
     "slots are left whatever tells the half": ("growth.hpp", "fill_first(may_leave_ ? count : Bucket<Atomic>::slots_max);", "fill_first(count);"),
-    "moved before it is filled": ("growth.hpp", "        freeze(first);\n",
-        "        freeze(first);\n        first.link.fetch_or(link::moved, std::memory_order_seq_cst);\n"),
+    "moved before it is filled": ("growth.hpp", "        if (!freeze(first)) return Moved::damaged;\n",
+        "        if (!freeze(first)) return Moved::damaged;\n        first.link.fetch_or(link::moved, std::memory_order_seq_cst);\n"),
     "given out is taken for moved": ("growth.hpp", "            if (is_moved(from.bucket(index))) continue;\n",
         "            if (index < from.given_out.load(std::memory_order_relaxed)) continue;\n"),
-    "an old array is freed by all": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old);",
+    "an old array is freed by all": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old, Retired::array);",
         "        ground_.blocks().free(is_mine ? old : old);"),
-    "an old array is not freed": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old);", "        static_cast<void>(is_mine);"),
+    "an old array is not freed": ("growth.hpp", "        if (is_mine) reclaimer_.retire(old, Retired::array);", "        static_cast<void>(is_mine);"),
     "an array is taken out of use untold": ("growth.hpp",
         "        if (root.from != 0) unlinking.store(old, std::memory_order_release);\n", ""),
     "a record is taken out of use untold": ("reclaimer.hpp",
@@ -104,20 +105,20 @@ MUTANTS = {
     "tentative records of the dead stay": ("recovery.hpp",
         "            (void)slot.compare_exchange_strong(word, slot::emptied, std::memory_order_seq_cst,\n"
         "                                               std::memory_order_relaxed);", "            static_cast<void>(word);"),
-    "chains of old arrays are not freed": ("reclaimer.hpp", "is_array && !free_chains(ground_.array(block));",
+    "chains of old arrays are not freed": ("reclaimer.hpp", "is_array && !free_chains(block);",
         "is_array && &Reclaimer::free_chains == nullptr;"),
     "a long array is begun and left": ("insertion.hpp", "        if (reclaimer_.has_begun()) (void)reclaimer_.scan();\n", ""),
     # Counts.
     "an ended count is counted on": ("counting.hpp", "        while (changed.before != ended_count) {", "        while (true) {"),
     "an ended count stays": ("counting.hpp", """\
             (void)unlink_ended_where(head, key.hash, [&](BlockNumber found) {
-                return ground_.record(found).has_key(key.data, key.bytes);
+                return ground_.has_key(found, key.data, key.bytes);
             });
 """, "            if (was_ended) return {Effect::absent, 0, 0};\n"),
     "unlinked without a look at the count": ("counting.hpp", """\
             if (!record.is_number() ||
                 record.number().load(std::memory_order_acquire) != ended_count) {
-                return true;
+                return Effect::done;
             }
 """, "            static_cast<void>(record);\n"),
     "counted from the beginning twice": ("counting.hpp", "PutMode::insert});", "PutMode::assign});"),
@@ -129,9 +130,9 @@ MUTANTS = {
     "bytes are replaced without a comparison": ("insertion.hpp", "        if (!record.is_number()) {\n            const bool is_other",
         "        if (!record.is_number()) {\n            return std::nullopt;\n            const bool is_other"),
     # Walks.
-    "walked without a second look": ("walk.hpp", "        if (((again ^ word) & ~slot::frozen) != 0 || ", "        if (again == 1 || "),
-    "walked through buckets that were moved": ("walk.hpp", "            if (!Growth<Atomic>::is_current(head, bounds.spot)) return false;\n", ""),
-    "a claimed record is walked to": ("walk.hpp", "        return claim::claimer_in(claim) == 0;", "        return claim != 0;"),
+    "walked without a second look": ("walk.hpp", "        return ((again ^ word) & ~slot::frozen) == 0 && ", "        return again != 1 && "),
+    "walked through buckets that were moved": ("walk.hpp", "            if (!Growth<Atomic>::is_current(head, bounds.spot)) return StepEnd::late;\n", ""),
+    "a claimed record is walked to": ("walk.hpp", "        const bool is_claimed = claim::claimer_in(claim) != 0;", "        const bool is_claimed = claim == 0;"),
     "no tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 2 : 1;"),
     "no tie of entries of a key": ("walk.hpp", "has_many_of_a_key()) return number;", "has_many_of_a_key()) return 1;"),
     "records are the tie of keys": ("walk.hpp", "        return tie_of_key(record.key(), record.key_bytes);", "        return record.key_bytes == 0 ? 1 : number;"),
@@ -139,9 +140,8 @@ MUTANTS = {
         "                    if (one.tie == WalkPlace::tie_of_all) return false;\n", ""),
     "a place behind a key of several is one behind all": ("walk.hpp", "found.has_equals || (is_at_after && is_tied));",
         "found.has_equals || (is_at_after && is_tied && after.tie == 0));"),
-    "a moved bucket ends where it did": ("walk.hpp", "array, level, positions.end_of_bucket(position, level)};",
-        "array, level, positions.end_of_bucket(position, root.from)};"),
-    "more than is shown is forgotten": ("walk.hpp", "(shown == StepEnd::all && found.has_more)", "false"),
+    "a moved bucket ends where it did": ("walk.hpp", "positions.end_of_bucket(position, level)};", "positions.end_of_bucket(position, root.from)};"),
+    "more than is shown is forgotten": ("walk.hpp", "(end == StepEnd::all && found.has_more)", "false"),
     # Blocks that were filled before.
     "a filled block is not shown": ("insertion.hpp", """\
         ground_.shown().record_made.store(made::of(making.made) | made::filled,

@@ -84,6 +84,10 @@ public:
         hand_over();
     }
 
+    [[nodiscard]] std::uint64_t usable_bytes(BlockNumber block) override {
+        return shared_.heap.usable_bytes(offset_of(block));
+    }
+
     [[nodiscard]] bool is_kept(BlockNumber block) override {
         return shared_.heap.is_kept(offset_of(block));
     }

@@ -70,6 +70,10 @@ public:
         EXPECT_EQ(freed, heap::Freed::done);
     }
 
+    [[nodiscard]] std::uint64_t usable_bytes(BlockNumber block) override {
+        return shared_.heap.usable_bytes(table::offset_of(block));
+    }
+
     [[nodiscard]] bool is_kept(BlockNumber block) override {
         return shared_.heap.is_kept(table::offset_of(block));
     }

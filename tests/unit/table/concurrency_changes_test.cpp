@@ -214,7 +214,7 @@ void walk_beside_changes(std::uint64_t seed,
             while (stage.of(0).walk(stage.table, after, [&](const VisitedEntry& entry) {
                 ++seen[std::string(entry.key, entry.key_bytes)];
                 return then;
-            })) {
+            }) == Walked::more) {
             }
             return;
         }

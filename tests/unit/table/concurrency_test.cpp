@@ -73,9 +73,8 @@ public:
                     break;
                 default:
                     const std::string value = value_for(key, random.below(1000));
-                    if (user_.table.insert(table, hashed(key), value_of(value)) == Effect::done) {
+                    if (user_.table.insert(table, hashed(key), value_of(value)) == Effect::done)
                         ++tallies[which].inserted;
-                    }
             }
         }
         return true;
@@ -108,7 +107,8 @@ public:
     }
 
     [[nodiscard]] bool has(BlockNumber table, const std::string& key) {
-        return user_.table.find(table, hashed(key), [](const char*, std::uint32_t, BlockNumber) {});
+        return user_.table.find(table, hashed(key),
+                                [](const char*, std::uint32_t, BlockNumber) {}) == Effect::done;
     }
 
     // Finds the keys 0 .. count-1, each step for all of them. Calls told(which, is_there, is_whole).
@@ -125,12 +125,12 @@ public:
         for (std::uint32_t which = 0; which < count; ++which) {
             const std::string key = key_number(which);
             bool is_whole = true;
-            const bool is_there =
+            const Effect effect =
                 finder.find_on(table, spots[which], trails[which], hashed(key),
                                [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
                                    is_whole = is_value_for(key, std::string(value, bytes));
                                });
-            told(which, is_there, is_whole);
+            told(which, effect == Effect::done, is_whole);
         }
     }
 

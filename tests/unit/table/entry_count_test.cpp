@@ -61,7 +61,7 @@ struct Stage {
             ++there;
             return Visited::go_on;
         };
-        while (all[0].table.walk(table, after, visit)) {
+        while (all[0].table.walk(table, after, visit) == Walked::more) {
         }
         return there;
     }

@@ -266,7 +266,7 @@ struct Scene : TableScene<Scene> {
                 ++there;
                 return Visited::go_on;
             };
-            while (own.table.walk(one, after, visit)) {
+            while (own.table.walk(one, after, visit) == Walked::more) {
             }
             EXPECT_EQ(own.table.entries(one), there) << when;
             EXPECT_EQ(own.table.entries(one), there) << when << ", again";

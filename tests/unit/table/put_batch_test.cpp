@@ -71,7 +71,7 @@ struct Scene : TableScene<Scene> {
         return own.table.find(table, key_of(key_number(key)),
                               [&](const char* value, std::uint32_t bytes, BlockNumber) {
                                   EXPECT_EQ(std::string(value, bytes), value_number(key));
-                              });
+                              }) == Effect::done;
     }
 
     // Nobody changes the table now.

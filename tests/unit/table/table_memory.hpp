@@ -78,6 +78,10 @@ public:
         return shared_.heap.is_kept(offset_of(block));
     }
 
+    [[nodiscard]] std::uint64_t usable_bytes(BlockNumber block) override {
+        return shared_.heap.usable_bytes(offset_of(block));
+    }
+
     void clear(BlockNumber block, std::uint64_t bytes) override {
         std::memset(this->base() + offset_of(block), 0, bytes);
     }

@@ -31,12 +31,12 @@ protected:
 
     [[nodiscard]] std::optional<std::string> find(BlockNumber table, const std::string& key) const {
         std::optional<std::string> found;
-        const bool is_there =
+        const Effect effect =
             user_.table.find(table, key_of(key),
                              [&](const char* value, std::uint32_t bytes, BlockNumber /*record*/) {
                                  found = std::string(value, bytes);
                              });
-        EXPECT_EQ(is_there, found.has_value());
+        EXPECT_EQ(effect, found ? Effect::done : Effect::absent);
         return found;
     }
 
@@ -152,14 +152,16 @@ TEST(EntryRecordTest, a_key_in_which_any_byte_differs_is_another_one) {
     for (std::uint32_t bytes = 1; bytes <= bytes_max; ++bytes) {
         alignas(Record) std::array<char, Record::bytes(bytes_max, 0)> memory{};
         Record& record = *new (memory.data()) Record{};
+        const char* const end = memory.data() + memory.size();
         record.key_bytes = bytes;
         std::string key(bytes, 'k');
         std::memcpy(record.key(), key.data(), bytes);
-        EXPECT_TRUE(record.has_key(key.data(), bytes)) << bytes;
-        EXPECT_FALSE(record.has_key(key.data(), bytes - 1)) << bytes;
+        EXPECT_TRUE(record.has_key(key.data(), bytes, end)) << bytes;
+        EXPECT_FALSE(record.has_key(key.data(), bytes - 1, end)) << bytes;
+        EXPECT_FALSE(record.has_key(key.data(), bytes, record.key() + bytes - 1)) << bytes;
         for (char& byte : key) {
             byte = 'j';
-            EXPECT_FALSE(record.has_key(key.data(), bytes)) << key;
+            EXPECT_FALSE(record.has_key(key.data(), bytes, end)) << key;
             byte = 'k';
         }
     }

@@ -94,7 +94,7 @@ struct Course {
             EXPECT_EQ(std::string(entry.value, entry.value_bytes), "value of " + key);
             ++seen[key];
             return Visited::stop_here;
-        })) {
+        }) == Walked::more) {
         }
     }
 

@@ -59,9 +59,9 @@ protected:
     std::map<std::string, int> walked(BlockNumber table, const During& during) {
         std::map<std::string, int> keys;
         WalkPlace after;
-        for (bool has_more = true; has_more;) {
+        for (Walked walked = Walked::more; walked == Walked::more;) {
             std::string last;
-            has_more = user_.table.walk(table, after, [&](const VisitedEntry& entry) {
+            walked = user_.table.walk(table, after, [&](const VisitedEntry& entry) {
                 last.assign(entry.key, entry.key_bytes);
                 ++keys[last];
                 return Visited::stop_here;
@@ -154,7 +154,7 @@ TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once) {
             ++keys[std::string(entry.key, entry.key_bytes)];
             return is_single ? Visited::stop_here : Visited::go_on;
         };
-        while (user_.table.walk(table, after, visit, is_single)) {
+        while (user_.table.walk(table, after, visit, is_single) == Walked::more) {
         }
         EXPECT_EQ(keys, by_steps);
     }
@@ -220,7 +220,7 @@ TEST_F(WalkTest, visits_all_entries_of_one_key) {
     while (user_.table.walk(table, after, [&](const VisitedEntry& entry) {
         values.emplace(entry.value, entry.value_bytes);
         return Visited::go_on;
-    })) {
+    }) == Walked::more) {
     }
     EXPECT_EQ(values.size(), 100U);
     int erased = 0;
@@ -242,7 +242,7 @@ TEST_F(WalkTest, goes_on_with_the_entry_before_which_it_stopped) {
         if (is_refused) return Visited::stop_before;
         EXPECT_TRUE(keys.emplace(entry.key, entry.key_bytes).second);
         return Visited::go_on;
-    })) {
+    }) == Walked::more) {
     }
     EXPECT_EQ(keys.size(), 20U);
     user_.table.destroy(table, 0);
@@ -259,12 +259,12 @@ TEST_F(WalkTest, tells_records_by_which_entries_are_found_and_erased) {
     const auto read = [&](const char* bytes, std::uint32_t count, BlockNumber) {
         value.assign(bytes, count);
     };
-    EXPECT_TRUE(user_.table.find_record(table, hash, put.record, read));
+    EXPECT_EQ(user_.table.find_record(table, hash, put.record, read), Effect::done);
     EXPECT_EQ(value, "1");
     EXPECT_EQ(user_.table.hash_at(table, user_.table.position_of(table, hash)), hash);
     EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::done);
     EXPECT_EQ(user_.table.erase_record(table, hash, put.record), Effect::absent);
-    EXPECT_FALSE(user_.table.find_record(table, hash, put.record, read));
+    EXPECT_EQ(user_.table.find_record(table, hash, put.record, read), Effect::absent);
     user_.table.destroy(table, 0);
 }
 
