@@ -46,6 +46,15 @@ TEST(AcprunReport, a_signal_or_an_exec_of_another_node_goes_before_an_exit_code)
     EXPECT_EQ(find_cause(Failures{ended(0, 0, SIGKILL), ended(1, 1, SIGSEGV)}), 0U);
 }
 
+TEST(AcprunReport, a_rank_that_joined_and_ended_by_itself_may_have_waited_for_an_absent_one) {
+    EXPECT_TRUE(may_follow_absence(told_an_error(0, 0).rank));
+    EXPECT_TRUE(may_follow_absence(exited(0, 0, 3).rank));
+    EXPECT_FALSE(may_follow_absence(ended(0, 0, SIGKILL).rank));
+    NodeFailure plain = exited(0, 0, 3);
+    plain.rank.state = node::SlotState::empty;
+    EXPECT_FALSE(may_follow_absence(plain.rank)) << "a program without ACP waits for no rank";
+}
+
 TEST(AcprunReport, within_a_node_the_first_failure_is_the_cause) {
     EXPECT_EQ(find_cause(Failures{exited(0, 0, 5), ended(0, 1, SIGSEGV)}), 0U);
 }
