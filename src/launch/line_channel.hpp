@@ -24,10 +24,13 @@ namespace acp::launch {
 //   end               end all ranks soon: a rank of another node has failed
 //   leave             every node has sent done
 //   doings NUMBER     tell what the ranks do; the number goes into the answers, which may be late
+//   listen ADDRESS... open the gateway at these; the answer to `interfaces`
 //   peers BYTES       followed by that many bytes: where all nodes listen (peer_table.hpp); the agent then starts the ranks
 // Agent to launcher:
 //   reached                   another machine has answered, and its agent waits for key and plan
 //   process PID               the agent's own, which acprun did not start; sent once
+//   interfaces WORDS          the machine's addresses (interface_list.hpp), of which the launcher chooses; only in a job of several
+//                             nodes whose plan names none
 //   listening ADDRESS...      where this node's gateway listens; sent once, and only in a job of several nodes
 //   done                      all ranks of this node have ended and their output is passed on; only in a job of several nodes
 //   passed NUMBER             a signal was passed on to all ranks
@@ -67,7 +70,7 @@ public:
     // has room.
     base::Status send_plan(std::string_view bytes) const;
 
-    // The same under another word, between lines: the receiver gets "WORD COUNT" from next_line(), then calls take_bytes().
+    // Sends bytes between lines: the receiver gets "WORD COUNT" from next_line(), then calls take_bytes().
     base::Status send_block(std::string_view word, std::string_view bytes) const;
 
     // Receives what send_plan sent. Errors: peer, argument (something else came, or more than 64 MiB). Blocks.

@@ -67,9 +67,10 @@ std::vector<os::SocketAddress> addresses_from(std::string_view words) {
 
 std::string to_bytes(const GatewayTable& table) {
     std::string bytes;
-    for (const std::vector<os::SocketAddress>& row : table) {
-        bytes += static_cast<char>(row.size());
-        for (const os::SocketAddress& address : row) {
+    for (const GatewayRow& row : table) {
+        bytes += static_cast<char>(row.addresses.size());
+        bytes += static_cast<char>(row.left_out);
+        for (const os::SocketAddress& address : row.addresses) {
             bytes += static_cast<char>(address.family);
             bytes += static_cast<char>(address.port & 0xffU);
             bytes += static_cast<char>(address.port >> 8U);
@@ -83,11 +84,18 @@ std::string to_bytes(const GatewayTable& table) {
 Result<GatewayTable> peer_table_from(std::string_view bytes, std::uint32_t nodes) {
     GatewayTable table;
     while (!bytes.empty()) {
+        constexpr std::size_t head_bytes = 2;
         const std::size_t count = static_cast<std::uint8_t>(bytes.front());
-        bytes.remove_prefix(1);
-        bool is_whole = count >= 1 && count <= node_addresses_max && table.size() < nodes;
-        std::vector<os::SocketAddress> row(is_whole ? count : 0);
-        for (os::SocketAddress& address : row) is_whole = is_whole && take_address(bytes, address);
+        bool is_whole = bytes.size() >= head_bytes && count >= 1 && count <= node_addresses_max &&
+                        table.size() < nodes;
+        GatewayRow row;
+        if (is_whole) {
+            row.left_out = static_cast<std::uint8_t>(bytes[1]);
+            row.addresses.resize(count);
+            bytes.remove_prefix(head_bytes);
+        }
+        for (os::SocketAddress& address : row.addresses)
+            is_whole = is_whole && take_address(bytes, address);
         if (!is_whole) {
             return Status(Code::argument,
                           "the table of peers breaks off at node " + std::to_string(table.size()));

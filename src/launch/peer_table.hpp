@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as bytes (per node a
-// count, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name. Pure; any thread.
+// Where the gateways of a job listen: one node's addresses as words of a line, and the table of all nodes as bytes (per node two
+// counts, per address a family, a port and 4 or 16 bytes). Opens no socket and resolves no name. Pure; any thread.
 // Tests: tests/unit/launch/peer_table_test.cpp.
 #pragma once
 
@@ -26,8 +26,16 @@ base::Result<std::vector<os::SocketAddress>> ips_from(std::string_view words);
 // 1 to node_addresses_max addresses between single blanks; empty when the text is anything else.
 [[nodiscard]] std::vector<os::SocketAddress> addresses_from(std::string_view words);
 
-using GatewayTable =
-    std::vector<std::vector<os::SocketAddress>>;  // a row per node, in order of preference
+// Of one node.
+struct GatewayRow {
+    std::vector<os::SocketAddress> addresses;  // in order of preference
+    std::uint8_t left_out =
+        0;  // addresses of its machine beyond node_addresses_max; 255: so many or more
+
+    friend bool operator==(const GatewayRow&, const GatewayRow&) = default;
+};
+
+using GatewayTable = std::vector<GatewayRow>;  // indexed by node
 
 [[nodiscard]] std::string to_bytes(const GatewayTable& table);
 

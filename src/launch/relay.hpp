@@ -22,7 +22,7 @@ namespace acp::launch {
 // The first line that the far relay sends; a login shell may have printed anything before it.
 inline constexpr std::string_view relay_greeting = "\nacp-agent relay 1\n";
 
-inline constexpr std::size_t relay_window_bytes = 65536;  // of one stream, in flight
+inline constexpr std::size_t relay_window_bytes = 65536;  // bytes of one stream in flight
 
 enum class RelayStream : std::uint8_t { channel, input, output, error };
 

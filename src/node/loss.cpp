@@ -97,11 +97,22 @@ std::string silence_text(const Segment& segment, std::uint32_t node, std::uint8_
            "stopped, or a firewall may have begun to drop it)";
 }
 
+// Empty where every address of the node's machine is tried.
+std::string left_out_text(const Segment& segment, std::uint32_t node) {
+    const std::uint32_t left_out = NodeTable(segment).left_out(node);
+    if (left_out == 0) return "";
+    return "; " + std::to_string(left_out) + (left_out == 1 ? " more address" : " more addresses") +
+           " of that machine " + (left_out == 1 ? "is" : "are") +
+           " not tried, for a node has at most " + std::to_string(node_addresses_max) +
+           ": acprun --net chooses";
+}
+
 std::string unreachable_text(const Segment& segment, std::uint32_t node, std::uint8_t rail) {
     return "could not be reached " +
            (rail != every_rail ? "on rail " + std::to_string(rail)
                                : std::string("at any of its addresses")) +
            " within " + timeout_text(segment) + " (" + ways_to(segment, node, rail) +
+           left_out_text(segment, node) +
            "; a firewall may drop it, there or on the way, or the process that should answer there "
            "may be stopped)";
 }

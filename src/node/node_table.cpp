@@ -21,7 +21,8 @@ struct NodeTable::Row {
     std::uint32_t pooled_at;  // index of the third address in the pool
     std::uint8_t count;
     std::uint8_t families;  // bit i: address i of the row is of family 6
-    std::uint16_t reserved0;
+    std::uint8_t left_out;
+    std::uint8_t reserved0;
     std::uint16_t ports[addresses_in_row];
     std::uint8_t ips[addresses_in_row][16];
 };
@@ -47,7 +48,8 @@ NodeAddress& NodeTable::pooled(std::uint32_t index) const noexcept {
 
 base::Status NodeTable::set(std::uint32_t node,
                             std::uint32_t first_process,
-                            std::span<const NodeAddress> addresses) {
+                            std::span<const NodeAddress> addresses,
+                            std::uint8_t left_out) {
     const Shape& shape = segment_->shape();
     const std::uint32_t before = node == 0 ? 0 : row(node - 1).first_process;
     if (node >= shape.nodes || first_process >= shape.procs ||
@@ -72,6 +74,7 @@ base::Status NodeTable::set(std::uint32_t node,
     own.first_process = first_process;
     own.count = static_cast<std::uint8_t>(addresses.size());
     own.families = 0;
+    own.left_out = left_out;
     own.pooled_at = pool_end.load(std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < addresses.size(); ++i) {
         if (i >= addresses_in_row) {
@@ -129,6 +132,10 @@ std::uint32_t NodeTable::addresses(std::uint32_t node,
         std::memcpy(into[i].ip.data(), found.ips[i], sizeof found.ips[i]);
     }
     return count;
+}
+
+std::uint32_t NodeTable::left_out(std::uint32_t node) const noexcept {
+    return segment_->shape().nodes == 1 ? 0 : row(node).left_out;
 }
 
 std::string text_of(const NodeAddress& address, bool has_port) {

@@ -42,10 +42,12 @@ public:
     // Fills a node's row. One thread adds nodes in order 0, 1, ..., before any process reads.
     //   first_process  increases with the node; node 0 begins with 0
     //   addresses      1 .. node_addresses_max
+    //   left_out       how many addresses of the node's machine are not among them for want of room
     // Errors: argument (out of order, too many addresses, an address of unknown family).
     base::Status set(std::uint32_t node,
                      std::uint32_t first_process,
-                     std::span<const NodeAddress> addresses);
+                     std::span<const NodeAddress> addresses,
+                     std::uint8_t left_out = 0);
 
     [[nodiscard]] std::uint32_t node_of(std::uint32_t process) const noexcept;  // process < procs
 
@@ -55,6 +57,8 @@ public:
     // Writes a node's addresses; returns how many.
     [[nodiscard]] std::uint32_t addresses(
         std::uint32_t node, std::span<NodeAddress, node_addresses_max> into) const noexcept;
+
+    [[nodiscard]] std::uint32_t left_out(std::uint32_t node) const noexcept;
 
 private:
     struct Row;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire between two hosts: pulled and put back, pulled for good, and carrying less than one end believes. The
+// The wire between two hosts: found among other networks, pulled and put back, pulled for good, and carrying less than one end
+// believes. The
 // hosts are networks of the test's own (support/joined_networks.hpp), reached by a stand-in for ssh; without root
 // nothing is tested, and it is said why.
 #include <algorithm>
@@ -44,6 +45,13 @@ protected:
     }
 
     void TearDown() override { arm_watchdog(0, ""); }
+
+    // Networks anew, with so many bridges before the wire's device.
+    void put_bridges_before(int bridges) {
+        std::string why_not;
+        networks_ = JoinedNetworks::create(why_not, bridges);
+        ASSERT_NE(networks_, nullptr) << why_not;
+    }
 
     [[nodiscard]] JoinedNetworks& networks() const { return *networks_; }
 
@@ -153,6 +161,29 @@ protected:
 private:
     std::unique_ptr<JoinedNetworks> networks_;
 };
+
+// One more than a node has addresses, each the same on both hosts.
+TEST_P(LinkTest, behind_nine_bridges_it_is_found_and_no_rail_is_a_bridge) {
+    put_bridges_before(9);
+    FaultJob fault(options_for(Work::exact));
+    fault.await_all(Phase::working);
+    await_more_steps(fault, 20);
+    expect_good_end(fault);
+    FaultOptions two_rails = options_for(Work::exact);
+    two_rails.hosts.insert(two_rails.hosts.end(), {"--rails", "2"});
+    JobOptions refused;
+    refused.is_launched = false;
+    refused.environment = two_rails.environment;
+    refused.program = {std::string(ACP_TEST_BIN_DIR) + "/acprun"};
+    refused.program.insert(refused.program.end(), two_rails.hosts.begin(), two_rails.hosts.end());
+    refused.program.emplace_back("true");
+    const JobResult result = run_job(refused);
+    EXPECT_EQ(result.code, 69);
+    EXPECT_NE(result.output.find("2 rails (acprun --rails) take as many addresses"),
+              std::string::npos)
+        << result.output;
+    EXPECT_NE(result.output.find("fit 1"), std::string::npos) << result.output;
+}
 
 TEST_P(LinkTest, pulled_and_put_back_in_time_costs_nothing_but_that_time) {
     FaultJob fault(options_for(Work::exact));

@@ -15,6 +15,7 @@
 
 #include "acprun/placement.hpp"
 #include "fuzz/fuzz.hpp"
+#include "launch/interface_list.hpp"
 #include "launch/launch_plan.hpp"
 #include "launch/line_channel.hpp"
 #include "launch/network_choice.hpp"
@@ -147,17 +148,42 @@ void read_peers(Input& input) {
     if (!table.is_ok()) return;
     require(table.value().size() == nodes, "a row for each node");
     for (const auto& row : table.value()) {
-        require(!row.empty() && row.size() <= launch::node_addresses_max,
+        require(!row.addresses.empty() && row.addresses.size() <= launch::node_addresses_max,
                 "addresses within bounds");
-        require(launch::addresses_from(launch::addresses_text(row)) == row,
+        require(launch::addresses_from(launch::addresses_text(row.addresses)) == row.addresses,
                 "addresses are shown as they are");
     }
     require(launch::to_bytes(table.value()) == bytes, "a table is written as it was read");
 }
 
+void choose_among(const base::Result<launch::NetworkChoice>& choice, const Environment& lines) {
+    std::vector<launch::Interfaces> nodes;
+    for (const std::string& line : lines) {
+        auto interfaces = launch::interfaces_from(line);
+        require_message(interfaces);
+        if (!interfaces.is_ok()) return;
+        const auto again = launch::interfaces_from(launch::to_words(interfaces.value()));
+        require(again.is_ok(), "interfaces are written so that they can be read");
+        nodes.push_back(std::move(interfaces).value());
+    }
+    if (!choice.is_ok()) return;
+    for (const std::uint32_t rails : {1U, 2U}) {
+        const launch::GatewayTable table = choice.value().choose(nodes, rails);
+        require(table.size() == nodes.size(), "a row for each node");
+        for (const launch::GatewayRow& row : table) {
+            require(row.addresses.size() <= (rails == 1 ? launch::node_addresses_max : rails),
+                    "addresses within bounds");
+        }
+    }
+}
+
+// A line of the user's choice; behind it a line of interfaces for each node.
 void read_networks(std::string_view text) {
-    const auto choice = launch::NetworkChoice::from(text);
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const auto choice = launch::NetworkChoice::from(text.substr(0, end));
     require_message(choice);
+    choose_among(choice, entries_of(text.substr(std::min(end + 1, text.size()))));
+    text = text.substr(0, end);
     const auto addresses = launch::addresses_from(text);
     require(addresses.size() <= launch::node_addresses_max, "addresses within bounds");
     if (!addresses.empty()) {

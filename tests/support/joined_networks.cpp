@@ -71,6 +71,15 @@ int make_wire(os::NetlinkSocket& devices, int far_network) {
     return devices.ask(request);
 }
 
+int make_bridge(os::NetlinkSocket& devices, const std::string& name) {
+    os::NetlinkRequest request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, link(0, true));
+    request.add_text(IFLA_IFNAME, name);
+    const std::size_t information = request.open(IFLA_LINKINFO);
+    request.add_text(IFLA_INFO_KIND, "bridge");
+    request.close(information);
+    return devices.ask(request);
+}
+
 // Bursts are cut into datagrams before the wire, which then treats each by its length, as a switch
 // would. A kernel without that setting (before 5.18) carries them whole.
 void cut_bursts(os::NetlinkSocket& devices, int index) {
@@ -106,10 +115,10 @@ JoinedNetworks::JoinedNetworks() : all_(sides) {}
 
 JoinedNetworks::~JoinedNetworks() = default;
 
-std::unique_ptr<JoinedNetworks> JoinedNetworks::create(std::string& why_not) {
+std::unique_ptr<JoinedNetworks> JoinedNetworks::create(std::string& why_not, int bridges) {
     std::unique_ptr<JoinedNetworks> made(new JoinedNetworks);
     for (Side& side : made->all_) {
-        if (why_not = made->make(side); !why_not.empty()) {
+        if (why_not = made->make(side, bridges); !why_not.empty()) {
             return nullptr;
         }
     }
@@ -118,7 +127,7 @@ std::unique_ptr<JoinedNetworks> JoinedNetworks::create(std::string& why_not) {
 }
 
 // Returns the refused step and its error; "" on success. join() does so too.
-std::string JoinedNetworks::make(Side& side) {
+std::string JoinedNetworks::make(Side& side, int bridges) {
     std::string why_not;
     apart([&] {
         if (unshare(CLONE_NEWNET) != 0) {
@@ -132,6 +141,15 @@ std::string JoinedNetworks::make(Side& side) {
             return;
         }
         side.devices = std::make_unique<os::NetlinkSocket>(std::move(devices).value());
+        for (int number = 0; number < bridges && why_not.empty(); ++number) {
+            const std::string name = "br" + std::to_string(number);
+            const std::string address = "172." + std::to_string(17 + number) + ".0.1";
+            why_not = refused("making a bridge", make_bridge(*side.devices, name));
+            if (!why_not.empty()) return;
+            const int index = static_cast<int>(if_nametoindex(name.c_str()));
+            why_not = refused("giving a bridge its address",
+                              set_address(*side.devices, index, address.c_str()));
+        }
     });
     return why_not;
 }

@@ -23,8 +23,10 @@ public:
     JoinedNetworks(const JoinedNetworks&) = delete;
     JoinedNetworks& operator=(const JoinedNetworks&) = delete;
 
-    // Makes both, with both devices up.   why_not  set when there are none: what the kernel refused
-    static std::unique_ptr<JoinedNetworks> create(std::string& why_not);
+    // Makes both, with both devices up.
+    //   why_not  set when there are none: what the kernel refused
+    //   bridges  how many bridges each gets before its device: 172.17.0.1, 172.18.0.1 and on in both, as Docker makes them
+    static std::unique_ptr<JoinedNetworks> create(std::string& why_not, int bridges = 0);
 
     // The environment of a process that enters one of the networks: "TEST_NETWORK_left=/proc/...",
     // one per side.
@@ -41,7 +43,7 @@ private:
     struct Side;  // one network, seen from outside
 
     JoinedNetworks();
-    std::string make(Side& side);
+    std::string make(Side& side, int bridges);
     std::string join();
 
     std::vector<Side> all_;

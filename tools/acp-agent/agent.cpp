@@ -6,7 +6,6 @@
 #include <csignal>
 
 #include "os/clock.hpp"
-#include "os/limits.hpp"
 
 #include "launch/exit_codes.hpp"
 #include "tokens.hpp"
@@ -26,21 +25,17 @@ int Agent::run() {
             status = launch();
         } else {
             phase_ = Phase::meeting;
-            channel_.send("listening " + launch::addresses_text(network_->addresses()));
+            status = begin_meeting();
         }
     }
     if (!status.is_ok()) {
-        std::string why(status.message());
-        const bool names_limit = why.find("RLIMIT_") != std::string::npos;
-        if (status.code() == base::Code::memory && !names_limit) {
-            why += os::memory_limit_text().data();
-        }
         if (!poll_ || !signals_) {  // there is no way to wait for events, and nothing was started
-            channel_.send("error " + std::to_string(launch::exit_unavailable) + " " + why);
+            channel_.send("error " + std::to_string(launch::exit_unavailable) + " " +
+                          std::string(status.message()));
             channel_.send("ended " + std::to_string(launch::exit_unavailable) + " 0 0");
             return launch::exit_unavailable;
         }
-        give_up(launch::exit_unavailable, why);
+        give_up(status);
     }
     loop();
     return end();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,7 +94,9 @@ private:
     [[nodiscard]] int cpu_of(std::uint32_t slot) const noexcept;
 
     // meet.cpp: the other nodes
-    base::Status open_network();
+    base::Status begin_meeting();
+    base::Status open_network(std::span<const os::SocketAddress> addresses);
+    void on_listen(std::string_view words);
     void on_peers(std::string_view bytes);
     base::Status launch_with(std::string_view peers);
     void stay_or_end();
@@ -132,6 +135,7 @@ private:
     void end_soon(std::uint64_t grace_ns);
     void kill_now();
     void give_up(int code, const std::string& text);
+    void give_up(const base::Status& status);
     void on_deadline(std::uint64_t now_ns);
     void begin_finishing();
     void on_output_news();

@@ -41,6 +41,8 @@ void Agent::obey(const std::string& line) {
         pass_signal(static_cast<int>(base::parse_unsigned(words[1]).value_or(0)));
     } else if (words[0] == "kill") {
         kill_now();
+    } else if (words[0] == "listen" && words.size() == 2) {
+        on_listen(words[1]);
     } else if (words[0] == "peers" && words.size() == 2) {
         awaited_bytes_ = base::parse_unsigned(words[1]).value_or(0);
     } else if (words[0] == "end") {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "os/clock.hpp"
+#include "os/limits.hpp"
 #include "os/process.hpp"
 
 #include "agent.hpp"
@@ -67,6 +68,13 @@ void Agent::give_up(int code, const std::string& text) {
     channel_.send("error " + std::to_string(code) + " " + text);
     if (fixed_code_ == 0) fixed_code_ = code;
     kill_now();
+}
+
+void Agent::give_up(const base::Status& status) {
+    std::string why(status.message());
+    const bool names_limit = why.find("RLIMIT_") != std::string::npos;
+    if (status.code() == base::Code::memory && !names_limit) why += os::memory_limit_text().data();
+    give_up(launch::exit_unavailable, why);
 }
 
 void Agent::on_deadline(std::uint64_t now_ns) {

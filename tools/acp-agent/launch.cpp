@@ -90,7 +90,7 @@ Status Agent::prepare() {
     if (plan_.nodes() == 1) return {};
     // libcrypto keeps copies of the gateway's keys in memory of its own
     core_bytes_ = os::forbid_core_dumps();
-    return open_network();
+    return {};
 }
 
 Status Agent::prepare_events() {

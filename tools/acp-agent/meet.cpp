@@ -1,25 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other nodes of the job: receives their addresses, and stays until no rank there needs this node any more.
+// The other nodes of the job: agrees with the launcher where this node's gateway listens, receives the other nodes' addresses, and
+// stays until no rank there needs this node any more.
+#include "os/interfaces.hpp"
+
 #include "agent.hpp"
-#include "launch/exit_codes.hpp"
+#include "launch/interface_list.hpp"
 
 namespace acp::agent {
 
 using base::Status;
 
-Status Agent::open_network() {
-    auto network = Network::open(segment_, plan_, config_, std::move(key_));
-    if (!network.is_ok()) return std::move(network).failure();
-    network_ = std::move(network).value();
+// Opens the gateway at the addresses of the plan, or asks the launcher to choose among those of this machine.
+Status Agent::begin_meeting() {
+    if (!plan_.addresses.empty()) {
+        auto addresses = launch::ips_from(plan_.addresses);
+        return addresses.is_ok() ? open_network(addresses.value()) : std::move(addresses).failure();
+    }
+    auto present = os::list_interface_addresses();
+    if (!present.is_ok()) return std::move(present).failure();
+    channel_.send("interfaces " + launch::to_words(present.value()));
     return {};
 }
 
+Status Agent::open_network(std::span<const os::SocketAddress> addresses) {
+    auto network = Network::open(segment_, plan_, config_, std::move(key_), addresses);
+    if (!network.is_ok()) return std::move(network).failure();
+    network_ = std::move(network).value();
+    channel_.send("listening " + launch::addresses_text(network_->addresses()));
+    return {};
+}
+
+void Agent::on_listen(std::string_view words) {
+    if (phase_ != Phase::meeting || network_ != nullptr) return;
+    auto addresses = launch::ips_from(words);
+    const Status status =
+        addresses.is_ok() ? open_network(addresses.value()) : std::move(addresses).failure();
+    if (!status.is_ok()) give_up(status);
+}
+
 void Agent::on_peers(std::string_view bytes) {
-    if (phase_ != Phase::meeting) return;
+    if (phase_ != Phase::meeting || network_ == nullptr) return;
     phase_ = Phase::running;
-    if (auto status = launch_with(bytes); !status.is_ok()) {
-        give_up(launch::exit_unavailable, std::string(status.message()));
-    }
+    if (auto status = launch_with(bytes); !status.is_ok()) give_up(status);
 }
 
 Status Agent::launch_with(std::string_view peers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses a node's addresses, and runs the gateway.
+// Opens and runs the gateway.
 #include "network.hpp"
 
 #include <algorithm>
@@ -7,55 +7,20 @@
 
 #include "gateway/own_key.hpp"
 #include "node/node_table.hpp"
-#include "os/interfaces.hpp"
 #include "os/poll_set.hpp"
 #include "os/secret_memory.hpp"
 
-#include "launch/network_choice.hpp"
 #include "operations/library_operations.hpp"
 #include "transport/addresses.hpp"
 
 namespace acp::agent {
 
-using base::Code;
 using base::Result;
 using base::Status;
 
 namespace {
 
 constexpr std::uint64_t stack_bytes = 1U << 20U;  // of the gateway's thread
-
-std::string all_of(const std::vector<os::InterfaceAddress>& addresses) {
-    std::string text;
-    for (const os::InterfaceAddress& one : addresses) {
-        text += (text.empty() ? "" : ", ") + one.interface + " " + os::ip_text(one.address);
-    }
-    return text.empty() ? "none" : text;
-}
-
-Result<std::vector<os::SocketAddress>> choose_addresses(const launch::LaunchPlan& plan,
-                                                        std::uint32_t rails) {
-    if (!plan.addresses.empty()) return launch::ips_from(plan.addresses);
-    auto choice = launch::NetworkChoice::from(plan.networks);
-    if (!choice.is_ok()) return std::move(choice).failure().within("--net");
-    auto present = os::list_interface_addresses();
-    if (!present.is_ok()) return std::move(present).failure();
-    auto chosen = choice.value().choose(present.value());
-    if (chosen.empty()) {
-        return Status(Code::argument, "no address of this machine fits --net " + plan.networks +
-                                          "; there are " + all_of(present.value()));
-    }
-    if (rails == 1) return chosen;
-    if (chosen.size() < rails) {
-        return Status(Code::argument, std::to_string(rails) +
-                                          " rails (acprun --rails) take as many addresses; of " +
-                                          all_of(present.value()) + " fit " +
-                                          std::to_string(chosen.size()) +
-                                          (plan.networks.empty() ? "" : " --net " + plan.networks));
-    }
-    chosen.resize(rails);
-    return chosen;
-}
 
 gateway::GatewaySettings settings_of(const launch::LaunchPlan& plan, const base::Config& config) {
     gateway::GatewaySettings settings;
@@ -78,11 +43,10 @@ gateway::GatewaySettings settings_of(const launch::LaunchPlan& plan, const base:
 Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
                                                const launch::LaunchPlan& plan,
                                                const base::Config& config,
-                                               launch::JobKey key) {
-    auto chosen = choose_addresses(plan, config.rails);
-    if (!chosen.is_ok()) return std::move(chosen).failure();
+                                               launch::JobKey key,
+                                               std::span<const os::SocketAddress> addresses) {
     gateway::GatewaySettings settings = settings_of(plan, config);
-    for (const os::SocketAddress& address : chosen.value()) {
+    for (const os::SocketAddress& address : addresses) {
         settings.bind.push_back(transport::as_address(address));
     }
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
@@ -124,12 +88,13 @@ Status Network::set_peers(const launch::GatewayTable& peers) {
     for (std::uint32_t node = 0; node < peers.size(); ++node) {
         std::vector<gateway::Address> row;
         std::vector<node::NodeAddress> known;
-        for (const os::SocketAddress& address : peers[node]) {
+        for (const os::SocketAddress& address : peers[node].addresses) {
             row.push_back(transport::as_address(address));
             known.push_back(std::bit_cast<node::NodeAddress>(address));
         }
         rows.push_back(std::move(row));
-        if (auto status = table.set(node, first_process_[node], known); !status.is_ok()) {
+        if (auto status = table.set(node, first_process_[node], known, peers[node].left_out);
+            !status.is_ok()) {
             return status;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The agent's side of its node's gateway in a job of several nodes: chooses the addresses, opens the gateway, passes the other
+// The agent's side of its node's gateway in a job of several nodes: opens the gateway, passes the other
 // nodes' addresses to it and to the node segment, runs it in a thread, reports deaths to it, and ends it. Knows nothing of the
 // ranks' output or of the launcher. Called by the agent's main thread; the gateway runs in a thread of its own.
 #pragma once
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/config.hpp"
@@ -24,14 +25,17 @@ namespace acp::agent {
 
 class Network {
 public:
-    // Opens the gateway's sockets on the node's addresses; sends nothing yet.
-    //   segment  the segment of this node; must outlive this
-    //   key      the job's key; wiped before the call returns
-    // Errors: argument (no address of this machine fits), config, system, limit, memory, unsupported (no cipher).
-    static base::Result<std::unique_ptr<Network>> open(const node::Segment& segment,
-                                                       const launch::LaunchPlan& plan,
-                                                       const base::Config& config,
-                                                       launch::JobKey key);
+    // Opens the gateway's sockets; sends nothing yet.
+    //   segment    the segment of this node; must outlive this
+    //   key        the job's key; wiped before the call returns
+    //   addresses  of this machine, without ports, best first
+    // Errors: config, system, limit, memory, unsupported (no cipher).
+    static base::Result<std::unique_ptr<Network>> open(
+        const node::Segment& segment,
+        const launch::LaunchPlan& plan,
+        const base::Config& config,
+        launch::JobKey key,
+        std::span<const os::SocketAddress> addresses);
 
     // The addresses on which this node listens, which the launcher sends to all nodes.
     [[nodiscard]] std::vector<os::SocketAddress> addresses() const;

@@ -11,6 +11,7 @@
 #include "base/status.hpp"
 #include "os/file_descriptor.hpp"
 
+#include "launch/interface_list.hpp"
 #include "launch/job_key.hpp"
 #include "launch/line_channel.hpp"
 #include "launch/peer_table.hpp"
@@ -89,11 +90,12 @@ public:
     bool owes_doings = false;       // it has yet to report what its ranks do
     // it was asked for a sign of life and has not answered
     bool owes_sign_of_life = false;
-    std::uint32_t silences = 0;                // consecutive times that it did not answer in time
-    bool is_given_up = false;                  // it was ended because it did not answer
-    bool has_passed_stop = false;              // it has passed SIGTSTP to its ranks
-    bool is_gone = false;                      // it has closed the channel
-    std::vector<os::SocketAddress> addresses;  // addresses of its gateway, once it has sent them
+    std::uint32_t silences = 0;    // consecutive times that it did not answer in time
+    bool is_given_up = false;      // it was ended because it did not answer
+    bool has_passed_stop = false;  // it has passed SIGTSTP to its ranks
+    bool is_gone = false;          // it has closed the channel
+    std::optional<launch::Interfaces> interfaces;  // of its machine, once it has sent them
+    launch::GatewayRow gateway;  // where its gateway listens, once it has sent that
     std::optional<Ended> ended;
 };
 

@@ -45,8 +45,10 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
         plan_is_due(node);
     } else if (word == "process") {
         agent.agent_pid = base::parse_unsigned(rest).value_or(0);
+    } else if (word == "interfaces") {
+        hear_interfaces(node, rest);
     } else if (word == "listening") {
-        agent.addresses = launch::addresses_from(rest);
+        agent.gateway.addresses = launch::addresses_from(rest);
     } else if (word == "done") {
         agent.is_done = true;
         if (agents_.size() > 1) end_watch_.ask(agents_);  // asks the agents that are not done
@@ -66,6 +68,16 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
     } else if (word == "passed" && rest == std::to_string(SIGTSTP)) {
         hear_stopped(node);
     }
+}
+
+void Launcher::hear_interfaces(std::uint32_t node, std::string_view words) {
+    auto interfaces = launch::interfaces_from(words);
+    if (!interfaces.is_ok()) {
+        hear_error(node, std::to_string(launch::exit_unavailable) + " " +
+                             std::string(interfaces.failure().message()));
+        return;
+    }
+    agents_[node].interfaces = std::move(interfaces).value();
 }
 
 // A failure that ends the job is reported after the job has ended, below all output and when all agents have reported; others

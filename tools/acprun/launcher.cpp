@@ -213,6 +213,7 @@ void Launcher::settle() {
         fixed_code_ = launch::exit_unavailable;
         end_all("kill");
     }
+    if (!is_ending_) choose_addresses();
     if (!is_ending_) tell_peers();
     const auto is_running = [](const AgentLink& agent) { return agent.is_running(); };
     const bool is_complete = is_ending_ || started_ == agents_.size();

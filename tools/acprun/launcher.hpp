@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a planned job: starts an agent per node, sends them each other's addresses, passes the user's signals on, prints what
+// Runs a planned job: starts an agent per node, chooses their addresses, sends each those of all, passes the user's signals on, prints what
 // the agents report, and ends the job when a rank fails, an agent is gone or the user asks for it. With one agent it does not
 // handle the ranks' output. Sleeps when nothing happens. Main thread. Its members are implemented in several files: launcher
 // (the loop), start, hear, finish.
@@ -55,6 +55,8 @@ private:
     base::Status start_more();
     base::Status start_agent(std::uint32_t node);
     void plan_is_due(std::uint32_t node);
+    void choose_addresses();
+    [[nodiscard]] std::string why_too_few(std::uint32_t node, std::size_t fitting) const;
     void tell_peers();
     [[nodiscard]] bool is_ready(std::uint32_t node) const noexcept;
     void tell_progress();
@@ -77,6 +79,7 @@ private:
     // hear.cpp
     void hear(std::uint32_t node, std::string_view line);
     void hear_answer(std::uint32_t node, std::string_view word, std::string_view rest);
+    void hear_interfaces(std::uint32_t node, std::string_view words);
     void hear_failed(std::uint32_t node, std::string_view words);
     void hear_unjoined(std::uint32_t node, std::string_view words);
     void hear_unstarted(std::uint32_t node, std::string_view words);
@@ -114,6 +117,7 @@ private:
     // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
     std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started
+    bool have_chosen_ = false;   // all agents have been told where to listen
     bool have_peers_ = false;    // all agents have been sent the addresses of all nodes
     bool is_ending_ = false;     // no further agent is started
     bool is_finishing_ = false;  // all agents are gone, the rest of the output is passed on

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the agents, a few at a time, and sends each the addresses of all.
+// Starts the agents, a few at a time, tells each at which of its machine's addresses to listen, and sends it the addresses of all.
 #include <algorithm>
 #include <csignal>
 
@@ -11,6 +11,8 @@
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
 
+#include "launch/exit_codes.hpp"
+#include "launch/network_choice.hpp"
 #include "launcher.hpp"
 #include "tokens.hpp"
 
@@ -135,11 +137,11 @@ void Launcher::plan_is_due(std::uint32_t node) {
     agents_[node].give_up();
 }
 
-// Whether the agent of a node has answered: it knows where its gateway is, which a job of one node does not have.
+// Whether the agent of a node has answered, in a job of several nodes with what it knows of its addresses.
 bool Launcher::is_ready(std::uint32_t node) const noexcept {
     const AgentLink& agent = agents_[node];
     return agents_.size() == 1 ? agent.is_running() && !agent.is_awaited()
-                               : !agent.addresses.empty();
+                               : agent.interfaces || !agent.gateway.addresses.empty();
 }
 
 // Tells how far the start is when that is due; all nodes are ready: nothing any more.
@@ -161,14 +163,54 @@ void Launcher::tell_progress() {
     progress_.look(now, started_, ready, names);
 }
 
-// When all agents have sent their addresses, sends the table to all.
+// When all agents have sent their machines' interfaces, tells each where to listen.
+void Launcher::choose_addresses() {
+    const auto has_told = [](const AgentLink& agent) { return agent.interfaces.has_value(); };
+    if (have_chosen_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
+    have_chosen_ = true;
+    std::vector<launch::Interfaces> all;
+    for (AgentLink& agent : agents_) all.push_back(*agent.interfaces);
+    auto choice = launch::NetworkChoice::from(job_.common.networks);
+    if (!choice.is_ok()) {
+        const auto failure = std::move(choice).failure().within("--net");
+        return hear_error(
+            0, std::to_string(launch::exit_unavailable) + " " + std::string(failure.message()));
+    }
+    launch::GatewayTable chosen = choice.value().choose(all, job_.rails);
+    for (std::uint32_t node = 0; node < agents_.size(); ++node) {
+        const std::size_t fitting = chosen[node].addresses.size();
+        if (fitting == 0 || fitting < job_.rails) {
+            return hear_error(
+                node, std::to_string(launch::exit_unavailable) + " " + why_too_few(node, fitting));
+        }
+    }
+    for (std::uint32_t node = 0; node < agents_.size(); ++node) {
+        std::string words;
+        for (const os::SocketAddress& address : chosen[node].addresses)
+            words += " " + os::ip_text(address);
+        agents_[node].gateway.left_out = chosen[node].left_out;
+        agents_[node].send("listen" + words);
+    }
+}
+
+std::string Launcher::why_too_few(std::uint32_t node, std::size_t fitting) const {
+    const std::string present = launch::text_of(*agents_[node].interfaces);
+    const std::string& wish = job_.common.networks;
+    if (job_.rails == 1)
+        return "no address of this machine fits --net " + wish + "; there are " + present;
+    return std::to_string(job_.rails) + " rails (acprun --rails) take as many addresses; of " +
+           present + " fit " + std::to_string(fitting) + (wish.empty() ? "" : " --net " + wish) +
+           " (a bridge or veth pair of one machine alone is no rail)";
+}
+
+// When all agents have sent where they listen, sends the table to all.
 void Launcher::tell_peers() {
-    const auto has_told = [](const AgentLink& agent) { return !agent.addresses.empty(); };
+    const auto has_told = [](const AgentLink& agent) { return !agent.gateway.addresses.empty(); };
     if (have_peers_ || !std::all_of(agents_.begin(), agents_.end(), has_told)) return;
     have_peers_ = true;
     progress_.end();
     launch::GatewayTable table;
-    for (const AgentLink& agent : agents_) table.push_back(agent.addresses);
+    for (const AgentLink& agent : agents_) table.push_back(agent.gateway);
     const std::string bytes = launch::to_bytes(table);
     for (const AgentLink& agent : agents_) {
         if (agent.is_running()) static_cast<void>(agent.channel->send_block("peers", bytes));

@@ -9,31 +9,144 @@
 namespace acp::launch::test {
 namespace {
 
-os::InterfaceAddress address(const char* interface, const std::string& ip) {
+os::InterfaceAddress address(const std::string& interface, const std::string& ip) {
     os::InterfaceAddress made;
     made.interface = interface;
     made.address = os::parse_ip(ip).value_or(os::SocketAddress{});
     EXPECT_NE(made.address.family, 0) << ip;
-    made.is_loopback = std::string(interface) == "lo";
+    made.prefix_bits = made.address.family == 4 ? 24 : 64;
+    made.is_loopback = interface == "lo";
+    made.is_virtual = interface.starts_with("docker");
     return made;
 }
 
-const std::vector<os::InterfaceAddress> machine{
-    address("lo", "127.0.0.1"), address("eth0", "2001:db8::9"), address("eth0", "192.168.5.9"),
-    address("docker0", "172.17.0.1"), address("ib0", "10.3.0.9")};
+os::InterfaceAddress with_default_route(os::InterfaceAddress one) {
+    one.has_default_route = true;
+    return one;
+}
 
-std::string chosen_by(const char* wish, const std::vector<os::InterfaceAddress>& all = machine) {
-    const auto choice = NetworkChoice::from(wish);
-    if (!choice.is_ok()) return std::string(choice.failure().message());
-    std::string text;
-    for (const os::SocketAddress& one : choice.value().choose(all)) {
-        text += (text.empty() ? "" : " ") + os::ip_text(one);
+os::InterfaceAddress without_carrier(os::InterfaceAddress one) {
+    one.has_carrier = false;
+    return one;
+}
+
+const Interfaces machine{address("lo", "127.0.0.1"), address("docker0", "172.17.0.1"),
+                         address("eth0", "2001:db8::9"), address("eth0", "192.168.5.9"),
+                         address("ib0", "10.3.0.9")};
+
+// The same machine again, with another last number in each address that is not of this machine alone.
+Interfaces like(const Interfaces& first, std::uint8_t number) {
+    Interfaces other = first;
+    for (os::InterfaceAddress& one : other) {
+        if (!one.is_loopback && !one.is_virtual)
+            one.address.ip[one.address.family == 4 ? 3 : 15] = number;
     }
+    return other;
+}
+
+std::string text_of(const GatewayRow& row) {
+    std::string text;
+    for (const os::SocketAddress& one : row.addresses)
+        text += (text.empty() ? "" : " ") + os::ip_text(one);
     return text;
 }
 
-TEST(NetworkChoiceTest, without_a_wish_all_but_loopback_are_used_ipv4_first) {
-    EXPECT_EQ(chosen_by(""), "192.168.5.9 172.17.0.1 10.3.0.9 2001:db8::9");
+// What each node gets, one after the other.
+std::vector<std::string> chosen_for(const char* wish,
+                                    const std::vector<Interfaces>& nodes,
+                                    std::uint32_t rails = 1) {
+    const auto choice = NetworkChoice::from(wish);
+    if (!choice.is_ok()) return {std::string(choice.failure().message())};
+    std::vector<std::string> texts;
+    for (const GatewayRow& row : choice.value().choose(nodes, rails)) texts.push_back(text_of(row));
+    return texts;
+}
+
+std::string chosen_by(const char* wish, const Interfaces& all = machine) {
+    return chosen_for(wish, {all})[0];
+}
+
+TEST(NetworkChoiceTest, without_a_wish_all_but_loopback_are_used_ipv4_first_and_bridges_last) {
+    EXPECT_EQ(chosen_by(""), "192.168.5.9 10.3.0.9 2001:db8::9 172.17.0.1");
+}
+
+TEST(NetworkChoiceTest, a_bridge_that_leads_on_is_like_any_other_interface) {
+    Interfaces other = machine;
+    other[1].has_default_route = true;
+    EXPECT_EQ(chosen_by("", other), "172.17.0.1 192.168.5.9 10.3.0.9 2001:db8::9");
+    Interfaces far = like(machine, 7);
+    far[1].address.ip[3] = 7;  // virtual machines are on a bridge of one network on each host
+    EXPECT_EQ(chosen_for("", {machine, far})[0], "172.17.0.1 192.168.5.9 10.3.0.9 2001:db8::9");
+}
+
+TEST(NetworkChoiceTest, a_carrier_and_a_default_route_come_first) {
+    const Interfaces all{without_carrier(address("eth0", "10.0.0.1")), address("eth1", "10.1.0.1"),
+                         with_default_route(address("eth2", "10.2.0.1"))};
+    EXPECT_EQ(chosen_by("", all), "10.2.0.1 10.1.0.1 10.0.0.1");
+    EXPECT_EQ(chosen_by("eth0,eth1", all), "10.0.0.1 10.1.0.1") << "a wish comes before";
+}
+
+TEST(NetworkChoiceTest, networks_that_most_nodes_have_come_first) {
+    const Interfaces first{with_default_route(address("eth0", "10.0.0.1")),
+                           address("ib0", "10.9.0.1"), address("ib1", "10.8.0.1")};
+    const Interfaces second{with_default_route(address("eth0", "10.1.0.1")),
+                            address("ib1", "10.8.0.2"), address("ib0", "10.9.0.2")};
+    const Interfaces third{with_default_route(address("eth0", "10.2.0.1")),
+                           address("ib0", "10.9.0.3")};
+    EXPECT_EQ(chosen_for("", {first, second, third}),
+              (std::vector<std::string>{"10.9.0.1 10.8.0.1 10.0.0.1", "10.9.0.2 10.8.0.2 10.1.0.1",
+                                        "10.9.0.3 10.2.0.1"}));
+}
+
+TEST(NetworkChoiceTest, an_address_that_two_nodes_have_connects_none) {
+    const Interfaces first{address("docker0", "172.17.0.1"), address("eth0", "10.0.0.1")};
+    const Interfaces second{address("docker0", "172.17.0.1"), address("eth0", "10.1.0.1")};
+    EXPECT_EQ(chosen_for("", {first, second}),
+              (std::vector<std::string>{"10.0.0.1 172.17.0.1", "10.1.0.1 172.17.0.1"}));
+}
+
+TEST(NetworkChoiceTest, the_good_network_is_found_behind_many_bridges_and_the_rest_is_counted) {
+    std::vector<Interfaces> nodes(2);
+    for (std::uint8_t node = 0; node < 2; ++node) {
+        for (int i = 0; i < 20; ++i) {
+            nodes[node].push_back(
+                address("docker" + std::to_string(i), "172.17." + std::to_string(i) + ".1"));
+        }
+        nodes[node].push_back(address("eth0", "10.0.0." + std::to_string(node + 1)));
+    }
+    const auto choice = NetworkChoice::from("");
+    ASSERT_TRUE(choice.is_ok());
+    const GatewayTable table = choice.value().choose(nodes, 1);
+    for (std::size_t node = 0; node < 2; ++node) {
+        ASSERT_EQ(table[node].addresses.size(), node_addresses_max);
+        EXPECT_EQ(os::ip_text(table[node].addresses[0]), "10.0.0." + std::to_string(node + 1));
+        EXPECT_EQ(table[node].left_out, 13);
+    }
+}
+
+TEST(NetworkChoiceTest, rails_follow_node_0_and_are_never_bridges) {
+    const Interfaces first{address("docker0", "172.17.0.1"), address("eth0", "10.0.0.1"),
+                           address("eth0", "2001:db8::1"), address("eth1", "10.1.0.1")};
+    const Interfaces second{address("eth1", "10.1.0.2"), address("docker0", "172.17.0.1"),
+                            address("eth0", "10.0.0.2"), address("eth2", "10.7.0.2")};
+    EXPECT_EQ(chosen_for("", {first, second}, 2),
+              (std::vector<std::string>{"10.0.0.1 10.1.0.1", "10.0.0.2 10.1.0.2"}));
+    EXPECT_EQ(chosen_for("eth1,eth0", {first, second}, 2),
+              (std::vector<std::string>{"10.1.0.1 10.0.0.1", "10.1.0.2 10.0.0.2"}));
+    EXPECT_EQ(chosen_for("", {first, second}, 4)[1], "10.0.0.2 10.1.0.2 10.7.0.2");
+    EXPECT_EQ(chosen_for("", {{address("docker0", "172.17.0.1")}}, 2)[0], "");
+    // One network of each is known to the other; it keeps its place though it is the best of one and the second of the other.
+    EXPECT_EQ(
+        chosen_for("",
+                   {{with_default_route(address("eth0", "10.2.0.1")), address("eth1", "10.1.0.1")},
+                    {with_default_route(address("eth0", "10.1.0.2")), address("eth1", "10.3.0.2")}},
+                   2),
+        (std::vector<std::string>{"10.1.0.1 10.2.0.1", "10.1.0.2 10.3.0.2"}));
+}
+
+TEST(NetworkChoiceTest, an_address_on_two_interfaces_counts_once) {
+    EXPECT_EQ(chosen_by("", {address("eth0", "10.0.0.1"), address("eth1", "10.0.0.1")}),
+              "10.0.0.1");
 }
 
 TEST(NetworkChoiceTest, a_machine_without_a_network_uses_loopback) {
@@ -56,16 +169,6 @@ TEST(NetworkChoiceTest, exclusions_alone_keep_the_rest) {
 TEST(NetworkChoiceTest, a_prefix_may_end_inside_a_byte) {
     EXPECT_EQ(chosen_by("192.168.4.0/23"), "192.168.5.9");
     EXPECT_EQ(chosen_by("192.168.4.0/24"), "");
-}
-
-TEST(NetworkChoiceTest, no_more_addresses_are_taken_than_a_node_may_have) {
-    std::vector<os::InterfaceAddress> many;
-    for (int i = 0; i < 9; ++i) {
-        many.push_back(address("eth0", "10.0.0." + std::to_string(i)));
-    }
-    const auto choice = NetworkChoice::from("");
-    ASSERT_TRUE(choice.is_ok());
-    EXPECT_EQ(choice.value().choose(many).size(), node_addresses_max);
 }
 
 TEST(NetworkChoiceTest, what_is_no_network_is_refused_by_its_word) {

@@ -14,8 +14,8 @@ os::SocketAddress parsed(const char* text) {
 }
 
 GatewayTable small_table() {
-    return {{parsed("127.0.1.1:4711")},
-            {parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}};
+    return {{{parsed("127.0.1.1:4711")}, 0},
+            {{parsed("[2001:db8::7]:65535"), parsed("10.0.0.7:1"), parsed("10.0.0.8:256")}, 3}};
 }
 
 TEST(PeerTableTest, addresses_without_ports_are_read) {
@@ -31,8 +31,10 @@ TEST(PeerTableTest, addresses_without_ports_are_read) {
 
 TEST(PeerTableTest, a_node_names_one_to_eight_addresses) {
     EXPECT_EQ(addresses_from("127.0.1.1:1 127.0.1.2:2").size(), 2U);
-    EXPECT_EQ(addresses_text(small_table()[1]), "[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256");
-    EXPECT_EQ(addresses_from("[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256"), small_table()[1]);
+    EXPECT_EQ(addresses_text(small_table()[1].addresses),
+              "[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256");
+    EXPECT_EQ(addresses_from("[2001:db8::7]:65535 10.0.0.7:1 10.0.0.8:256"),
+              small_table()[1].addresses);
     EXPECT_TRUE(addresses_from("").empty());
     EXPECT_TRUE(addresses_from("host:1").empty());
     EXPECT_TRUE(addresses_from("127.0.1.1:1 ").empty());
@@ -48,7 +50,7 @@ TEST(PeerTableTest, the_table_arrives_as_it_was_sent) {
     const auto arrived = peer_table_from(to_bytes(sent), 2);
     ASSERT_TRUE(arrived.is_ok()) << arrived.failure().message();
     EXPECT_EQ(arrived.value(), sent);
-    EXPECT_EQ(to_bytes({{parsed("127.0.1.1:4711")}}).size(), 8U);
+    EXPECT_EQ(to_bytes({{{parsed("127.0.1.1:4711")}, 0}}).size(), 9U);
 }
 
 TEST(PeerTableTest, a_table_cut_off_anywhere_is_refused) {
@@ -63,8 +65,8 @@ TEST(PeerTableTest, a_table_of_other_shape_is_refused) {
     EXPECT_FALSE(peer_table_from(whole, 1).is_ok());
     EXPECT_FALSE(peer_table_from(whole, 3).is_ok());
     EXPECT_FALSE(peer_table_from(whole + '\0', 3).is_ok());  // a node without addresses
-    EXPECT_FALSE(peer_table_from(std::string("\x01\x05\0\0\0\0\0\0", 8), 1).is_ok());  // family 5
-    EXPECT_FALSE(peer_table_from("\x09" + whole, 3).is_ok());
+    EXPECT_FALSE(peer_table_from(std::string("\x01\0\x05\0\0\0\0\0\0", 9), 1).is_ok());  // family 5
+    EXPECT_FALSE(peer_table_from(std::string("\x09\0", 2) + whole, 3).is_ok());
 }
 
 }  // namespace

@@ -55,6 +55,22 @@ TEST(LossTest, a_process_is_lost_alone_and_with_its_node) {
     EXPECT_FALSE(is_lost(segments[1], 3)) << "each node is told by its own gateway";
 }
 
+TEST(LossTest, an_unreachable_node_names_how_many_of_its_addresses_are_not_tried) {
+    const Segment here = std::move(make_nodes({1, 1})[0]);
+    const NodeAddress address{{10, 0, 0, 1}, 4711, 4};
+    for (const std::uint8_t left_out : {std::uint8_t{1}, std::uint8_t{3}}) {
+        ASSERT_TRUE(NodeTable(here).set(1, 1, {{address}}, left_out).is_ok());
+        EXPECT_EQ(NodeTable(here).left_out(1), left_out);
+        const std::string text = fate_of_process(here, 1, {NodeFate::unreachable});
+        const std::string wanted =
+            left_out == 1
+                ? "(UDP to 10.0.0.1:4711; 1 more address of that machine is not tried, for "
+                  "a node has at most 8: acprun --net chooses; a firewall"
+                : "; 3 more addresses of that machine are not tried, ";
+        EXPECT_NE(text.find(wanted), std::string::npos) << text;
+    }
+}
+
 TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
     const std::vector<Segment> segments = make_nodes({2, 3, 2});
     const Segment& here = segments[1];

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses as text and in ranges, and the addresses of this host.
+// Addresses as text and in ranges.
 #include "os/socket_address.hpp"
 
-#include <algorithm>
-#include <array>
 #include <gtest/gtest.h>
 #include <string>
-#include <thread>
-#include <vector>
-
-#include "os/interfaces.hpp"
-#include "os/network_namespace.hpp"
 
 namespace acp::os {
 namespace {
@@ -98,73 +91,5 @@ TEST(AddressRange, is_refused_with_its_text_when_it_is_none) {
     }
 }
 
-TEST(Interfaces, contain_the_loopback_address_with_its_prefix_and_mtu) {
-    auto listed = list_interface_addresses();
-    ASSERT_TRUE(listed.is_ok()) << listed.failure().message();
-    const auto loopback =
-        std::find_if(listed.value().begin(), listed.value().end(),
-                     [](const auto& entry) { return entry.address == ip("127.0.0.1"); });
-    ASSERT_NE(loopback, listed.value().end());
-    EXPECT_TRUE(loopback->is_loopback);
-    EXPECT_EQ(loopback->prefix_bits, 8U);
-    EXPECT_GE(datagram_bytes_max(*loopback), 1472U);
-}
-
-TEST(Interfaces, have_their_mtu_in_a_network_of_ones_own_too) {
-    std::string why_not;
-    std::vector<InterfaceAddress> seen;
-    std::thread([&] {  // only this thread changes its network
-        base::Status status = make_private_network(1);
-        if (status.is_ok()) status = join_private_network(1, std::array{ip("10.77.1.1")}, 24);
-        if (!status.is_ok()) {
-            why_not = status.message();
-            return;
-        }
-        auto listed = list_interface_addresses();
-        if (listed.is_ok()) seen = std::move(listed).value();
-    })
-        .join();
-    if (!why_not.empty()) GTEST_SKIP() << why_not;
-    const auto found = std::find_if(seen.begin(), seen.end(),
-                                    [](const auto& entry) { return entry.interface == "acp0"; });
-    ASSERT_NE(found, seen.end());
-    EXPECT_EQ(found->mtu_bytes, 9000U);
-}
-
-std::vector<InterfaceAddress> some_addresses() {
-    return {{"lo", ip("127.0.0.1"), 8, 65'536, true},
-            {"eth0", ip("fd00::7"), 64, 1500, false},
-            {"eth0", ip("10.0.0.7"), 8, 1500, false},
-            {"eth1", ip("192.168.1.7"), 24, 9000, false}};
-}
-
-std::vector<std::string> texts(const std::vector<InterfaceAddress>& addresses) {
-    std::vector<std::string> all;
-    for (const auto& entry : addresses) all.push_back(ip_text(entry.address));
-    return all;
-}
-
-TEST(SelectAddresses, takes_all_but_loopback_when_nothing_is_wished_for) {
-    EXPECT_EQ(texts(select_addresses(some_addresses(), {})),
-              (std::vector<std::string>{"10.0.0.7", "192.168.1.7", "fd00::7"}));
-}
-
-TEST(SelectAddresses, goes_by_the_order_of_the_ranges_and_takes_each_once) {
-    const std::vector<AddressRange> ranges = {range("192.168.0.0/16"), range("0.0.0.0/0")};
-    EXPECT_EQ(texts(select_addresses(some_addresses(), ranges)),
-              (std::vector<std::string>{"192.168.1.7", "127.0.0.1", "10.0.0.7"}));
-    EXPECT_TRUE(select_addresses(some_addresses(), std::vector{range("172.16.0.0/12")}).empty());
-}
-
-TEST(DatagramBytesMax, is_the_mtu_without_headers) {
-    const auto all = some_addresses();
-    EXPECT_EQ(datagram_bytes_max(all[0]), 65'507U);
-    EXPECT_EQ(datagram_bytes_max(all[1]), 1452U);
-    EXPECT_EQ(datagram_bytes_max(all[2]), 1472U);
-    EXPECT_EQ(datagram_bytes_max(all[3]), 8972U);
-    EXPECT_EQ(datagram_bytes_max({"eth2", ip("10.0.0.7"), 8, 0, false}), 0U);
-}
-
-// namespace acp::os
 }  // namespace
 }  // namespace acp::os
