@@ -24,6 +24,14 @@ enum class Cipher { automatic, aes_128_gcm, chacha20_poly1305 };  // ACP_CIPHER=
 enum class CipherLibrary { automatic, libcrypto, ipsec_mb };      // ACP_CIPHER_LIBRARY
 enum class GatewayPlace { automatic, agent };                     // ACP_GATEWAY=auto|agent
 
+// UDP ports first .. last; first 0: the kernel chooses any.
+struct PortRange {
+    std::uint16_t first = 0;
+    std::uint16_t last = 0;
+
+    friend bool operator==(const PortRange&, const PortRange&) = default;
+};
+
 inline constexpr std::uint64_t heap_automatic = ~std::uint64_t{0};
 
 // What the library does; one field per variable that users may set. Sizes in bytes, times in ns.
@@ -59,6 +67,7 @@ struct Config {
     GatewayPlace gateway = GatewayPlace::automatic;           // ACP_GATEWAY: who carries commands
     std::uint64_t peer_timeout_ns = 10'000'000'000;           // ACP_PEER_TIMEOUT=seconds; 0 = never
     std::uint32_t socket_bytes = 8'388'608;  // ACP_SOCKET_BUFFER=64K..1G: wanted receive buffer
+    PortRange ports;                         // ACP_PORTS=any|FIRST-LAST: of a gateway's sockets
     std::uint32_t rails = 1;                 // ACP_RAILS=1..4: networks that lead from node to node
     std::string fault;  // ACP_FAULT=list: faults to inject; base/fault_plan.hpp
 };

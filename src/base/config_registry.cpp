@@ -114,6 +114,26 @@ std::string show_heap(const Config& config) {
     return config.heap_bytes == heap_automatic ? "auto" : size_text(config.heap_bytes);
 }
 
+bool parse_ports(std::string_view text, Config& config) {
+    constexpr std::uint64_t port_max = 65535;
+    if (text == "any") {
+        config.ports = {};
+        return true;
+    }
+    const std::size_t dash = text.find('-');
+    const auto first = parse_unsigned(text.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : parse_unsigned(text.substr(dash + 1));
+    if (!first || !last || *first == 0 || *last < *first || *last > port_max) return false;
+    config.ports = {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+    return true;
+}
+
+std::string show_ports(const Config& config) {
+    if (config.ports.first == 0) return "any";
+    return std::to_string(config.ports.first) + "-" + std::to_string(config.ports.last);
+}
+
 bool parse_channel_bytes(std::string_view text, Config& config) {
     std::uint64_t bytes = 0;
     if (!parse_range(text, channel_bytes_least, channel_bytes_limit, bytes) ||
@@ -285,6 +305,8 @@ const std::vector<Variable>& variables() {
          parse_duration<&Config::peer_timeout_ns>, show_duration<&Config::peer_timeout_ns>},
         {"ACP_SOCKET_BUFFER", "size 64K..1G", "receive buffer a gateway wishes for each socket",
          parse_socket_bytes, show_bytes<&Config::socket_bytes>},
+        {"ACP_PORTS", "any|FIRST-LAST", "UDP ports of the gateways, for firewalls between nodes",
+         parse_ports, show_ports},
         {"ACP_RAILS", "1..4", "networks between nodes, chosen by colour (acprun's option wins)",
          parse_color_count<&Config::rails>,
          [](const Config& config) { return std::to_string(config.rails); }},
@@ -318,10 +340,10 @@ const std::vector<LauncherVariable>& launcher_variables() {
 }
 
 bool is_of_job(std::string_view name) {
-    constexpr std::array<std::string_view, 13> names{
+    constexpr std::array<std::string_view, 14> names{
         "ACP_STARTER_SIZE",  "ACP_HEAP_SIZE",  "ACP_MAILBOX", "ACP_INTRANODE", "ACP_DATAGRAM",
         "ACP_SECURITY",      "ACP_CONGESTION", "ACP_CIPHER",  "ACP_GATEWAY",   "ACP_PEER_TIMEOUT",
-        "ACP_SOCKET_BUFFER", "ACP_FAULT",      "ACP_RAILS"};
+        "ACP_SOCKET_BUFFER", "ACP_FAULT",      "ACP_RAILS",   "ACP_PORTS"};
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 

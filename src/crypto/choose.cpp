@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "crypto/clear_suite.hpp"
 #include "crypto/ipsec_mb.hpp"
 #include "crypto/ipsec_mb_jobs.hpp"
 #include "crypto/libcrypto.hpp"
@@ -56,6 +57,14 @@ Result<std::unique_ptr<datagram::CipherSuite>> choose(CipherWish cipher,
         if (suite.is_ok() || backend == BackendWish::ipsec_mb) return suite;
     }
     return make_suite(std::move(library).value(), cipher);
+}
+
+Result<std::unique_ptr<datagram::CipherSuite>> suite_for(base::Security security,
+                                                         CipherWish cipher,
+                                                         BackendWish backend,
+                                                         const LibraryNames& names) {
+    if (security != base::Security::off) return choose(cipher, backend, names);
+    return std::unique_ptr<datagram::CipherSuite>(std::make_unique<ClearSuite>());
 }
 
 void SystemEntropy::fill(datagram::MutableBytes out) noexcept {

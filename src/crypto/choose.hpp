@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "datagram/cipher.hpp"
 
@@ -38,6 +39,14 @@ struct LibraryNames {
 // Errors: unsupported (a library is missing or lacks something; the message names it and the package to install), memory.
 Result<std::unique_ptr<datagram::CipherSuite>> choose(
     CipherWish cipher, BackendWish backend, const LibraryNames& names = usual_library_names());
+
+// The suite of a job: choose(), or with security off a ClearSuite, which needs no library and agrees on no key.
+// Errors: those of choose().
+Result<std::unique_ptr<datagram::CipherSuite>> suite_for(
+    base::Security security,
+    CipherWish cipher,
+    BackendWish backend,
+    const LibraryNames& names = usual_library_names());
 
 // Random bytes from the kernel.
 class SystemEntropy final : public datagram::Entropy {

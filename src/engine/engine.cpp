@@ -106,7 +106,8 @@ Status Engine::open_all(const GatewaySettings& settings) {
         return {Code::config, "ACP_FAULT=" + settings.config.fault + " does not fit: it takes " +
                                   std::string(base::fault_plan_terms)};
     }
-    auto suite = crypto::choose(settings.cipher, settings.cipher_backend);
+    auto suite =
+        crypto::suite_for(settings.config.security, settings.cipher, settings.cipher_backend);
     if (!suite.is_ok()) return std::move(suite).failure();
     suite_ = std::move(suite).value();
     const Rail::Shared shared{*router_, *suite_, entropy_, *this, delivered_};

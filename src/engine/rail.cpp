@@ -101,6 +101,7 @@ base::Result<std::unique_ptr<Rail>> Rail::open(std::uint32_t number,
     const auto bind = addresses_on(number, settings.config.rails, settings.bind);
     transport::Transport::Options options;
     options.bind.assign(bind.begin(), bind.end());
+    options.ports = settings.config.ports;
     options.receive_bytes = settings.config.socket_bytes;
     options.faults = faults.of_rail(number);
     options.lines = std::min(transport::Transport::lines_max, settings.nodes - 1);

@@ -210,19 +210,21 @@ private:
         std::optional<node::OwnMeetings::Words> met;
     };
 
-    // The kernel chooses the port of the first address; on the other addresses another socket may
+    // The first address gets a free port, any one or of ACP_PORTS; on the other addresses another socket may
     // have this port, and then all addresses are tried again with another one. The settings are not
     // copied, because they hold a key that the caller wipes.
     base::Status open_core(GatewaySettings& settings,
                            const placement::LocalPlacement::Parts& parts) {
         const std::vector<Address> wished = settings.bind;
+        base::PortRange ports = settings.config.ports;
         for (std::uint32_t attempt = 1;; ++attempt) {
             if (wished.size() > 1) {
                 settings.bind = {wished.front()};
-                auto probe =
-                    transport::Transport::open({settings.bind, settings.config.socket_bytes, {}});
+                auto probe = transport::Transport::open(
+                    {settings.bind, ports, settings.config.socket_bytes, {}});
                 if (!probe.is_ok()) return std::move(probe).failure();
                 const std::uint16_t port = probe.value()->addresses().front().port;
+                if (port < ports.last) ports.first = static_cast<std::uint16_t>(port + 1);
                 settings.bind = wished;
                 for (Address& address : settings.bind) address.port = port;
             }

@@ -35,8 +35,9 @@ base::Status no_key(const std::string& why) {
 
 base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
                                               std::span<const std::byte> job_key,
+                                              base::Security security,
                                               crypto::CipherWish cipher) {
-    auto suite = crypto::choose(cipher, crypto::BackendWish::automatic);
+    auto suite = crypto::suite_for(security, cipher, crypto::BackendWish::automatic);
     if (!suite.is_ok()) return std::move(suite).failure();
     auto file = os::create_memory_file("acp-key", sizeof(KeyRecord));
     if (!file.is_ok()) return std::move(file).failure();

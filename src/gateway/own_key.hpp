@@ -23,6 +23,7 @@ inline constexpr std::size_t own_key_bytes = 32;
 // limit, unsupported (no cipher library).
 base::Result<os::FileDescriptor> keep_own_key(const node::Segment& segment,
                                               std::span<const std::byte> job_key,
+                                              base::Security security,
                                               crypto::CipherWish cipher);
 
 // Whether this process has inherited the file, or the segment's ranks need none.

@@ -96,6 +96,17 @@ struct DatagramSocket::Destination {
     socklen_t bytes;
 };
 
+// Tries the ports in their order. Returns 0, or the errno of the last one.
+int bind_first_free(int fd, const DatagramSocket::Options& options) noexcept {
+    SocketAddress wanted = options.bind_to;
+    for (;; ++wanted.port) {
+        KernelAddress kernel{};
+        const socklen_t size = to_kernel(wanted, kernel);
+        if (bind(fd, &kernel.any, size) == 0) return 0;
+        if (errno != EADDRINUSE || wanted.port >= options.last_port) return errno;
+    }
+}
+
 SendOutcome outcome_of(int error) noexcept {
     switch (error) {
         case EAGAIN:
@@ -117,17 +128,17 @@ SendOutcome outcome_of(int error) noexcept {
 Result<DatagramSocket> DatagramSocket::open(const Options& options) {
     auto opened = open_spare(options);
     if (!opened.is_ok()) return opened;
-    const std::string where = "UDP address " + address_text(options.bind_to);
+    std::string where = "UDP address " + address_text(options.bind_to);
+    if (options.last_port > options.bind_to.port)
+        where += " to " + std::to_string(options.last_port);
     const int fd = opened.value().fd();
-    KernelAddress kernel{};
-    socklen_t size = to_kernel(options.bind_to, kernel);
-    if (bind(fd, &kernel.any, size) != 0) {
-        const bool is_taken = errno == EADDRINUSE;
-        base::Status failure = system_failure("bind", errno, where);
-        if (!is_taken) return failure;
+    if (const int error = bind_first_free(fd, options); error != 0) {
+        base::Status failure = system_failure("bind", error, where);
+        if (error != EADDRINUSE) return failure;
         return base::Status(base::Code::state, std::string(failure.message()));
     }
-    size = sizeof kernel;
+    KernelAddress kernel{};
+    socklen_t size = sizeof kernel;
     if (getsockname(fd, &kernel.any, &size) != 0) {
         return system_failure("getsockname", errno, where);
     }

@@ -51,15 +51,16 @@ class DatagramSocket {
 public:
     struct Options {
         SocketAddress bind_to{};          // an address of this host; port 0: a free one
+        std::uint16_t last_port = 0;      // not 0: the first free port from that of bind_to to this
         std::uint32_t receive_bytes = 0;  // wanted receive buffer, in the kernel's accounting
         std::uint32_t send_bytes = 0;     // wanted send buffer; 0: the system's default
         bool may_segment = true;          // let the kernel segment bursts (GSO), where it can
         bool may_join = true;  // let the kernel join arriving datagrams (GRO), where it can
     };
 
-    // Errors: argument (no family), limit (descriptors used up), state (the port is taken), system
-    // (the address does not belong to this host, or the kernel has no IPv6). The message names the
-    // address.
+    // Errors: argument (no family), limit (descriptors used up), state (the port, or each one up to
+    // last_port, is taken), system (the address does not belong to this host, or the kernel has no
+    // IPv6). The message names the address.
     static Result<DatagramSocket> open(const Options& options);
 
     // Opens a socket without a port, which receives nothing before connect_beside(). Only the

@@ -33,6 +33,14 @@ std::uint32_t first_bytes(std::span<const std::byte> joined) noexcept {
     return is_said ? first : 0;
 }
 
+// Names the variable that a full range of ports is from.
+base::Status with_advice(base::Status failure, std::uint16_t last_port) {
+    if (failure.code() != base::Code::state || last_port == 0) return failure;
+    return {base::Code::state, std::string(failure.message()) +
+                                   "; all ports of ACP_PORTS are taken, by another job or program: "
+                                   "give it more, at least one for each job"};
+}
+
 }  // namespace
 
 Transport::Transport(os::DatagramBatch batch, os::Event event)
@@ -60,8 +68,10 @@ base::Result<std::unique_ptr<Transport>> Transport::open(const Options& options)
     wish.receive_bytes = options.receive_bytes;
     for (const Address& address : options.bind) {
         wish.bind_to = as_socket_address(address);
+        wish.last_port = address.port == 0 ? options.ports.last : std::uint16_t{0};
+        if (address.port == 0) wish.bind_to.port = options.ports.first;
         auto socket = os::DatagramSocket::open(wish);
-        if (!socket.is_ok()) return std::move(socket).failure();
+        if (!socket.is_ok()) return with_advice(std::move(socket).failure(), wish.last_port);
         made->addresses_.push_back(as_address(socket.value().address()));
         const os::AddressRange range = range_of(socket.value().address(), interfaces.value());
         made->add(std::move(socket).value(), range);

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/config.hpp"
 #include "base/status.hpp"
 #include "datagram/endpoint.hpp"
 #include "os/datagram_batch.hpp"
@@ -48,6 +49,7 @@ class Transport {
 public:
     struct Options {
         std::vector<Address> bind;        // 1 or more
+        base::PortRange ports;            // ports for the addresses in `bind` that have none
         std::uint32_t receive_bytes = 0;  // requested size of each receive buffer
         base::FaultPlan faults;
         std::uint32_t lines = 0;  // 0 .. lines_max

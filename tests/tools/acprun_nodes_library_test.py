@@ -2,10 +2,11 @@
 """Programs that use ACP, on several nodes: joining, meeting and leaving, and what a death on another node does."""
 import os
 import signal
+import tempfile
 import time
 import unittest
 
-from support import RANK, SSH_STUB, ToolTest, acprun, main, state_of
+from support import RANK, SSH_STUB, ToolTest, acprun, main, port_of, sockets_of, state_of
 
 WAYS = (("--nodes", "4"), ("--nodes", "2"), ("--hosts", "a:2,b:2", "--ssh", SSH_STUB))
 
@@ -42,6 +43,28 @@ class Library(ToolTest):
             self.assertRegex(line, r"sync: .*rank 2 on node 2 \(127.0.1.3\) was killed by signal 9")
         job.send(signal.SIGTERM)
         self.assertEqual(job.finish()[0], 137)
+
+    def test_ranks_that_are_their_own_gateways_keep_to_the_range_of_ports(self):
+        job = self.start("--nodes", "2", RANK, "init", "print=ready", "pause", env={"ACP_PORTS": "29482-29485"})
+        job.read_lines(2)
+        for rank in range(2):
+            ports = {port_of(line) for line in sockets_of(job.rank(rank))}
+            self.assertTrue(ports and ports <= {29482, 29483, 29484, 29485}, ports)
+        job.send(signal.SIGKILL)
+
+    def test_security_off_needs_no_libcrypto(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("libcrypto.so.3", "libcrypto.so.1.1"):
+                with open(os.path.join(folder, name), "w"):
+                    pass
+            for ranks in ("2", "4"):
+                env = {"LD_LIBRARY_PATH": folder, "ACP_SECURITY": "off"}
+                result = acprun("-n", ranks, "--nodes", "2", RANK, "init", "sync", "print=in", "finalize", env=env)
+                self.assertEqual((result.returncode, result.stdout), (0, b"in\n" * int(ranks)), result.stderr)
+                env["ACP_SECURITY"] = "encrypt"
+                result = acprun("-n", ranks, "--nodes", "2", RANK, "init", "sync", "print=in", "finalize", env=env)
+                self.assertEqual((result.returncode, result.stdout), (69, b""))
+                self.assertIn(b"libcrypto", result.stderr)
 
     def test_ranks_that_make_different_collective_calls_are_told_so_and_go_on(self):
         for calls in (("0:sync", "1:reset"), ("0:reset", "1:sync"), ("0:sync", "1:finalize")):

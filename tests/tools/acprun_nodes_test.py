@@ -7,7 +7,8 @@ import socket
 import tempfile
 import unittest
 
-from support import ACPRUN, ACT, MEMBER, RANK, ToolTest, acprun, main, marked_processes, ready, state_of
+from support import (ACPRUN, ACT, MEMBER, RANK, ToolTest, acprun, main, marked_processes, port_of, ready, sockets_of,
+                     state_of)
 
 HOST = re.escape(socket.gethostname())
 WHERE = "echo $ACP_RANK of $ACP_PROCS, node $ACP_NODE of $ACP_NODES, slot $ACP_SLOT"
@@ -58,6 +59,21 @@ class Placement(ToolTest):
         self.assertEqual(listening, [["127.0.1.1", "127.1.1.1", "127.2.1.1"], ["127.0.1.2", "127.1.1.2", "127.2.1.2"]])
         job.send(signal.SIGKILL)
 
+    def test_a_range_of_ports_is_kept_to_and_a_full_one_is_named(self):
+        env = {"ACP_PORTS": "29480-29481"}
+        options = ("-n", "4", "--nodes", "2", "--rails", "2", ACT, "print=ready", "pause")
+        first = self.start(*options, env=env)
+        self.assertEqual(first.read_lines(4), ready(4))
+        self.assertEqual({port_of(line) for line in sockets_of(first.agent_of(0))}, {29480})
+        second = self.start(*options, env=env)
+        self.assertEqual(second.read_lines(4), ready(4))
+        self.assertEqual({port_of(line) for line in sockets_of(second.agent_of(0))}, {29481})
+        third = acprun("-n", "4", "--nodes", "2", ACT, "print=x", env=env)
+        self.assertEqual((third.returncode, third.stdout), (69, b""))
+        self.assertRegex(third.stderr.decode(), r"127\.0\.1\.[12]:29480 to 29481.*ACP_PORTS")
+        first.send(signal.SIGKILL)
+        second.send(signal.SIGKILL)
+
     def test_rails_are_told_to_all_ranks_and_are_few(self):
         result = acprun("--nodes", "2", "--rails", "4", ACT, "variable=ACP_RAILS")
         self.assertEqual(result.stdout, b"4\n4\n", result.stderr)
@@ -68,17 +84,7 @@ class Placement(ToolTest):
 
     def addresses_of(self, pid):
         """Of the UDP sockets a process has."""
-        inodes = set()
-        for descriptor in os.listdir(f"/proc/{pid}/fd"):
-            name = os.readlink(f"/proc/{pid}/fd/{descriptor}")
-            inodes.update(re.findall(r"socket:\[(\d+)\]", name))
-        found = []
-        with open("/proc/net/udp") as table:
-            for line in list(table)[1:]:
-                words = line.split()
-                if words[9] in inodes:
-                    found.append(socket.inet_ntoa(bytes.fromhex(words[1].split(":")[0])[::-1]))
-        return sorted(found)
+        return sorted(socket.inet_ntoa(bytes.fromhex(line[1].split(":")[0])[::-1]) for line in sockets_of(pid))
 
     def test_ranks_inherit_no_socket(self):
         result = acprun("--nodes", "2", "sh", "-c", "ls -l /proc/self/fd | grep -c socket: || true")

@@ -3,6 +3,7 @@
 environment. Waits for events, never for time; a watchdog ends a test that hangs."""
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -47,6 +48,21 @@ def marked_processes(mark):
         except OSError:
             continue  # gone, or not ours
     return found
+
+
+def sockets_of(pid):
+    """The lines, split, of the kernel's table for the IPv4 UDP sockets that a process has bound."""
+    inodes = set()
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{descriptor}")))
+    with open("/proc/net/udp") as table:
+        lines = [line.split() for line in list(table)[1:]]
+    return [words for words in lines if words[9] in inodes]
+
+
+def port_of(words):
+    """Of a line of that table."""
+    return int(words[1].split(":")[1], 16)
 
 
 def environment_of(pid):

@@ -52,7 +52,8 @@ Result<std::unique_ptr<Network>> Network::open(const node::Segment& segment,
     std::copy(key.bytes().begin(), key.bytes().end(), settings.job_key.begin());
     os::FileDescriptor own_key;
     if (segment.shape().has_own_gateways != 0) {
-        auto kept = gateway::keep_own_key(segment, settings.job_key, settings.cipher);
+        auto kept =
+            gateway::keep_own_key(segment, settings.job_key, config.security, settings.cipher);
         if (!kept.is_ok()) return std::move(kept).failure();
         own_key = std::move(kept).value();
     }

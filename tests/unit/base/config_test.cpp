@@ -128,6 +128,13 @@ const std::map<std::string, Cases>& all_cases() {
         {"ACP_PEER_TIMEOUT", {"10", {{"0", "0"}, {"0.5", "0.5"}, {"60", "60"}}, {"10s", "-1"}}},
         {"ACP_SOCKET_BUFFER",
          {"8M", {{"64k", "64K"}, {"1G", "1G"}}, {"65535", "1025M", "0", "large"}}},
+        {"ACP_PORTS",
+         {"any",
+          {{"any", "any"},
+           {"4700-4799", "4700-4799"},
+           {"1", "1-1"},
+           {"65535-65535", "65535-65535"}},
+          {"0", "0-10", "4799-4700", "4700-", "-4700", "65536", "1-65536", "1-2-3", "all"}}},
         {"ACP_RAILS", {"1", {{"1", "1"}, {"2", "2"}, {"3", "3"}, {"4", "4"}}, {"0", "5", "two"}}},
         {"ACP_FAULT",
          {"",
@@ -219,6 +226,7 @@ TEST(Config, the_fields_hold_what_the_variables_say) {
     EXPECT_EQ(config_of({"ACP_GATEWAY=agent"}).gateway, GatewayPlace::agent);
     EXPECT_EQ(config_of({"ACP_PEER_TIMEOUT=2.5"}).peer_timeout_ns, 2'500'000'000U);
     EXPECT_EQ(config_of({"ACP_SOCKET_BUFFER=1M"}).socket_bytes, 1U << 20);
+    EXPECT_EQ(config_of({"ACP_PORTS=4700-4799"}).ports, (PortRange{4700, 4799}));
     EXPECT_EQ(config_of({"ACP_FAULT=loss=0.1"}).fault, "loss=0.1");
 }
 

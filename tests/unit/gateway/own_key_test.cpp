@@ -18,7 +18,8 @@ protected:
     OwnKeyTest() { job_key_.fill(std::byte{0x5a}); }
 
     os::FileDescriptor keep() {
-        auto kept = keep_own_key(segment_, job_key_, crypto::CipherWish::aes_128_gcm);
+        auto kept = keep_own_key(segment_, job_key_, base::Security::encrypt,
+                                 crypto::CipherWish::aes_128_gcm);
         EXPECT_TRUE(kept.is_ok()) << kept.failure().message();
         return std::move(kept).value();
     }

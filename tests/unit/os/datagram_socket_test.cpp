@@ -362,6 +362,28 @@ TEST(DatagramSocket, binds_the_wished_port_and_names_an_address_that_is_taken) {
     EXPECT_EQ(stranger.failure().code(), base::Code::system);
 }
 
+TEST(DatagramSocket, binds_the_first_free_port_of_a_range_and_names_a_range_that_is_taken) {
+    const DatagramSocket first = open_socket({});
+    SocketAddress begin = first.address();
+    if (begin.port > 65'000) GTEST_SKIP() << "no room behind the port that the kernel chose";
+    const auto last = static_cast<std::uint16_t>(begin.port + 100);
+    const DatagramSocket second = open_socket({.bind_to = begin, .last_port = last});
+    EXPECT_GT(second.address().port, begin.port);
+    EXPECT_LE(second.address().port, last);
+    const auto none = DatagramSocket::open({.bind_to = begin, .last_port = begin.port});
+    ASSERT_FALSE(none.is_ok());
+    EXPECT_EQ(none.failure().code(), base::Code::state);
+    begin.port = static_cast<std::uint16_t>(second.address().port - 1);
+    const DatagramSocket third =
+        begin.port == first.address().port ? open_socket({}) : open_socket({.bind_to = begin});
+    const auto full = DatagramSocket::open({.bind_to = begin, .last_port = second.address().port});
+    ASSERT_FALSE(full.is_ok());
+    EXPECT_EQ(full.failure().code(), base::Code::state);
+    const std::string range = address_text(begin) + " to " + std::to_string(second.address().port);
+    EXPECT_NE(full.failure().message().find(range), std::string_view::npos)
+        << full.failure().message();
+}
+
 TEST(DatagramSocket, advises_how_to_get_the_buffer_that_was_refused) {
     EXPECT_EQ(receive_buffer_advice(8U << 20, 8U << 20), "");
     EXPECT_EQ(receive_buffer_advice(1001, 1000), "");
