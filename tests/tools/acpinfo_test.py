@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -67,7 +68,7 @@ class Report(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(result.stderr, "")
         titles = [line for line in result.stdout.splitlines() if line and line[0].isupper()]
-        self.assertEqual(titles, ["Build", "Machine", "Paths on one node", "Kernel features", "Speed",
+        self.assertEqual(titles, ["Build", "Machine", "Paths on one node", "Between nodes", "Kernel features", "Speed",
                                   "Configuration"])
 
     def test_names_and_values_line_up(self):
@@ -98,6 +99,35 @@ class Report(unittest.TestCase):
         fact = json_of(environment={"ACP_ATTACH": "off"})["paths"]["attach"]
         self.assertEqual(fact["verdict"], "costly")
         self.assertIn("ACP_ATTACH=off", fact["text"])
+
+    def test_names_cipher_addresses_ports_buffer_and_launchers(self):
+        facts = json_of()["network"]
+        self.assertEqual(facts["cipher"]["verdict"], "good")
+        self.assertIn(facts["cipher"]["value"]["name"].split("/")[0], ("aes-128-gcm", "chacha20-poly1305"))
+        self.assertGreater(facts["cipher"]["value"]["bytes_per_second"], 1e7)
+        first = facts["address 1"]["value"]
+        self.assertGreater(first["datagram_bytes"], 500)
+        self.assertIn(first["interface"], os.listdir("/sys/class/net"))
+        self.assertRegex(facts["UDP ports"]["text"], r"any of \d+-\d+")
+        self.assertGreater(facts["receive buffer"]["value"]["granted_bytes"], 65535)
+        self.assertEqual(facts["reaches machines by"]["verdict"],
+                         "good" if any(map(shutil.which, ("ssh", "srun", "blaunch"))) else "broken")
+
+    def test_settings_between_nodes_are_seen(self):
+        facts = json_of(environment={"ACP_SECURITY": "off", "ACP_PORTS": "4700-4710", "PATH": "/nowhere"})["network"]
+        self.assertEqual((facts["cipher"]["verdict"], facts["cipher"]["value"]["name"]), ("costly", "none"))
+        self.assertEqual(facts["UDP ports"]["text"], "4700 to 4710 (ACP_PORTS)")
+        self.assertEqual(facts["reaches machines by"]["verdict"], "broken")
+        facts = json_of(environment={"ACP_CIPHER": "chacha"})["network"]
+        self.assertIn("chacha20-poly1305", facts["cipher"]["value"]["name"])
+
+    def test_a_job_prints_one_table(self):
+        acprun = os.path.join(os.path.dirname(ACPINFO), "acprun")
+        for nodes in (1, 2):
+            result = subprocess.run([acprun, "-n", "4", "--nodes", str(nodes), ACPINFO], env=clean_environment(), text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            self.assertEqual((result.returncode, result.stdout.count("Machine\n")), (0, 1), result.stderr)
+            self.assertEqual("node 0 of 2" in result.stderr, nodes == 2)
 
     def test_counts_the_cpus_of_the_affinity_mask(self):
         mask = os.sched_getaffinity(0)

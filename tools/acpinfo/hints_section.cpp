@@ -19,8 +19,6 @@ constexpr std::uint64_t wake_cost_fine_ns = 15'000;
 constexpr const char* halt_poll_file = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 constexpr std::uint64_t halt_poll_advice_ns = 200'000;  // the kernel's own default
 constexpr const char* shared_huge_file = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-constexpr const char* receive_buffer_file = "/proc/sys/net/core/rmem_max";
-constexpr std::uint64_t receive_buffer_advice = 4U << 20;
 
 std::vector<std::string> guest_wake_remedies() {
     const auto halt_poll_ns = number_in(halt_poll_file);
@@ -71,16 +69,6 @@ void add_huge_page_hint(std::vector<Fact>& hints) {
                      {"As root:", std::string("$ echo within_size > ") + shared_huge_file}});
 }
 
-void add_receive_buffer_hint(std::vector<Fact>& hints) {
-    const auto bytes = number_in(receive_buffer_file);
-    if (!bytes || *bytes >= receive_buffer_advice) return;
-    hints.push_back(
-        {"socket buffers",
-         "rmem_max is " + base::human_size(*bytes) + ": bursts of datagrams get lost",
-         Verdict::costly,
-         {"As root:", "$ sysctl -w net.core.rmem_max=" + std::to_string(receive_buffer_advice)}});
-}
-
 void add_quota_hint(std::vector<Fact>& hints) {
     const double quota = os::cgroup_cpu_quota();
     if (quota <= 0 || quota >= os::affinity_count()) return;
@@ -99,7 +87,6 @@ void add_quota_hint(std::vector<Fact>& hints) {
 Section hints_section() {
     Section section{"hints", "Speed", {wake_fact()}};
     add_huge_page_hint(section.facts);
-    add_receive_buffer_hint(section.facts);
     add_quota_hint(section.facts);
     return section;
 }

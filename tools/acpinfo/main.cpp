@@ -16,6 +16,7 @@
 
 #include "common/cli.hpp"
 #include "common/guard.hpp"
+#include "common/program.hpp"
 #include "memory_table.hpp"
 #include "print.hpp"
 #include "sections.hpp"
@@ -100,7 +101,20 @@ int run_variables(const Options& options,
     return write_json(data, options.json_file);
 }
 
+// Whether this is a rank of a job that leaves the answer to rank 0. Tells the user of the nodes that are not shown.
+bool is_silent_rank() {
+    const auto rank = tool::variable("ACP_RANK");
+    if (!rank) return false;
+    const std::string nodes = tool::variable("ACP_NODES").value_or("1");
+    if (*rank == "0" && nodes != "1") {
+        std::cerr << "acpinfo: this is node 0 of " << nodes
+                  << "; acprun -n 1 --hosts HOST acpinfo shows another machine\n";
+    }
+    return *rank != "0";
+}
+
 int run(const Options& options) {
+    if (is_silent_rank()) return 0;
     const base::Environment environment = os::environment();
     auto parsed = base::parse_config(environment);
     if (!parsed.is_ok()) {
@@ -114,8 +128,12 @@ int run(const Options& options) {
     const auto variables = base::list_variables(config.config, environment);
     if (options.wants_variables) return run_variables(options, variables, std::move(data));
     if (options.wants_memory) return run_memory(options, config.config, std::move(data));
-    Report report{build_section(), machine_section(), paths_section(config.config),
-                  kernel_section(), hints_section()};
+    Report report{build_section(),
+                  machine_section(),
+                  paths_section(config.config),
+                  network_section(config.config),
+                  kernel_section(),
+                  hints_section()};
     if (options.json_file.empty()) {
         report.push_back(configuration_section(variables));
         return show(report_text(report, terminal_style()));

@@ -19,6 +19,9 @@ namespace acp::acpinfo {
 // The ways bytes travel on one node: tried, or why not and what helps. Forks.
 [[nodiscard]] Section paths_section(const base::Config& config);
 
+// What a job over several machines finds here: cipher, addresses, ports, buffers, ways to start. Measures for about 5 ms.
+[[nodiscard]] Section network_section(const base::Config& config);
+
 // What ACP uses or could use of this kernel.
 [[nodiscard]] Section kernel_section();
 

@@ -17,9 +17,9 @@
 #include "os/standard_streams.hpp"
 #include "os/terminal.hpp"
 
+#include "common/program.hpp"
 #include "launch/exit_codes.hpp"
 #include "plan_nodes.hpp"
-#include "program.hpp"
 #include "reaching.hpp"
 
 namespace acp::run {
@@ -40,7 +40,7 @@ std::optional<Refusal> add_exports(const Options& options, launch::LaunchPlan& p
                            ""};
         }
         const auto value = equals == std::string::npos
-                               ? variable(name)
+                               ? tool::variable(name)
                                : std::optional<std::string>(wanted.substr(equals + 1));
         if (!value) {
             return Refusal{launch::exit_usage, "-x " + name + ": the variable is not set",
@@ -103,9 +103,9 @@ std::string describe_nodes(const PlannedJob& job) {
 
 // If there is a single program, all ranks run it.
 std::optional<Refusal> find_programs(const Options& options, launch::LaunchPlan& plan) {
-    const std::string search_path = program_path();
+    const std::string search_path = tool::program_path();
     for (const ProgramPart& part : options.programs) {
-        const Program program = find_program(part.command.front(), search_path);
+        const tool::Program program = tool::find_program(part.command.front(), search_path);
         if (program.path.empty()) return Refusal{program.exit_code, program.problem, program.hint};
         plan.programs.push_back({part.procs.value_or(plan.procs), program.path, part.command});
     }

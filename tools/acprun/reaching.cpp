@@ -12,9 +12,9 @@
 #include "os/process.hpp"
 #include "os/program_file.hpp"
 
+#include "common/program.hpp"
 #include "launch/exit_codes.hpp"
 #include "launch/munge.hpp"
-#include "program.hpp"
 
 namespace acp::run {
 
@@ -46,11 +46,12 @@ std::string ssh_command(const Options& options) {
 
 // What the user says, else what the batch system has where that is installed, else ssh.
 std::string command_for(const Options& options, PlannedJob& job) {
-    std::string wanted = !options.ssh.empty() ? options.ssh : variable("ACP_SSH").value_or("");
+    std::string wanted =
+        !options.ssh.empty() ? options.ssh : tool::variable("ACP_SSH").value_or("");
     if (!wanted.empty()) return wanted;
     if (job.batch_command.empty()) return ssh_command(options);
     const std::string program = command_words(job.batch_command).front();
-    if (!find_program(program, program_path()).path.empty()) return job.batch_command;
+    if (!tool::find_program(program, tool::program_path()).path.empty()) return job.batch_command;
     job.notes.push_back("there is no " + program + " in PATH: the hosts are reached by ssh");
     return ssh_command(options);
 }
@@ -58,7 +59,7 @@ std::string command_for(const Options& options, PlannedJob& job) {
 std::optional<Refusal> choose_command(const Options& options, PlannedJob& job) {
     job.ssh = command_words(command_for(options, job));
     if (job.ssh.empty()) return Refusal{launch::exit_usage, "--ssh wants a command", ""};
-    const Program ssh = find_program(job.ssh.front(), program_path());
+    const tool::Program ssh = tool::find_program(job.ssh.front(), tool::program_path());
     if (ssh.path.empty())
         return Refusal{launch::exit_unavailable, "--ssh: " + ssh.problem, ssh.hint};
     // "--" keeps ssh from taking a host's name for an option. Other commands may not know "--".

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Searches the program.
-#include "program.hpp"
+#include "common/program.hpp"
 
 #include "os/process.hpp"
 #include "os/program_file.hpp"
 
 #include "launch/exit_codes.hpp"
 
-namespace acp::run {
+namespace acp::tool {
 
 using os::FileKind;
 
@@ -65,4 +65,4 @@ std::string program_path() {
     return variable("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
 }
 
-}  // namespace acp::run
+}  // namespace acp::tool

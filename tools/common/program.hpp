@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace acp::run {
+namespace acp::tool {
 
 struct Program {
     std::string path;     // path of the program; "" when it was not found
@@ -19,10 +19,10 @@ struct Program {
 //   search_path  directories between colons, "" = the current one; the form of PATH
 [[nodiscard]] Program find_program(const std::string& name, std::string_view search_path);
 
-// A variable of acprun's own environment.
+// A variable of this process's environment.
 [[nodiscard]] std::optional<std::string> variable(const std::string& name);
 
 // PATH, or what stands in its place.
 [[nodiscard]] std::string program_path();
 
-}  // namespace acp::run
+}  // namespace acp::tool
