@@ -38,10 +38,10 @@ namespace acp::launch {
 //   doing NUMBER WORDS        what one rank does (node/awaited.hpp), in answer to doings, with its number, and to timeout, with 0
 //   hang                      a rank has waited in one call for longer than ACP_HANG_TIMEOUT
 //   told NUMBER               the last `doing` line was sent, in answer to doings
-//   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED PROCESS
+//   failed RANK PID STATUS STAGE UNJOINED OWN_END UNMAPPED FIBER PROCESS
 //                             a rank failed; STATUS as waitpid reports it, STAGE the SlotState in which it ended,
 //                             UNJOINED the ranks that had ended before without acp_init; then own_end and
-//                             unmapped_rank_plus_1 of its slot, and its rank at the start
+//                             unmapped_rank_plus_1 and runs_on_fiber of its slot, and its rank at the start
 //   unstarted RANK ERRNO      the program could not be run
 //   unjoined RANK PID         a rank ended without an error and without acp_init
 //   note TEXT                 for the user

@@ -169,7 +169,10 @@ struct alignas(64) Slot {
     // line 6: results of collective calls; outcome[meeting % 2]. Two suffice: no process arrives at
     // meeting n + 2 before all have arrived at n + 1, and so have read the result of n
     alignas(64) CallOutcome outcome[2];
-    SharedU64 reserved[6];
+    // 1: a thread of the process runs a non-blocking collective call on the stack of a fiber, 1 MiB; read when the process has died
+    SharedU32 runs_on_fiber;
+    SharedU32 reserved0;
+    SharedU64 reserved[5];
     // line 7, which is seldom written: how many threads of the process sleep until a word of its
     // memory changes (gma/word_waits.hpp). Writers: those threads. Readers: every thread that
     // changes memory of the process (node/word_sleepers.hpp)

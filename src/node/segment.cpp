@@ -110,6 +110,7 @@ constexpr auto layout_facts = std::to_array<std::uint64_t>({
     offsetof(Slot, rung),
     offsetof(Slot, outcome),
     offsetof(CallOutcome, meeting),
+    offsetof(Slot, runs_on_fiber),
     offsetof(Slot, attach_commands),
     offsetof(Slot, remote_bytes),
     offsetof(Slot, has_unreported),

@@ -54,14 +54,16 @@ public:
     bool go_on(Team& team, bool is_thorough) {
         bool has_one_ended = false;
         while (!requests_.empty()) {
-            if (!fiber_->is_under_way()) {
-                team.run_on(fiber_.get());
-                fiber_->start([this, &team] { make_first(team); });
-            } else if (team.can_go_on(is_thorough)) {
+            const bool is_begun = fiber_->is_under_way();
+            if (is_begun && !team.can_go_on(is_thorough)) break;
+            team.note_fiber(true);
+            if (is_begun) {
                 fiber_->resume();
             } else {
-                break;
+                team.run_on(fiber_.get());
+                fiber_->start([this, &team] { make_first(team); });
             }
+            team.note_fiber(false);
             if (fiber_->is_under_way()) continue;
             team.run_on(nullptr);
             TeamRequest& ended = *requests_.front();

@@ -135,6 +135,15 @@ public:
 
     // --- Calls on a fiber, which stop instead of waiting ---
 
+    // Records in the process's slot whether a fiber runs: if its stack overflows, the process's failure names it.
+    void note_fiber(bool is_running) const noexcept {
+        const local::Space& space = tools_.gma.space();
+        // relaxed: read when the process has died
+        space.segment()
+            .slot(space.slot_of(members_.process(members_.own())))
+            .runs_on_fiber.store(is_running ? 1 : 0, std::memory_order_relaxed);
+    }
+
     // Later calls stop on this fiber instead of waiting. nullptr: they wait.
     void run_on(os::Fiber* fiber) noexcept { stopped_ = {fiber, nullptr, false}; }
 

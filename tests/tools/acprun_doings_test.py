@@ -207,6 +207,13 @@ class Endings(ToolTest):
             result = acprun("-n", "2", "--nodes", nodes, "--starter-size=0", RANK, "init", "sync", "0:write-to=0", "pause")
             self.assert_fails(result, 139, r"rank 0 .* signal 11", "acp_query_address had given it NULL, .* no starter memory; --starter-size")
 
+    def test_a_full_stack_of_a_non_blocking_call_explains_a_crash(self):
+        result = acprun("-n", "2", RANK, "init", "sync", "team-deep", "pause")
+        self.assert_fails(result, 139, r"signal 11", "non-blocking collective call, .* combine function on a stack of 1 MiB")
+        result = acprun("-n", "2", RANK, "init", "sync", "team-nbsync", "0:signal=11", "pause")
+        self.assert_fails(result, 139, r"rank 0 .* signal 11")
+        self.assertNotIn(b"combine function", result.stderr)
+
     def test_a_pointer_that_was_not_there_explains_a_crash(self):
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", "sync", "0:write-to=1", "pause")
         self.assert_fails(result, 139, r"rank 0 .* signal 11", "acp_query_address had given it NULL, .* rank 1 .*acp_copy")

@@ -156,13 +156,14 @@ void Agent::report(std::uint32_t slot, os::WaitStatus status, node::SlotState st
                   std::to_string(plan_.first() + slot));
 }
 
-// What the process left in its slot about its end: OwnEnd, and the rank + 1 for whose memory acp_query_address returned no
-// pointer.
+// What the process left in its slot about its end: OwnEnd, the rank + 1 for whose memory acp_query_address returned no pointer,
+// and whether it ran a fiber.
 std::string Agent::own_account_of(std::uint32_t slot_index) const {
     const node::Slot& slot = segment_.slot(slot_index);
     // relaxed: the process has ended
     return std::to_string(slot.own_end.load(std::memory_order_relaxed)) + " " +
-           std::to_string(slot.unmapped_rank_plus_1.load(std::memory_order_relaxed));
+           std::to_string(slot.unmapped_rank_plus_1.load(std::memory_order_relaxed)) + " " +
+           std::to_string(slot.runs_on_fiber.load(std::memory_order_relaxed));
 }
 
 void Agent::reap_strangers() {

@@ -7,9 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/parse.hpp"
 #include "base/words.hpp"
 #include "node/death.hpp"
+#include "os/fiber.hpp"
 #include "os/signal_fd.hpp"
 
 #include "launch/exit_codes.hpp"
@@ -141,7 +143,7 @@ std::vector<std::string> describe_others(std::span<const NodeFailure> failures, 
 }
 
 std::optional<FailedRank> failed_rank_from(std::string_view words) {
-    constexpr std::size_t word_count = 8;
+    constexpr std::size_t word_count = 9;
     const auto parts = base::words_of(words, word_count);
     if (parts.size() != word_count) return std::nullopt;
     const auto rank = base::parse_unsigned(parts[0]);
@@ -150,8 +152,9 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
     const auto state = base::parse_unsigned(parts[3]);
     const auto own_end = base::parse_unsigned(parts[5]);
     const auto unmapped = base::parse_unsigned(parts[6]);
-    const auto process = base::parse_unsigned(parts[7]);
-    if (!rank || !pid || !status || !state || !own_end || !unmapped || !process) {
+    const auto fiber = base::parse_unsigned(parts[7]);
+    const auto process = base::parse_unsigned(parts[8]);
+    if (!rank || !pid || !status || !state || !own_end || !unmapped || !fiber || !process) {
         return std::nullopt;
     }
     return FailedRank{static_cast<std::uint32_t>(*rank),
@@ -161,6 +164,7 @@ std::optional<FailedRank> failed_rank_from(std::string_view words) {
                       std::string(parts[4]),
                       static_cast<node::OwnEnd>(*own_end),
                       static_cast<std::uint32_t>(*unmapped),
+                      *fiber != 0,
                       static_cast<std::uint32_t>(*process),
                       ""};
 }
@@ -191,6 +195,11 @@ std::string hint_for(const FailedRank& failed) {
         failed.unmapped_rank_plus_1 == node::no_starter_memory) {
         return "acp_query_address had given it NULL, for the ranks of this job have no starter "
                "memory; --starter-size gives them some";
+    }
+    if (failed.status.signal() == SIGSEGV && failed.ran_on_fiber) {
+        return "it was in a non-blocking collective call, which runs the program's combine "
+               "function on a stack of " +
+               base::in_bytes(os::fiber_stack_bytes) + ": large arrays there overflow it";
     }
     if (failed.status.signal() == SIGSEGV && failed.unmapped_rank_plus_1 != 0) {
         return "acp_query_address had given it NULL, for the memory of rank " +

@@ -29,6 +29,7 @@ struct FailedRank {
     // the rank + 1 for whose memory acp_query_address returned NULL; 0 = none, or
     // node::no_starter_memory
     std::uint32_t unmapped_rank_plus_1 = 0;
+    bool ran_on_fiber = false;  // it ran a non-blocking collective call on the stack of a fiber
     std::uint32_t process = 0;  // its rank at the start, before any acp_reset
     // the program that it ran, if ranks run different ones; else ""
     std::string program;

@@ -104,14 +104,15 @@ TEST(AcprunReport, programs_are_told_where_ranks_run_different_ones) {
 }
 
 TEST(AcprunReport, a_failure_is_read_from_its_words) {
-    const auto failed = failed_rank_from("3 4711 1280 1 none 0 2 5");
+    const auto failed = failed_rank_from("3 4711 1280 1 none 0 2 1 5");
     ASSERT_TRUE(failed.has_value());
     EXPECT_EQ(failed->rank, 3U);
     EXPECT_EQ(failed->pid, 4711);
     EXPECT_EQ(failed->unmapped_rank_plus_1, 2U);
+    EXPECT_TRUE(failed->ran_on_fiber);
     EXPECT_EQ(failed->process, 5U);
-    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2").has_value());
-    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2 x").has_value());
+    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2 1").has_value());
+    EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2 1 x").has_value());
 }
 
 TEST(AcprunReport, kinds_are_told_as_far_as_there_is_room) {

@@ -206,6 +206,13 @@ static void await_note(void) {
     while (*note_for(acp_rank()) == 0) sched_yield();
 }
 
+/* A combine function whose variables are larger than the stack on which it runs in a non-blocking call. */
+static void combine_with_room(void* into, const void* from, size_t count, void* context) {
+    volatile char room[2 << 20];
+    for (size_t i = 0; i < sizeof room; i += 4096) room[i] = (char)i;
+    (void)into, (void)from, (void)count, (void)context;
+}
+
 /* Calls on the team of all ranks, or on the one that the verb "split" has made. */
 static int act_on_team(const char* verb, int number) {
     static acp_team_t team;
@@ -217,6 +224,9 @@ static int act_on_team(const char* verb, int number) {
         tell(verb, acp_sync_team(team));
     else if (strcmp(verb, "team-nbsync") == 0)
         tell(verb, acp_wait_team(acp_nbsync_team(team)));
+    else if (strcmp(verb, "team-deep") == 0)
+        tell(verb, acp_wait_team(acp_nballreduce_by_team(team, bytes, bytes, sizeof bytes, 1,
+                                                         combine_with_room, NULL)));
     else if (strcmp(verb, "team-broadcast") == 0)
         tell(verb, acp_broadcast_team(team, bytes, sizeof bytes, number));
     else if (strcmp(verb, "team-gather") == 0) /* to a rank that is not this one */
