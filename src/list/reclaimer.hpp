@@ -66,6 +66,7 @@ public:
     // participant is the calling thread's, or a dead one. True if none is left. Where there is no
     // memory for the list of named blocks, a later scan frees them.
     bool scan(std::uint32_t owner) const noexcept {
+        if (ground_.participants()[owner].retired.load(std::memory_order_acquire) == 0) return true;
         try {
             return free_all_but(owner, named_blocks());
         } catch (const std::bad_alloc&) {

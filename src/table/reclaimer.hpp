@@ -66,6 +66,13 @@ public:
     // the chains of some buckets per call. false: the kernel refused the barrier, or there was no
     // memory for the list of named blocks. Then a later scan frees them.
     bool scan() noexcept {
+        // An allocation that finds no room scans for each idle participant. Most have retired
+        // nothing, and the barrier interrupts every processor.
+        auto& own = ground_.shown();
+        if (own.retired.load(std::memory_order_relaxed) == 0) {
+            own.retired_bytes.store(0, std::memory_order_relaxed);
+            return true;
+        }
         const auto order_all = ground_.blocks().order_all();
         if (order_all != nullptr && !order_all()) return false;  // partner: Ground::name
         try {
