@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the arguments, works on the sequence, writes the result.
+// The checks of requests, and their execution on a vector or deque.
 #include "allocator/sequence_operations.hpp"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/format.hpp"
 
-#include "allocator/node_sequences.hpp"
-#include "allocator/operation_bytes.hpp"
-#include "allocator/operations.hpp"
-
 namespace acp::allocator {
 
-namespace on_sequences {
-
-namespace {
-
 using base::Code;
-using local::NumberedOperation;
-using local::OperationContext;
 using memory::GlobalAddress;
 using sequence::ContentEnd;
 using sequence::SequenceEffect;
 using sequence::SequenceKind;
 using table::BlockNumber;
-using Ran = NumberedOperation::Ran;
-using Arguments = OperationArguments;
-using Result = OperationResult;
+
+namespace {
 
 bool is_kind(SequenceKind kind) noexcept {
     return kind == SequenceKind::vector || kind == SequenceKind::deque;
@@ -41,243 +29,66 @@ bool is_flag(std::uint64_t value) noexcept {
     return value <= 1;
 }
 
-// The heap and its sequences for the length of an operation.
-class Opened {
-public:
-    explicit Opened(OperationContext& context) noexcept
-        : context_(context),
-          heap_(context.space().segment(),
-                context.space().slot_of(context.process()),
-                context.hazards()),
-          sequences_(heap_, context.thread()) {}
+// Only a deque has two ends.
+bool is_end(std::uint64_t is_front, SequenceKind kind) noexcept {
+    return is_front == 0 || (is_front == 1 && kind == SequenceKind::deque);
+}
 
-    [[nodiscard]] NodeSequences& sequences() noexcept { return sequences_; }
+ContentEnd end_of(std::uint64_t is_front) noexcept {
+    return is_front != 0 ? ContentEnd::front : ContentEnd::back;
+}
 
-    // Finds the sequence. If it fails, code() is the reason.
-    [[nodiscard]] bool find(const SequenceName& name) noexcept {
-        number_ = sequence_at(context_.space(), context_.process(), name.address);
-        if (number_ != 0 && sequences_->is_one(number_, name.kind)) return true;
-        code_ = Code::stale;
-        return false;
-    }
+// Whether the bytes of a change are staged, or all of them are the tail.
+bool has_bytes(local::Bytes tail, const LentBlock& stage, std::uint64_t bytes) noexcept {
+    return tail.size() == (stage.address == 0 ? bytes : 0);
+}
 
-    [[nodiscard]] BlockNumber number() const noexcept { return number_; }
+// The bytes of a change; nullopt: the stage does not have them.
+std::optional<const char*> source_of(OwnedSequences& owner,
+                                     local::Bytes tail,
+                                     const LentBlock& stage,
+                                     std::uint64_t bytes) noexcept {
+    if (stage.address == 0) return reinterpret_cast<const char*>(tail.data());
+    const std::span<char> staged = owner.stage(stage, bytes);
+    if (staged.empty()) return std::nullopt;
+    return staged.data();
+}
 
-    // The memory of a stage; empty, with code(): it is no block with room for the bytes, or not on
-    // loan.
-    [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept {
-        const heap::Offset offset =
-            offset_in_heap(context_.space(), context_.process(), lent.address);
-        if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
-        const std::uint64_t usable = stage_ && stage_->is_there() ? heap_.usable_bytes(offset) : 0;
-        if (usable < bytes || bytes == 0) {
-            code_ = Code::address;
-            return {};
-        }
-        return {context_.space().segment().claimed(context_.space().slot_of(context_.process()),
-                                                   node::Claim::heap_blocks) +
-                    offset,
-                usable};
-    }
-
-    // The memory for bytes that a caller wants: the stage, or the bytes behind the result's head;
-    // empty as stage() says.
-    [[nodiscard]] std::span<char> room(const LentBlock& lent, Result result) noexcept {
-        if (lent.address != 0) return stage(lent);
-        return {reinterpret_cast<char*>(result.data()) + sizeof(SequenceResult),
-                sequence_inline_max};
-    }
-
-    [[nodiscard]] Ran refusal() const noexcept { return {code_, 0}; }
-
-private:
-    OperationContext& context_;
-    NodeHeap heap_;
-    NodeSequences sequences_;
-    std::optional<NodeHeap::Borrowed> stage_;
-    BlockNumber number_ = 0;
-    Code code_ = Code::ok;
+// Where the bytes go that a caller wants.
+struct Room {
+    std::span<char> memory;
+    bool is_tail = false;
 };
 
-Ran told(Result result,
-         SequenceEffect effect,
-         const sequence::Portion& portion,
-         std::uint64_t following = 0) noexcept {
-    SequenceResult head;
-    head.effect = effect;
-    head.bytes = portion.bytes;
-    head.there = portion.there;
-    std::memcpy(result.data(), &head, sizeof head);
-    return {Code::ok, static_cast<std::uint32_t>(sizeof head + following)};
+// nullopt: the stage is none.
+std::optional<Room> room_for(OwnedSequences& owner,
+                             const LentBlock& stage,
+                             const local::ResultTail& tail) noexcept {
+    if (stage.address == 0) {
+        return Room{{reinterpret_cast<char*>(tail.room().data()), tail.room().size()}, true};
+    }
+    const std::span<char> staged = owner.stage(stage);
+    if (staged.empty()) return std::nullopt;
+    return Room{staged, false};
 }
 
-// Whether the bytes of a change follow its request, or are staged.
-bool has_bytes(Arguments arguments, const LentBlock& stage, std::uint64_t bytes) noexcept {
-    return arguments.size() == (stage.address == 0 ? bytes : 0);
-}
-
-Ran run_make(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequenceMake request;
-    if (!take(arguments, request) || !arguments.empty() || !is_kind(request.kind)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    BlockNumber made = 0;
-    (void)opened.sequences().with_room([&] {
-        made =
-            opened.sequences()->make(request.kind, request.bytes, request.capacity, request.maker);
-        return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
-    });
-    opened.sequences()->keep();
-    const GlobalAddress address =
-        made == 0 ? 0
-                  : context.space().claimed_address(context.process(), node::Claim::heap_blocks) +
-                        table::offset_of(made);
-    std::memcpy(result.data(), &address, sizeof address);
-    return {Code::ok, sizeof address};
-}
-
-Ran run_destroy(OperationContext& context, Arguments arguments, Result /*result*/) noexcept {
-    SequenceName name;
-    if (!take(arguments, name) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(name) || !opened.sequences().destroy(opened.number(), name.kind)) {
-        return {Code::stale, 0};
-    }
-    return {};
-}
-
-Ran run_push(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequencePush request;
-    if (!take(arguments, request) || !has_bytes(arguments, request.stage, request.bytes) ||
-        !is_flag(request.is_front) ||
-        (request.is_front != 0 && request.name.kind != SequenceKind::deque)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(request.name)) return opened.refusal();
-    const char* source = reinterpret_cast<const char*>(arguments.data());
-    if (request.stage.address != 0) source = opened.stage(request.stage, request.bytes).data();
-    if (source == nullptr && request.stage.address != 0) return opened.refusal();
-    std::uint64_t index = 0;
-    const SequenceEffect effect = opened.sequences().with_room([&] {
-        return opened.sequences()->push(
-            opened.number(), request.is_front != 0 ? ContentEnd::front : ContentEnd::back, source,
-            request.bytes, index);
-    });
-    return told(result, effect, {index, 0});
-}
-
-Ran run_pop(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequencePop request;
-    if (!take(arguments, request) || !arguments.empty() || !is_flag(request.is_front) ||
-        !is_flag(request.is_wanted) ||
-        (request.is_front != 0 && request.name.kind != SequenceKind::deque)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(request.name)) return opened.refusal();
-    sequence::Removal removal{request.is_front != 0 ? ContentEnd::front : ContentEnd::back, nullptr,
-                              request.bytes};
-    if (request.is_wanted != 0) {
-        const std::span<char> room = opened.room(request.stage, result);
-        if (room.empty()) return opened.refusal();
-        removal.target = room.data();
-        removal.room_bytes = room.size();
-    }
-    sequence::Portion portion;
-    const SequenceEffect effect = opened.sequences().with_room(
-        [&] { return opened.sequences()->pop(opened.number(), removal, portion); });
-    if (effect != SequenceEffect::done) portion = {};
-    const bool is_inline = request.is_wanted != 0 && request.stage.address == 0;
-    return told(result, effect, portion, is_inline ? portion.bytes : 0);
-}
-
-Ran run_read(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequenceRead request;
-    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(request.name)) return opened.refusal();
-    const std::span<char> room = opened.room(request.stage, result);
-    if (room.empty()) return opened.refusal();
-    sequence::Portion portion;
-    const SequenceEffect effect =
-        opened.sequences()->read(opened.number(), request.index, room.data(),
-                                 std::min<std::uint64_t>(request.bytes, room.size()), portion);
-    if (effect != SequenceEffect::done) portion = {};
-    return told(result, effect, portion, request.stage.address == 0 ? portion.bytes : 0);
-}
-
-Ran run_splice(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequenceSplice request;
-    if (!take(arguments, request) || !has_bytes(arguments, request.stage, request.added) ||
-        !is_flag(request.must_fit) || !is_flag(request.may_shrink)) {
-        return {Code::argument, 0};
-    }
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(request.name)) return opened.refusal();
-    sequence::Splice splice;
-    splice.at = request.at;
-    splice.removed = request.removed;
-    splice.added = request.added;
-    splice.capacity_least = request.capacity_least;
-    splice.must_fit = request.must_fit != 0;
-    splice.may_shrink = request.may_shrink != 0;
-    splice.source = reinterpret_cast<const char*>(arguments.data());
-    if (request.stage.address != 0) {
-        splice.source = opened.stage(request.stage, request.added).data();
-        if (splice.source == nullptr) return opened.refusal();
-    }
-    std::uint64_t before = 0;
-    const SequenceEffect effect = opened.sequences().with_room(
-        [&] { return opened.sequences()->splice(opened.number(), splice, before); });
-    return told(result, effect, {before, 0});
-}
-
-Ran run_tell(OperationContext& context, Arguments arguments, Result result) noexcept {
-    SequenceTell request;
-    if (!take(arguments, request) || !arguments.empty()) return {Code::argument, 0};
-    if (!has_heap(context)) return {Code::unsupported, 0};
-    Opened opened(context);
-    if (!opened.find(request.name)) return opened.refusal();
-    sequence::SequenceLayout layout;
-    if (opened.sequences()->layout(opened.number(), request.index, request.bytes, layout) !=
-        SequenceEffect::done) {
-        return {Code::system, 0};
-    }
-    const GlobalAddress start =
-        context.space().claimed_address(context.process(), node::Claim::heap_blocks);
-    SequenceTold told;
-    told.bytes = layout.bytes;
-    told.capacity = layout.capacity;
-    for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
-        const sequence::ContentPiece& piece = layout.pieces[i];
-        told.addresses[i] = piece.bytes != 0 ? start + piece.place : 0;
-        told.pieces[i] = piece.bytes;
-    }
-    std::memcpy(result.data(), &told, sizeof told);
-    return {Code::ok, sizeof told};
-}
-
-std::string places_of_sequence(Arguments arguments) {
-    GlobalAddress address = 0;
-    if (!take(arguments, address)) return "no vector or deque";
-    return "the vector or deque is " + base::hex(address);
+// Writes the result of a call that has written `portion.bytes` bytes into the room.
+void note(SequenceEffect effect,
+          const sequence::Portion& portion,
+          bool is_in_tail,
+          local::OperationReply<SequenceResult>& reply) noexcept {
+    reply->effect = effect;
+    if (effect != SequenceEffect::done) return;
+    reply->bytes = portion.bytes;
+    reply->there = portion.there;
+    if (is_in_tail) reply.tail.advance(portion.bytes);
 }
 
 }  // namespace
 
-}  // namespace on_sequences
-
-table::BlockNumber sequence_at(const local::Space& space,
-                               std::uint32_t process,
-                               memory::GlobalAddress address) noexcept {
+BlockNumber sequence_at(const local::Space& space,
+                        std::uint32_t process,
+                        GlobalAddress address) noexcept {
     const heap::Offset offset = offset_in_heap(space, process, address);
     const std::uint64_t heap_bytes = space.segment().shape().heap_bytes;
     if (offset == heap::no_block || offset % sequence::line_bytes != 0 ||
@@ -287,27 +98,137 @@ table::BlockNumber sequence_at(const local::Space& space,
     return table::number_of(offset);
 }
 
-const std::array<local::NumberedOperation, sequence_operation_count>&
-sequence_operations() noexcept {
-    constexpr std::uint32_t most = memory::invoke_bytes_max;
-    constexpr std::uint32_t told_bytes = sizeof(SequenceResult);
-    static constexpr std::array<local::NumberedOperation, sequence_operation_count> rows{{
-        {sequence_make_number, "making a vector or deque", sizeof(SequenceMake),
-         sizeof(memory::GlobalAddress), on_sequences::run_make},
-        {sequence_destroy_number, "destroying a vector or deque", sizeof(SequenceName), 0,
-         on_sequences::run_destroy, on_sequences::places_of_sequence},
-        {sequence_push_number, "a push", most, told_bytes, on_sequences::run_push,
-         on_sequences::places_of_sequence},
-        {sequence_pop_number, "a pop", sizeof(SequencePop), most, on_sequences::run_pop,
-         on_sequences::places_of_sequence},
-        {sequence_read_number, "a read", sizeof(SequenceRead), most, on_sequences::run_read,
-         on_sequences::places_of_sequence},
-        {sequence_splice_number, "a change of a vector or deque", most, told_bytes,
-         on_sequences::run_splice, on_sequences::places_of_sequence},
-        {sequence_tell_number, "a look at a vector or deque", sizeof(SequenceTell),
-         sizeof(SequenceTold), on_sequences::run_tell, on_sequences::places_of_sequence},
-    }};
-    return rows;
+std::string sequence_named(GlobalAddress address) {
+    return "the vector or deque is " + base::hex(address);
+}
+
+BlockNumber OwnedSequences::find(const SequenceName& name) noexcept {
+    const BlockNumber found = sequence_at(space_, heap_.process(), name.address);
+    return found != 0 && sequences_->is_one(found, name.kind) ? found : 0;
+}
+
+std::span<char> OwnedSequences::stage(const LentBlock& lent, std::uint64_t bytes) noexcept {
+    const std::uint32_t process = heap_.process();
+    const heap::Offset offset = offset_in_heap(space_, process, lent.address);
+    if (offset != heap::no_block) stage_.emplace(heap_, offset, lent.process);
+    const std::uint64_t usable = stage_ && stage_->is_there() ? heap_.usable_bytes(offset) : 0;
+    if (usable < bytes || bytes == 0) return {};
+    return {space_.segment().claimed(space_.slot_of(process), node::Claim::heap_blocks) + offset,
+            usable};
+}
+
+Code MakeSequence::check(const local::OperationCall<Input>& call,
+                         const local::OwnerShape& shape) noexcept {
+    if (!is_kind(call->kind)) return Code::argument;
+    return shape.heap_bytes != 0 ? Code::ok : Code::unsupported;
+}
+
+Code MakeSequence::run(Owner& owner,
+                       const local::OperationCall<Input>& call,
+                       local::OperationReply<Output>& reply) noexcept {
+    BlockNumber made = 0;
+    (void)owner.sequences().with_room([&] {
+        made = owner.sequences()->make(call->kind, call->bytes, call->capacity, call->maker);
+        return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
+    });
+    owner.sequences()->keep();
+    if (made != 0) reply->address = owner.address_of(table::offset_of(made));
+    return Code::ok;
+}
+
+Code DestroySequence::on(Owner& owner,
+                         Block sequence,
+                         const Call& call,
+                         Reply& /*reply*/) noexcept {
+    return owner.sequences().destroy(sequence, call->name.kind) ? Code::ok : Code::stale;
+}
+
+bool PushBytes::check_fields(const Call& call) noexcept {
+    return has_bytes(call.tail, call->stage, call->bytes) &&
+           is_end(call->is_front, call->name.kind);
+}
+
+Code PushBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    const auto source = source_of(owner, call.tail, call->stage, call->bytes);
+    if (!source) return Code::address;
+    std::uint64_t index = 0;
+    const SequenceEffect effect = owner.sequences().with_room([&] {
+        return owner.sequences()->push(sequence, end_of(call->is_front), *source, call->bytes,
+                                       index);
+    });
+    note(effect, {index, 0}, false, reply);
+    return Code::ok;
+}
+
+bool PopBytes::check_fields(const Call& call) noexcept {
+    return is_flag(call->is_wanted) && is_end(call->is_front, call->name.kind);
+}
+
+Code PopBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    sequence::Removal removal{end_of(call->is_front), nullptr, call->bytes};
+    bool is_in_tail = false;
+    if (call->is_wanted != 0) {
+        const auto room = room_for(owner, call->stage, reply.tail);
+        if (!room) return Code::address;
+        removal.target = room->memory.data();
+        removal.room_bytes = room->memory.size();
+        is_in_tail = room->is_tail;
+    }
+    sequence::Portion portion;
+    const SequenceEffect effect = owner.sequences().with_room(
+        [&] { return owner.sequences()->pop(sequence, removal, portion); });
+    note(effect, portion, is_in_tail, reply);
+    return Code::ok;
+}
+
+Code ReadBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    const auto room = room_for(owner, call->stage, reply.tail);
+    if (!room) return Code::address;
+    sequence::Portion portion;
+    const SequenceEffect effect =
+        owner.sequences()->read(sequence, call->index, room->memory.data(),
+                                std::min<std::uint64_t>(call->bytes, room->memory.size()), portion);
+    note(effect, portion, room->is_tail, reply);
+    return Code::ok;
+}
+
+bool SpliceBytes::check_fields(const Call& call) noexcept {
+    return has_bytes(call.tail, call->stage, call->added) && is_flag(call->must_fit) &&
+           is_flag(call->may_shrink);
+}
+
+Code SpliceBytes::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    const auto source = source_of(owner, call.tail, call->stage, call->added);
+    if (!source) return Code::address;
+    sequence::Splice splice;
+    splice.at = call->at;
+    splice.removed = call->removed;
+    splice.source = *source;
+    splice.added = call->added;
+    splice.capacity_least = call->capacity_least;
+    splice.must_fit = call->must_fit != 0;
+    splice.may_shrink = call->may_shrink != 0;
+    std::uint64_t before = 0;
+    const SequenceEffect effect = owner.sequences().with_room(
+        [&] { return owner.sequences()->splice(sequence, splice, before); });
+    note(effect, {before, 0}, false, reply);
+    return Code::ok;
+}
+
+Code TellSequence::on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept {
+    sequence::SequenceLayout layout;
+    if (owner.sequences()->layout(sequence, call->index, call->bytes, layout) !=
+        SequenceEffect::done) {
+        return Code::system;
+    }
+    reply->bytes = layout.bytes;
+    reply->capacity = layout.capacity;
+    for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
+        const sequence::ContentPiece& piece = layout.pieces[i];
+        reply->addresses[i] = piece.bytes != 0 ? owner.address_of(piece.place) : 0;
+        reply->pieces[i] = piece.bytes;
+    }
+    return Code::ok;
 }
 
 }  // namespace acp::allocator

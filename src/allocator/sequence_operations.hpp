@@ -1,47 +1,152 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vectors and deques of a process's heap as numbered operations, for callers of other nodes:
-// the bytes of their arguments and results. Bytes that do not fit into one operation go through a
-// block of the same heap, the stage, which is on loan to the caller until it returns it. Any
-// thread; see local/numbered_operation.hpp.
+// The vectors and deques of a process's heap as typed operations (local/typed_operation.hpp): a
+// process of the same node runs them itself, the gateway of the owner's node runs them for other
+// nodes. Bytes that do not fit into a message go through a block of the same heap, the stage, which
+// is on loan to the caller until it returns it. All operations on a sequence return stale if no
+// sequence of the kind is at the address that they name, and address if the stage is no block of
+// this heap that has room for the bytes and is on loan. Any thread.
 // Tests: tests/unit/allocator/sequence_operations_test.cpp, tests/conformance/vector_test.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
-#include "local/numbered_operation.hpp"
+#include "local/typed_operation.hpp"
 
+#include "allocator/node_sequences.hpp"
 #include "allocator/operations.hpp"
 #include "sequence/sequence.hpp"
 
 namespace acp::allocator {
 
-inline constexpr std::uint32_t sequence_make_number = 50;
-inline constexpr std::uint32_t sequence_destroy_number = 51;
-inline constexpr std::uint32_t sequence_push_number = 52;
-inline constexpr std::uint32_t sequence_pop_number = 53;
-inline constexpr std::uint32_t sequence_read_number = 54;
-inline constexpr std::uint32_t sequence_splice_number = 55;
-inline constexpr std::uint32_t sequence_tell_number = 56;
+// The sequence at an address in the heap of a process of this node; 0: none can begin there.
+[[nodiscard]] table::BlockNumber sequence_at(const local::Space& space,
+                                             std::uint32_t process,
+                                             memory::GlobalAddress address) noexcept;
 
-// make. Its result is the address of the sequence, by which all other operations name it; 0: there
-// is no room.
-struct SequenceMake {
-    sequence::SequenceKind kind = sequence::SequenceKind::vector;
-    std::uint64_t bytes = 0;  // length of the content, all zero
-    std::uint64_t capacity = 0;
-    std::uint64_t maker = NodeHeap::nobody;  // the caller; see sequence::Sequence::make
-};
-
-// destroy: its argument is a SequenceName. Errors, here and in all operations below: stale (no
-// sequence of the kind is there), address (the stage is no block of this heap that has room for the
-// bytes and is on loan to the caller).
+// How operations name a sequence.
 struct SequenceName {
     std::uint64_t address = 0;
     sequence::SequenceKind kind = sequence::SequenceKind::vector;
 };
 
-// The head of the results of changes and reads.
+// "the vector or deque is 0x..."
+[[nodiscard]] std::string sequence_named(memory::GlobalAddress address);
+
+// The sequences of one heap while an operation of the calling thread runs on them.
+class OwnedSequences {
+public:
+    explicit OwnedSequences(local::OperationContext& context) noexcept
+        : space_(context.space()),
+          own_heap_(std::in_place,
+                    space_.segment(),
+                    space_.slot_of(context.process()),
+                    context.hazards()),
+          heap_(*own_heap_),
+          sequences_(heap_, context.thread()) {}
+
+    //   heap    of a process of this node
+    //   thread  the caller's number among the threads of its process
+    OwnedSequences(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
+        : space_(space), heap_(heap), sequences_(heap, thread) {}
+
+    ~OwnedSequences() = default;
+    OwnedSequences(const OwnedSequences&) = delete;
+    OwnedSequences& operator=(const OwnedSequences&) = delete;
+
+    [[nodiscard]] NodeSequences& sequences() noexcept { return sequences_; }
+
+    // 0: no sequence of the kind is there.
+    [[nodiscard]] table::BlockNumber find(const SequenceName& name) noexcept;
+
+    // The address of an offset in this heap.
+    [[nodiscard]] memory::GlobalAddress address_of(heap::Offset offset) const noexcept {
+        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) + offset;
+    }
+
+    // The memory of a stage; empty: it is no block with room for the bytes, or not on loan.
+    [[nodiscard]] std::span<char> stage(const LentBlock& lent, std::uint64_t bytes = 1) noexcept;
+
+private:
+    const local::Space& space_;
+    std::optional<NodeHeap> own_heap_;
+    NodeHeap& heap_;
+    NodeSequences sequences_;
+    std::optional<NodeHeap::Borrowed> stage_;
+};
+
+// The base of operations on one sequence: calls Operation::on(owner, sequence, call, reply) for the
+// sequence that the input names. Operation::check_fields(call), if there is one, checks the fields
+// of a request.
+template <typename Operation,
+          typename InputType,
+          typename OutputType,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0>
+struct SequenceOperation {
+    using Owner = OwnedSequences;
+    using Block = table::BlockNumber;
+    using Input = InputType;
+    using Output = OutputType;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = tail_bytes;
+    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+        if constexpr (requires { Operation::check_fields(call); }) {
+            if (!Operation::check_fields(call)) return base::Code::argument;
+        }
+        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
+    }
+
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept {
+        const Block found = owner.find(call->name);
+        return found != 0 ? Operation::on(owner, found, call, reply) : base::Code::stale;
+    }
+
+    static std::string places_of(const Input& input) { return sequence_named(input.name.address); }
+};
+
+// Makes a sequence whose content is zero, on loan to its maker until it is used (table/first_use.hpp).
+struct MakeSequence {
+    static constexpr local::OperationName name{"sequence.make", "making a vector or deque"};
+    using Owner = OwnedSequences;
+
+    struct Input {
+        sequence::SequenceKind kind = sequence::SequenceKind::vector;
+        std::uint64_t bytes = 0;                 // length of the content
+        std::uint64_t capacity = 0;              // bytes
+        std::uint64_t maker = NodeHeap::nobody;  // index of the process in the job
+    };
+
+    struct Output {
+        memory::GlobalAddress address = 0;  // 0: there is no room
+    };
+
+    static constexpr std::uint32_t tail_max = 0;
+    static constexpr std::uint32_t result_tail_max = 0;
+
+    static base::Code check(const local::OperationCall<Input>& call,
+                            const local::OwnerShape& shape) noexcept;
+    static base::Code run(Owner& owner,
+                          const local::OperationCall<Input>& call,
+                          local::OperationReply<Output>& reply) noexcept;
+};
+
+struct SequenceToDestroy {
+    SequenceName name;
+};
+
+struct DestroySequence : SequenceOperation<DestroySequence, SequenceToDestroy, local::Nothing> {
+    static constexpr local::OperationName name{"sequence.destroy", "destroying a vector or deque"};
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
+// What changes and reads return. With any other effect than done nothing has changed.
 struct SequenceResult {
     sequence::SequenceEffect effect = sequence::SequenceEffect::done;
     std::array<std::uint8_t, 7> reserved{};
@@ -49,35 +154,28 @@ struct SequenceResult {
     std::uint64_t there = 0;  // pop and read: length of the content at that moment
 };
 
-// push: the bytes follow if there is no stage. Its result has the index of the first one.
 struct SequencePush {
     SequenceName name;
     std::uint64_t is_front = 0;  // 0 or 1; 1 only for a deque
-    LentBlock stage;
+    LentBlock stage;             // address 0: the bytes are the tail
     std::uint64_t bytes = 0;
 };
 
-// pop: its result has the number of bytes removed; they follow if they are wanted and there is no
-// stage. If the stage, or without one sequence_inline_max, is too small for the wanted bytes, none
-// is removed.
 struct SequencePop {
     SequenceName name;
-    std::uint64_t is_front = 0;  // 0 or 1
-    std::uint64_t is_wanted = 0;
-    LentBlock stage;
+    std::uint64_t is_front = 0;   // 0 or 1; 1 only for a deque
+    std::uint64_t is_wanted = 0;  // 0: the bytes are dropped
+    LentBlock stage;              // address 0: the bytes go into the tail of the result
     std::uint64_t bytes = 0;
 };
 
-// read: its result has the number of bytes copied, limited by the stage or sequence_inline_max;
-// they follow if there is no stage.
 struct SequenceRead {
     SequenceName name;
     std::uint64_t index = 0;
-    LentBlock stage;
+    LentBlock stage;  // address 0: the bytes go into the tail of the result
     std::uint64_t bytes = 0;
 };
 
-// splice: the bytes follow if there is no stage. Its result has the length of the content before.
 struct SequenceSplice {
     SequenceName name;
     std::uint64_t at = 0;
@@ -86,10 +184,42 @@ struct SequenceSplice {
     std::uint64_t capacity_least = 0;
     std::uint64_t must_fit = 0;    // 0 or 1
     std::uint64_t may_shrink = 0;  // 0 or 1
-    LentBlock stage;
+    LentBlock stage;               // address 0: the bytes are the tail
 };
 
-// tell: returns the addresses of bytes, and the length of the content.
+// The most bytes of a tail, in either direction.
+inline constexpr std::uint32_t sequence_inline_max = local::tail_most<SequenceSplice>;
+
+// Returns the index of the first byte.
+struct PushBytes : SequenceOperation<PushBytes, SequencePush, SequenceResult, sequence_inline_max> {
+    static constexpr local::OperationName name{"sequence.push", "a push"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
+// Returns the number of bytes removed. If the stage, or without one the tail, is too small for the
+// wanted bytes, none is removed.
+struct PopBytes : SequenceOperation<PopBytes, SequencePop, SequenceResult, 0, sequence_inline_max> {
+    static constexpr local::OperationName name{"sequence.pop", "a pop"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
+// Returns the number of bytes copied, at most as many as the stage or the tail takes.
+struct ReadBytes
+    : SequenceOperation<ReadBytes, SequenceRead, SequenceResult, 0, sequence_inline_max> {
+    static constexpr local::OperationName name{"sequence.read", "a read"};
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
+// Returns the length of the content before.
+struct SpliceBytes
+    : SequenceOperation<SpliceBytes, SequenceSplice, SequenceResult, sequence_inline_max> {
+    static constexpr local::OperationName name{"sequence.splice", "a change of a vector or deque"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
+
 struct SequenceTell {
     SequenceName name;
     std::uint64_t index = 0;
@@ -103,19 +233,20 @@ struct SequenceTold {
     std::array<std::uint64_t, 2> pieces{};     // their bytes
 };
 
-// The most bytes in one operation, in either direction.
-inline constexpr std::uint64_t sequence_inline_max =
-    memory::invoke_bytes_max - sizeof(SequenceSplice);
-
-inline constexpr std::uint32_t sequence_operation_count = 7;
+// Returns the addresses of a range, and the length of the content. Code system: the sequence's words
+// contradict each other.
+struct TellSequence : SequenceOperation<TellSequence, SequenceTell, SequenceTold> {
+    static constexpr local::OperationName name{"sequence.tell", "a look at a vector or deque"};
+    static base::Code on(Owner& owner, Block sequence, const Call& call, Reply& reply) noexcept;
+};
 
 // The rows of this layer.
-[[nodiscard]] const std::array<local::NumberedOperation, sequence_operation_count>&
-sequence_operations() noexcept;
-
-// The sequence at an address in the heap of a process of this node; 0: none can begin there.
-[[nodiscard]] table::BlockNumber sequence_at(const local::Space& space,
-                                             std::uint32_t process,
-                                             memory::GlobalAddress address) noexcept;
+inline constexpr const auto& sequence_operations = local::rows_of<MakeSequence,
+                                                                  DestroySequence,
+                                                                  PushBytes,
+                                                                  PopBytes,
+                                                                  ReadBytes,
+                                                                  SpliceBytes,
+                                                                  TellSequence>;
 
 }  // namespace acp::allocator

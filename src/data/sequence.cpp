@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the caller's node the core runs in the calling thread; for other nodes a request is made, and
-// a stage for long bytes.
+// The operations, their failures in words, and a stage for long bytes of another node.
 #include "data/sequence.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -51,8 +48,11 @@ public:
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
 
-    [[nodiscard]] Status borrow(std::uint32_t owner, std::uint64_t bytes) {
-        auto lent = allocator_.borrow(owner, bytes);
+    // In the heap of the sequence.
+    [[nodiscard]] Status borrow(const SequenceName& name, std::uint64_t bytes) {
+        auto owner = allocator_.owner_of(name.address);
+        if (!owner.is_ok()) return std::move(owner).failure();
+        auto lent = allocator_.borrow(owner.value(), bytes);
         if (!lent.is_ok())
             return std::move(lent).failure().within("the bytes pass through a block of its heap");
         lent_ = lent.value();
@@ -75,12 +75,6 @@ private:
     allocator::LentBlock lent_;
 };
 
-// The sequence of a call on the caller's node.
-struct Sequences::Here {
-    allocator::NodeSequences& sequences;
-    table::BlockNumber number;
-};
-
 Status Sequences::none_there(const SequenceName& name) const {
     const auto process = static_cast<std::uint32_t>(gma_.space().layout().process(name.address));
     if (allocator::offset_in_heap(gma_.space(), process, name.address) == heap::no_block) {
@@ -94,30 +88,16 @@ Status Sequences::none_there(const SequenceName& name) const {
                              ": it was destroyed, or none was made there"};
 }
 
-Result<bool> Sequences::is_here(const SequenceName& name, std::uint32_t& owner) {
-    auto found = allocator_.owner_of(name.address);
-    if (!found.is_ok()) return std::move(found).failure();
-    owner = found.value();
-    auto heap = allocator_.heap_of(owner);
+Result<bool> Sequences::is_here(const SequenceName& name) {
+    auto owner = allocator_.owner_of(name.address);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    auto heap = allocator_.heap_of(owner.value());
     if (!heap.is_ok()) return std::move(heap).failure();
     return heap.value() != nullptr;
 }
 
-// Runs call(Here) on a sequence of this node.
-template <typename Call>
-Status Sequences::here(const SequenceName& name, std::uint32_t owner, const Call& call) {
-    auto heap = allocator_.heap_of(owner);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    const table::BlockNumber number = allocator::sequence_at(gma_.space(), owner, name.address);
-    if (number == 0) return none_there(name);
-    local::Hazards::Lease lease(gma_.hazards());
-    allocator::NodeSequences sequences(*heap.value(), gma_.hazards().index_of(lease.line()));
-    if (!sequences->is_one(number, name.kind)) return none_there(name);
-    return call(Here{sequences, number});
-}
-
 // Converts an effect to a status.   bytes  that the caller wanted room for
-Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint64_t bytes) {
+Status Sequences::outcome(const SequenceName& name, SequenceEffect effect, std::uint64_t bytes) {
     switch (effect) {
         case SequenceEffect::done:
             return {};
@@ -128,279 +108,157 @@ Status Sequences::outcome(std::uint32_t owner, SequenceEffect effect, std::uint6
         case SequenceEffect::no_room:
             break;
     }
-    return allocator_.no_room(owner, bytes);
+    return allocator_.no_room(
+        static_cast<std::uint32_t>(gma_.space().layout().process(name.address)), bytes);
 }
 
-// Runs an operation on a sequence of another node. Errors: stale (it is not there).
-Status Sequences::ask(const SequenceName& name, const gma::Invocation& call) {
-    auto status = allocator_.ask(call);
-    if (status.code() == Code::stale) return none_there(name);
-    return status.code() == Code::system ? damage() : std::move(status);
+// Runs an operation on the sequence that its input names. Errors: address, stale, system (its words were overwritten).
+template <typename Operation>
+Sequences::Returned<Operation> Sequences::run(const typename Operation::Input& input,
+                                              local::Bytes tail,
+                                              std::span<std::byte> room) {
+    auto owner = allocator_.owner_of(input.name.address);
+    if (!owner.is_ok()) return std::move(owner).failure();
+    auto returned = RemoteCall<Operation>(gma_, allocator_).run(owner.value(), input, tail, room);
+    if (returned.is_ok()) return returned;
+    auto failure = std::move(returned).failure();
+    if (failure.code() == Code::stale) return none_there(input.name);
+    if (failure.code() == Code::system) return damage();
+    return failure;
 }
 
-// Sends a request with bytes, by a stage if they are many. Returns the number in its result.
+// Changes a sequence by bytes, which are staged if they are for another node and do not fit into a message. Returns the number in
+// the result.
 //   wanted  bytes for which there may be no room
-template <typename Request>
-Result<std::uint64_t> Sequences::change_there(std::uint32_t owner,
-                                              std::uint32_t operation,
-                                              Request request,
-                                              const char* source,
-                                              std::uint64_t bytes,
-                                              std::uint64_t wanted) {
-    std::array<std::byte, memory::invoke_bytes_max> arguments;  // NOLINT: written as far as read
-    std::uint64_t following = bytes;
+template <typename Operation>
+Result<std::uint64_t> Sequences::change(typename Operation::Input input,
+                                        const char* source,
+                                        std::uint64_t bytes,
+                                        std::uint64_t wanted) {
+    local::Bytes tail = std::as_bytes(std::span(source, bytes));
     Stage stage(gma_, allocator_);
     if (bytes > allocator::sequence_inline_max) {
-        auto status = stage.borrow(owner, bytes);
-        if (status.is_ok()) status = stage.put(source, bytes);
-        if (!status.is_ok()) return status;
-        request.stage = stage.lent();
-        following = 0;
+        auto where = is_here(input.name);
+        if (!where.is_ok()) return std::move(where).failure();
+        if (!where.value()) {
+            auto status = stage.borrow(input.name, bytes);
+            if (status.is_ok()) status = stage.put(source, bytes);
+            if (!status.is_ok()) return status;
+            input.stage = stage.lent();
+            tail = {};
+        }
     }
-    std::memcpy(arguments.data(), &request, sizeof request);
-    if (following != 0) std::memcpy(arguments.data() + sizeof request, source, following);
-    std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
-    std::uint32_t told_bytes = 0;
-    auto status =
-        ask(request.name, {owner, operation, std::span(arguments).first(sizeof request + following),
-                           result, &told_bytes});
-    SequenceResult told;
-    if (status.is_ok()) std::memcpy(&told, result.data(), sizeof told);
-    if (status.is_ok()) status = outcome(owner, told.effect, wanted);
-    if (!status.is_ok()) return status;
-    return told.bytes;
+    auto returned = run<Operation>(input, tail);
+    if (!returned.is_ok()) return std::move(returned).failure();
+    const SequenceResult& result = returned.value().output;
+    if (auto status = outcome(input.name, result.effect, wanted); !status.is_ok()) return status;
+    return result.bytes;
 }
 
-// Sends a request whose result has bytes from an index; if they did not fit, again with a stage
-// that is somewhat larger than needed.
-template <typename Request>
-Result<Portion> Sequences::fetch_there(std::uint32_t owner,
-                                       std::uint32_t operation,
-                                       Request request,
-                                       std::uint64_t index,
-                                       char* target) {
-    std::array<std::byte, memory::invoke_bytes_max> result;  // NOLINT: read as far as written
-    for (std::uint64_t room = allocator::sequence_inline_max;;) {
+// Fetches bytes from an index into the target; if they do not fit into a message of another node, again by a stage that is
+// somewhat larger than needed.
+template <typename Operation>
+Result<Portion> Sequences::fetch(typename Operation::Input input,
+                                 std::uint64_t index,
+                                 char* target) {
+    for (std::uint64_t staged = 0;;) {
         Stage stage(gma_, allocator_);
-        if (room > allocator::sequence_inline_max) {
-            auto status = stage.borrow(owner, room);
+        std::span<std::byte> room = std::as_writable_bytes(std::span(target, input.bytes));
+        if (staged != 0) {
+            auto status = stage.borrow(input.name, staged);
             if (!status.is_ok()) return status;
-            request.stage = stage.lent();
+            input.stage = stage.lent();
+            room = {};
         }
-        std::uint32_t told_bytes = 0;
-        auto status = ask(request.name, {owner, operation, std::as_bytes(std::span(&request, 1)),
-                                         result, &told_bytes});
-        SequenceResult told;
-        if (status.is_ok()) std::memcpy(&told, result.data(), sizeof told);
-        if (status.is_ok()) status = outcome(owner, told.effect, room);
-        if (!status.is_ok()) return status;
+        auto returned = run<Operation>(input, {}, room);
+        if (!returned.is_ok()) return std::move(returned).failure();
+        const SequenceResult& result = returned.value().output;
+        if (auto status = outcome(input.name, result.effect, input.bytes); !status.is_ok())
+            return status;
         const std::uint64_t wanted =
-            std::min(request.bytes, told.there - std::min(told.there, index));
-        if (told.bytes < wanted) {
-            room = std::min(request.bytes, wanted + wanted / 8);
+            std::min(input.bytes, result.there - std::min(result.there, index));
+        if (result.bytes < wanted) {
+            staged = std::min(input.bytes, wanted + wanted / 8);
             continue;
         }
-        if (request.stage.address == 0) {
-            std::memcpy(target, result.data() + sizeof told, told_bytes - sizeof told);
-        } else if (told.bytes != 0) {
-            status = stage.get(target, told.bytes);
+        if (staged != 0 && result.bytes != 0) {
+            if (auto status = stage.get(target, result.bytes); !status.is_ok()) return status;
         }
-        if (!status.is_ok()) return status;
-        return Portion{told.bytes, told.there};
+        return Portion{result.bytes, result.there};
     }
-}
-
-Result<SequenceTold> Sequences::tell_there(std::uint32_t owner,
-                                           const allocator::SequenceTell& request) {
-    SequenceTold told;
-    std::uint32_t told_bytes = 0;
-    auto status = ask(request.name, {owner, allocator::sequence_tell_number,
-                                     std::as_bytes(std::span(&request, 1)),
-                                     std::as_writable_bytes(std::span(&told, 1)), &told_bytes});
-    if (!status.is_ok()) return status;
-    return told;
 }
 
 Result<GlobalAddress> Sequences::make(std::uint32_t process,
                                       SequenceKind kind,
                                       std::uint64_t bytes,
                                       std::uint64_t capacity) {
-    auto heap = allocator_.heap_of(process);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    GlobalAddress address = 0;
-    if (heap.value() == nullptr) {
-        const allocator::SequenceMake request{kind, bytes, capacity, gma_.space().process()};
-        std::uint32_t told = 0;
-        auto status = allocator_.ask({process, allocator::sequence_make_number,
-                                      std::as_bytes(std::span(&request, 1)),
-                                      std::as_writable_bytes(std::span(&address, 1)), &told});
-        if (!status.is_ok()) return status;
-    } else {
-        local::Hazards::Lease lease(gma_.hazards());
-        allocator::NodeSequences sequences(*heap.value(), gma_.hazards().index_of(lease.line()));
-        table::BlockNumber made = 0;
-        (void)sequences.with_room([&] {
-            made = sequences->make(kind, bytes, capacity, gma_.space().process());
-            return made != 0 ? SequenceEffect::done : SequenceEffect::no_room;
-        });
-        sequences->keep();
-        address = made != 0 ? allocator_.start_of(process) + table::offset_of(made) : 0;
-    }
+    auto made = RemoteCall<allocator::MakeSequence>(gma_, allocator_)
+                    .run(process, {kind, bytes, capacity, gma_.space().process()});
+    if (!made.is_ok()) return std::move(made).failure();
+    const GlobalAddress address = made.value().output.address;
     if (address == 0) return allocator_.no_room(process, std::max(bytes, capacity));
     return address;
 }
 
 Status Sequences::destroy(const SequenceName& name) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) {
-        return ask(name, {owner,
-                          allocator::sequence_destroy_number,
-                          std::as_bytes(std::span(&name, 1)),
-                          {},
-                          nullptr});
-    }
-    return here(name, owner, [&](const Here& found) {
-        return found.sequences.destroy(found.number, name.kind) ? Status() : none_there(name);
-    });
+    auto destroyed = run<allocator::DestroySequence>({name});
+    return destroyed.is_ok() ? Status() : std::move(destroyed).failure();
 }
 
 Result<std::uint64_t> Sequences::push(const SequenceName& name,
                                       ContentEnd end,
                                       const char* source,
                                       std::uint64_t bytes) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) {
-        return change_there(
-            owner, allocator::sequence_push_number,
-            allocator::SequencePush{name, end == ContentEnd::front ? 1U : 0U, {}, bytes}, source,
-            bytes, bytes);
-    }
-    std::uint64_t index = 0;
-    SequenceEffect effect = SequenceEffect::done;
-    auto status = here(name, owner, [&](const Here& found) {
-        effect = found.sequences.with_room(
-            [&] { return found.sequences->push(found.number, end, source, bytes, index); });
-        return Status();
-    });
-    if (status.is_ok()) status = outcome(owner, effect, bytes);
-    if (!status.is_ok()) return status;
-    return index;
+    return change<allocator::PushBytes>({name, end == ContentEnd::front ? 1U : 0U, {}, bytes},
+                                        source, bytes, bytes);
 }
 
 Result<std::uint64_t> Sequences::pop(const SequenceName& name,
                                      ContentEnd end,
                                      char* target,
                                      std::uint64_t bytes) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) {
-        const allocator::SequencePop request{
-            name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
-        if (target == nullptr)
-            return change_there(owner, allocator::sequence_pop_number, request, nullptr, 0, 0);
-        auto taken = fetch_there(owner, allocator::sequence_pop_number, request, 0, target);
-        if (!taken.is_ok()) return std::move(taken).failure();
-        return taken.value().bytes;
-    }
-    Portion removed;
-    SequenceEffect effect = SequenceEffect::done;
-    auto status = here(name, owner, [&](const Here& found) {
-        effect = found.sequences.with_room([&] {
-            return found.sequences->pop(found.number, {end, target, bytes}, removed);
-        });
-        return Status();
-    });
-    if (status.is_ok()) status = outcome(owner, effect, bytes);
-    if (!status.is_ok()) return status;
-    return removed.bytes;
+    const allocator::SequencePop request{
+        name, end == ContentEnd::front ? 1U : 0U, target != nullptr ? 1U : 0U, {}, bytes};
+    if (target == nullptr) return change<allocator::PopBytes>(request, nullptr, 0, bytes);
+    auto taken = fetch<allocator::PopBytes>(request, 0, target);
+    if (!taken.is_ok()) return std::move(taken).failure();
+    return taken.value().bytes;
 }
 
 Result<Portion> Sequences::read(const SequenceName& name,
                                 std::uint64_t index,
                                 char* target,
                                 std::uint64_t bytes) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) {
-        return fetch_there(owner, allocator::sequence_read_number,
-                           allocator::SequenceRead{name, index, {}, bytes}, index, target);
-    }
-    Portion copied;
-    auto status = here(name, owner, [&](const Here& found) {
-        return outcome(owner, found.sequences->read(found.number, index, target, bytes, copied),
-                       bytes);
-    });
-    if (!status.is_ok()) return status;
-    return copied;
+    return fetch<allocator::ReadBytes>({name, index, {}, bytes}, index, target);
 }
 
 Result<std::uint64_t> Sequences::splice(const SequenceName& name, const sequence::Splice& splice) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) {
-        auto changed = change_there(owner, allocator::sequence_splice_number,
-                                    allocator::SequenceSplice{name,
-                                                              splice.at,
-                                                              splice.removed,
-                                                              splice.added,
-                                                              splice.capacity_least,
-                                                              splice.must_fit ? 1U : 0U,
-                                                              splice.may_shrink ? 1U : 0U,
-                                                              {}},
-                                    splice.source, splice.added,
-                                    std::max(splice.added, splice.capacity_least));
-        if (changed.is_ok() || changed.failure().code() != Code::memory || !splice.must_fit)
-            return changed;
-        // Without room for the stage the request was not sent, so the range is checked here.
-        auto told = tell_there(owner, {name, 0, 0});
-        if (!told.is_ok()) return std::move(told).failure();
-        const std::uint64_t there = told.value().bytes;
-        if (splice.at <= there && splice.removed <= there - splice.at) return changed;
-        return outcome(owner, SequenceEffect::outside, 0);
-    }
-    std::uint64_t before = 0;
-    SequenceEffect effect = SequenceEffect::done;
-    auto status = here(name, owner, [&](const Here& found) {
-        effect = found.sequences.with_room(
-            [&] { return found.sequences->splice(found.number, splice, before); });
-        return Status();
-    });
-    if (status.is_ok())
-        status = outcome(owner, effect, std::max(splice.added, splice.capacity_least));
-    if (!status.is_ok()) return status;
-    return before;
+    const allocator::SequenceSplice request{name,
+                                            splice.at,
+                                            splice.removed,
+                                            splice.added,
+                                            splice.capacity_least,
+                                            splice.must_fit ? 1U : 0U,
+                                            splice.may_shrink ? 1U : 0U,
+                                            {}};
+    auto changed = change<allocator::SpliceBytes>(request, splice.source, splice.added,
+                                                  std::max(splice.added, splice.capacity_least));
+    if (changed.is_ok() || changed.failure().code() != Code::memory || !splice.must_fit)
+        return changed;
+    // Without room for the stage the request was not sent, so the range is checked here.
+    auto told = tell(name, 0, 0);
+    if (!told.is_ok()) return std::move(told).failure();
+    const std::uint64_t there = told.value().bytes;
+    if (splice.at <= there && splice.removed <= there - splice.at) return changed;
+    return outcome(name, SequenceEffect::outside, 0);
 }
 
 Result<SequenceTold> Sequences::tell(const SequenceName& name,
                                      std::uint64_t index,
                                      std::uint64_t bytes) {
-    std::uint32_t owner = 0;
-    auto where = is_here(name, owner);
-    if (!where.is_ok()) return std::move(where).failure();
-    if (!where.value()) return tell_there(owner, {name, index, bytes});
-    SequenceTold told;
-    auto status = here(name, owner, [&](const Here& found) {
-        sequence::SequenceLayout layout;
-        const SequenceEffect effect = found.sequences->layout(found.number, index, bytes, layout);
-        if (effect != SequenceEffect::done) return outcome(owner, effect, 0);
-        told.bytes = layout.bytes;
-        told.capacity = layout.capacity;
-        for (std::size_t i = 0; i < layout.pieces.size(); ++i) {
-            const sequence::ContentPiece& piece = layout.pieces[i];
-            told.addresses[i] = piece.bytes != 0 ? allocator_.start_of(owner) + piece.place : 0;
-            told.pieces[i] = piece.bytes;
-        }
-        return Status();
-    });
-    if (!status.is_ok()) return status;
-    return told;
+    auto told = run<allocator::TellSequence>({name, index, bytes});
+    if (!told.is_ok()) return std::move(told).failure();
+    return told.value().output;
 }
 
 }  // namespace acp::data

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques of any rank: each call runs in the calling thread if the sequence's heap is
-// mapped here, and else in the gateway of the owner's node, in one round trip if the bytes fit into
-// one operation. More bytes are staged in a block of the owner's heap. The owner need not help. One
-// object per epoch. Any thread; blocks while it waits for other nodes.
+// Vectors and deques of any rank: each call is one operation (allocator/sequence_operations.hpp), in one round trip if its bytes
+// fit into a message. More bytes for another node are staged in a block of the owner's heap. The owner need not help. One object
+// per epoch. Any thread; blocks while it waits for other nodes.
 // Tests: tests/conformance/vector_test.cpp, deque_test.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <span>
 
 #include "base/status.hpp"
 #include "data/allocator.hpp"
+#include "data/remote_call.hpp"
 #include "gma/gma.hpp"
 
-#include "allocator/node_sequences.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "sequence/sequence.hpp"
 
@@ -68,32 +68,26 @@ public:
 
 private:
     class Stage;
-    struct Here;
 
-    template <typename Call>
-    [[nodiscard]] base::Status here(const SequenceName& name,
-                                    std::uint32_t owner,
-                                    const Call& call);
-    [[nodiscard]] base::Result<bool> is_here(const SequenceName& name, std::uint32_t& owner);
+    template <typename Operation>
+    using Returned = base::Result<typename RemoteCall<Operation>::Returned>;
+
+    template <typename Operation>
+    [[nodiscard]] Returned<Operation> run(const typename Operation::Input& input,
+                                          local::Bytes tail = {},
+                                          std::span<std::byte> room = {});
+    template <typename Operation>
+    [[nodiscard]] base::Result<std::uint64_t> change(typename Operation::Input input,
+                                                     const char* source,
+                                                     std::uint64_t bytes,
+                                                     std::uint64_t wanted);
+    template <typename Operation>
+    [[nodiscard]] base::Result<sequence::Portion> fetch(typename Operation::Input input,
+                                                        std::uint64_t index,
+                                                        char* target);
+    [[nodiscard]] base::Result<bool> is_here(const SequenceName& name);
     [[nodiscard]] base::Status none_there(const SequenceName& name) const;
-    [[nodiscard]] base::Status ask(const SequenceName& name, const gma::Invocation& call);
-
-    template <typename Request>
-    [[nodiscard]] base::Result<std::uint64_t> change_there(std::uint32_t owner,
-                                                           std::uint32_t operation,
-                                                           Request request,
-                                                           const char* source,
-                                                           std::uint64_t bytes,
-                                                           std::uint64_t wanted);
-    template <typename Request>
-    [[nodiscard]] base::Result<sequence::Portion> fetch_there(std::uint32_t owner,
-                                                              std::uint32_t operation,
-                                                              Request request,
-                                                              std::uint64_t index,
-                                                              char* target);
-    [[nodiscard]] base::Result<allocator::SequenceTold> tell_there(
-        std::uint32_t owner, const allocator::SequenceTell& request);
-    [[nodiscard]] base::Status outcome(std::uint32_t owner,
+    [[nodiscard]] base::Status outcome(const SequenceName& name,
                                        sequence::SequenceEffect effect,
                                        std::uint64_t bytes);
 

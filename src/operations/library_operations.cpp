@@ -24,7 +24,7 @@ const local::OperationTable& library_operations() noexcept {
         all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());
         all.add(allocator::list_operations);
-        all.add(allocator::sequence_operations());
+        all.add(allocator::sequence_operations);
         return all;
     }();
     return table;

@@ -33,7 +33,7 @@ protected:
     }
 
     Code run_bytes(std::uint32_t number, const std::vector<std::byte>& arguments) {
-        const auto all = {std::span<const local::NumberedOperation>(sequence_operations()),
+        const auto all = {std::span<const local::NumberedOperation>(sequence_operations),
                           std::span<const local::NumberedOperation>(operations())};
         for (const auto rows : all) {
             for (const local::NumberedOperation& row : rows) {
@@ -64,7 +64,8 @@ protected:
     }
 
     SequenceName make(SequenceKind kind, std::uint64_t bytes = 0) {
-        EXPECT_EQ(run(sequence_make_number, SequenceMake{kind, bytes, 0}), Code::ok);
+        EXPECT_EQ(run(local::operation_number<MakeSequence>, MakeSequence::Input{kind, bytes, 0}),
+                  Code::ok);
         return {told<std::uint64_t>(), kind};
     }
 
@@ -81,14 +82,16 @@ protected:
     }
 
     std::uint64_t push(const SequenceName& name, const std::string& text, bool is_front = false) {
-        EXPECT_EQ(run(sequence_push_number, SequencePush{name, is_front, {}, text.size()}, text),
+        EXPECT_EQ(run(local::operation_number<PushBytes>,
+                      SequencePush{name, is_front, {}, text.size()}, text),
                   Code::ok);
         EXPECT_EQ(told<SequenceResult>().effect, SequenceEffect::done);
         return told<SequenceResult>().bytes;
     }
 
     std::string read(const SequenceName& name, std::uint64_t index = 0) {
-        EXPECT_EQ(run(sequence_read_number, SequenceRead{name, index, {}, sequence_inline_max}),
+        EXPECT_EQ(run(local::operation_number<ReadBytes>,
+                      SequenceRead{name, index, {}, sequence_inline_max}),
                   Code::ok);
         return text_told();
     }
@@ -110,9 +113,9 @@ TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
     EXPECT_EQ(push(name, "start ", true), 0U);
     EXPECT_EQ(read(name), "start middle end");
     EXPECT_EQ(read(name, 6), "middle end");
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 1, 1, {}, 6}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 1, 1, {}, 6}), Code::ok);
     EXPECT_EQ(text_told(), "start ");
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 0, {}, 4}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 0, 0, {}, 4}), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 4U);
     EXPECT_EQ(result_.size(), sizeof(SequenceResult));
     SequenceSplice splice;
@@ -120,17 +123,17 @@ TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
     splice.at = 1;
     splice.removed = 2;
     splice.added = 3;
-    EXPECT_EQ(run(sequence_splice_number, splice, "xyz"), Code::ok);
+    EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice, "xyz"), Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 6U);
     EXPECT_EQ(read(name), "mxyzdle");
-    EXPECT_EQ(run(sequence_tell_number, SequenceTell{name, 2, 100}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<TellSequence>, SequenceTell{name, 2, 100}), Code::ok);
     const auto seen = told<SequenceTold>();
     EXPECT_EQ(seen.bytes, 7U);
     EXPECT_GE(seen.capacity, 7U);
     EXPECT_EQ(std::string(memory(seen.addresses[0]), seen.pieces[0]), "yzdle");
     EXPECT_EQ(seen.addresses[1], 0U);
-    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
-    EXPECT_EQ(run(sequence_destroy_number, name), Code::stale);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::ok);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::stale);
     EXPECT_EQ(blocks(), 0U);
 }
 
@@ -139,24 +142,28 @@ TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
     const std::string text(50'000, 'l');
     const LentBlock stage{allocate(text.size())};
     std::memcpy(memory(stage.address), text.data(), text.size());
-    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, text.size()}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{name, 0, stage, text.size()}),
+              Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 3U);
     SequenceSplice splice;
     splice.name = name;
     splice.added = text.size();
     splice.stage = stage;
-    EXPECT_EQ(run(sequence_splice_number, splice), Code::ok);
+    EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice), Code::ok);
     std::memset(memory(stage.address), 0, text.size());
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{name, 0, stage, text.size()}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<ReadBytes>, SequenceRead{name, 0, stage, text.size()}),
+              Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, text.size());
     EXPECT_EQ(std::string(memory(stage.address), text.size()), text);
     std::memset(memory(stage.address), 0, text.size());
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, text.size()}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 0, 1, stage, text.size()}),
+              Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, text.size());
     EXPECT_EQ(std::string(memory(stage.address), text.size()), text);
     free(stage.address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, 100}), Code::address);
-    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{name, 0, stage, 100}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 
@@ -165,21 +172,25 @@ TEST_F(SequenceOperationsTest, a_pop_for_which_there_is_no_room_tells_how_much_t
     const LentBlock small{allocate(1'000)};
     for (const LentBlock& stage : {LentBlock{}, small}) {
         for (const std::uint64_t bytes : {std::uint64_t{1'500}, ~std::uint64_t{0}}) {
-            EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, bytes}), Code::ok);
+            EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 0, 1, stage, bytes}),
+                      Code::ok);
             EXPECT_EQ(told<SequenceResult>().bytes, 0U);
             EXPECT_EQ(told<SequenceResult>().there, 2'000U);
             EXPECT_EQ(result_.size(), sizeof(SequenceResult));
         }
     }
     const LentBlock large{allocate(1'500)};
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, large, 1'500}), Code::ok);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 0, 1, large, 1'500}),
+              Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 1'500U);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, {}, ~std::uint64_t{0}}), Code::ok);
+    EXPECT_EQ(
+        run(local::operation_number<PopBytes>, SequencePop{name, 0, 1, {}, ~std::uint64_t{0}}),
+        Code::ok);
     EXPECT_EQ(told<SequenceResult>().bytes, 500U);
     EXPECT_EQ(result_.size(), sizeof(SequenceResult) + 500);
     free(small.address);
     free(large.address);
-    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 
@@ -187,18 +198,21 @@ TEST_F(SequenceOperationsTest, a_stage_that_is_not_lent_any_more_is_neither_read
     const SequenceName name = make(SequenceKind::vector, 3);
     const LentBlock stage{allocate(5'000), 1};
     std::memset(memory(stage.address), 's', 5'000);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{name, 0, stage, 5'000}), Code::address);
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{name, 0, stage, 5'000}), Code::address);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{name, 0, 1, stage, 5'000}), Code::address);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{name, 0, stage, 5'000}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<ReadBytes>, SequenceRead{name, 0, stage, 5'000}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{name, 0, 1, stage, 5'000}),
+              Code::address);
     SequenceSplice splice;
     splice.name = name;
     splice.added = 5'000;
     splice.stage = stage;
-    EXPECT_EQ(run(sequence_splice_number, splice), Code::address);
+    EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice), Code::address);
     EXPECT_EQ(read(name).size(), 3U);
     EXPECT_EQ(*memory(stage.address), 's');
     free(stage.address);
-    EXPECT_EQ(run(sequence_destroy_number, name), Code::ok);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, name), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 
@@ -215,47 +229,65 @@ TEST_F(SequenceOperationsTest, what_is_malformed_is_refused_and_changes_nothing)
                                       SequenceName{stage.address, SequenceKind::vector},
                                       SequenceName{room + heap_bytes - 8, SequenceKind::vector},
                                       SequenceName{vector.address, static_cast<SequenceKind>(7)}}) {
-        EXPECT_EQ(run(sequence_push_number, SequencePush{wrong, 0, {}, 1}, "x"), Code::stale);
-        EXPECT_EQ(run(sequence_pop_number, SequencePop{wrong, 0, 0, {}, 1}), Code::stale);
-        EXPECT_EQ(run(sequence_read_number, SequenceRead{wrong, 0, {}, 1}), Code::stale);
-        EXPECT_EQ(run(sequence_tell_number, SequenceTell{wrong, 0, 1}), Code::stale);
-        EXPECT_EQ(run(sequence_destroy_number, wrong), Code::stale);
+        EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{wrong, 0, {}, 1}, "x"),
+                  Code::stale);
+        EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{wrong, 0, 0, {}, 1}),
+                  Code::stale);
+        EXPECT_EQ(run(local::operation_number<ReadBytes>, SequenceRead{wrong, 0, {}, 1}),
+                  Code::stale);
+        EXPECT_EQ(run(local::operation_number<TellSequence>, SequenceTell{wrong, 0, 1}),
+                  Code::stale);
+        EXPECT_EQ(run(local::operation_number<DestroySequence>, wrong), Code::stale);
         SequenceSplice splice;
         splice.name = wrong;
-        EXPECT_EQ(run(sequence_splice_number, splice), Code::stale);
+        EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice), Code::stale);
     }
-    EXPECT_EQ(run(sequence_make_number, SequenceMake{static_cast<SequenceKind>(0), 1, 1}),
+    EXPECT_EQ(run(local::operation_number<MakeSequence>,
+                  MakeSequence::Input{static_cast<SequenceKind>(0), 1, 1}),
               Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 1, {}, 1}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{deque, 2, {}, 1}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {}, 2}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 1}, "x"), Code::argument);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, stage, 5'000}), Code::address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {stage.address + 16}, 1}),
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{vector, 1, {}, 1}, "x"),
+              Code::argument);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{deque, 2, {}, 1}, "x"),
+              Code::argument);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{vector, 0, {}, 2}, "x"),
+              Code::argument);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{vector, 0, stage, 1}, "x"),
+              Code::argument);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{vector, 0, stage, 5'000}),
               Code::address);
-    EXPECT_EQ(run(sequence_push_number, SequencePush{vector, 0, {12345}, 1}), Code::address);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 1, 0, {}, 1}), Code::argument);
-    EXPECT_EQ(run(sequence_pop_number, SequencePop{vector, 0, 1, {12345}, 1}), Code::address);
-    EXPECT_EQ(run(sequence_read_number, SequenceRead{vector, 0, {12345}, 1}), Code::address);
+    EXPECT_EQ(
+        run(local::operation_number<PushBytes>, SequencePush{vector, 0, {stage.address + 16}, 1}),
+        Code::address);
+    EXPECT_EQ(run(local::operation_number<PushBytes>, SequencePush{vector, 0, {12345}, 1}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{vector, 1, 0, {}, 1}),
+              Code::argument);
+    EXPECT_EQ(run(local::operation_number<PopBytes>, SequencePop{vector, 0, 1, {12345}, 1}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<ReadBytes>, SequenceRead{vector, 0, {12345}, 1}),
+              Code::address);
     SequenceSplice splice;
     splice.name = vector;
     splice.added = 5;
-    EXPECT_EQ(run(sequence_splice_number, splice, "four"), Code::argument);
+    EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice, "four"), Code::argument);
     splice.must_fit = 2;
-    EXPECT_EQ(run(sequence_splice_number, splice, "five5"), Code::argument);
+    EXPECT_EQ(run(local::operation_number<SpliceBytes>, splice, "five5"), Code::argument);
     for (const std::uint32_t number :
-         {sequence_make_number, sequence_destroy_number, sequence_push_number, sequence_pop_number,
-          sequence_read_number, sequence_splice_number, sequence_tell_number}) {
+         {local::operation_number<MakeSequence>, local::operation_number<DestroySequence>,
+          local::operation_number<PushBytes>, local::operation_number<PopBytes>,
+          local::operation_number<ReadBytes>, local::operation_number<SpliceBytes>,
+          local::operation_number<TellSequence>}) {
         EXPECT_EQ(run_bytes(number, std::vector<std::byte>(7)), Code::argument) << number;
     }
     EXPECT_EQ(read(vector), "text");
     EXPECT_EQ(read(deque), "");
-    EXPECT_EQ(run(sequence_make_number, SequenceMake{SequenceKind::vector, heap_bytes, 0}),
+    EXPECT_EQ(run(local::operation_number<MakeSequence>,
+                  MakeSequence::Input{SequenceKind::vector, heap_bytes, 0}),
               Code::ok);
     EXPECT_EQ(told<std::uint64_t>(), 0U) << "there is no room";
     free(stage.address);
-    EXPECT_EQ(run(sequence_destroy_number, vector), Code::ok);
-    EXPECT_EQ(run(sequence_destroy_number, deque), Code::ok);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, vector), Code::ok);
+    EXPECT_EQ(run(local::operation_number<DestroySequence>, deque), Code::ok);
     EXPECT_EQ(blocks(), 0U);
 }
 

@@ -83,10 +83,12 @@ void HostileScene::fill_tables(std::uint32_t process, HeapContent& content) {
 
 void HostileScene::fill_sequences(std::uint32_t process, HeapContent& content) {
     for (const auto kind : {sequence::SequenceKind::vector, sequence::SequenceKind::deque}) {
-        ask(process, sequence_make_number, bytes_of(SequenceMake{kind, 100, 0}));
+        ask(process, local::operation_number<MakeSequence>,
+            bytes_of(MakeSequence::Input{kind, 100, 0}));
         const SequenceName name{told<std::uint64_t>(), kind};
         (kind == sequence::SequenceKind::vector ? content.vector : content.deque) = name;
-        ask(process, sequence_push_number, joined(bytes_of(SequencePush{name, 0, {}, 4}), "abcd"));
+        ask(process, local::operation_number<PushBytes>,
+            joined(bytes_of(SequencePush{name, 0, {}, 4}), "abcd"));
     }
 }
 
@@ -198,18 +200,21 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
     for (const SequenceName& name : {held.vector, held.deque}) {
         const std::uint64_t is_front = name.kind == sequence::SequenceKind::deque ? 1 : 0;
         const std::vector<Request> requests{
-            {sequence_make_number, bytes_of(SequenceMake{name.kind, 50, 100})},
-            {sequence_destroy_number, bytes_of(name)},
-            {sequence_push_number, joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
-            {sequence_push_number, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
-            {sequence_pop_number, bytes_of(SequencePop{name, is_front, 1, {}, 4})},
-            {sequence_pop_number, bytes_of(SequencePop{name, 0, 1, held.lent, 40})},
-            {sequence_read_number, bytes_of(SequenceRead{name, 10, {}, 40})},
-            {sequence_read_number, bytes_of(SequenceRead{name, 10, held.lent, 40})},
-            {sequence_splice_number,
+            {local::operation_number<MakeSequence>,
+             bytes_of(MakeSequence::Input{name.kind, 50, 100})},
+            {local::operation_number<DestroySequence>, bytes_of(name)},
+            {local::operation_number<PushBytes>,
+             joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
+            {local::operation_number<PushBytes>, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
+            {local::operation_number<PopBytes>, bytes_of(SequencePop{name, is_front, 1, {}, 4})},
+            {local::operation_number<PopBytes>, bytes_of(SequencePop{name, 0, 1, held.lent, 40})},
+            {local::operation_number<ReadBytes>, bytes_of(SequenceRead{name, 10, {}, 40})},
+            {local::operation_number<ReadBytes>, bytes_of(SequenceRead{name, 10, held.lent, 40})},
+            {local::operation_number<SpliceBytes>,
              joined(bytes_of(SequenceSplice{name, 5, 10, 3, 0, 0, 0, {}}), "new")},
-            {sequence_splice_number, bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
-            {sequence_tell_number, bytes_of(SequenceTell{name, 3, 50})},
+            {local::operation_number<SpliceBytes>,
+             bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
+            {local::operation_number<TellSequence>, bytes_of(SequenceTell{name, 3, 50})},
         };
         all.insert(all.end(), requests.begin(), requests.end());
     }
@@ -363,7 +368,8 @@ void HostileScene::expect_bystander_unharmed() {
     EXPECT_EQ(walked(held.many, bystander), 3 * elements);
     ask(bystander, directory_use_number, bytes_of(held.directory));
     for (const SequenceName& name : {held.vector, held.deque}) {
-        ask(bystander, sequence_read_number, bytes_of(SequenceRead{name, 100, {}, 4}));
+        ask(bystander, local::operation_number<ReadBytes>,
+            bytes_of(SequenceRead{name, 100, {}, 4}));
         const std::byte* const read = result_.data() + sizeof(SequenceResult);
         EXPECT_EQ(std::string(reinterpret_cast<const char*>(read), 4), "abcd");
     }
