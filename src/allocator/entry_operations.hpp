@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::allocator {

@@ -9,7 +9,7 @@
 
 #include "base/format.hpp"
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 
 namespace acp::allocator {
 

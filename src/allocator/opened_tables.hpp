@@ -3,8 +3,8 @@
 // operation.
 #pragma once
 
+#include "allocator/heap_operations.hpp"
 #include "allocator/operation_bytes.hpp"
-#include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::allocator {

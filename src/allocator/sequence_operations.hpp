@@ -16,8 +16,8 @@
 
 #include "local/typed_operation.hpp"
 
+#include "allocator/heap_operations.hpp"
 #include "allocator/node_sequences.hpp"
-#include "allocator/operations.hpp"
 #include "sequence/sequence.hpp"
 
 namespace acp::allocator {

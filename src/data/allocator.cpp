@@ -13,8 +13,9 @@
 
 #include "base/format.hpp"
 #include "data/ask.hpp"
+#include "data/remote_call.hpp"
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 
 namespace acp::data {
 
@@ -24,19 +25,12 @@ using base::Status;
 
 namespace {
 
-// The blocks of one operation to another node, while it is in flight.
+// The result of one operation on another node, while it is in flight.
 struct Group {
-    std::array<std::uint64_t, allocator::blocks_max + 1> asked{};
-    std::array<std::uint64_t, allocator::blocks_max> told{};
-    std::uint32_t told_bytes = 0;
-    std::size_t first = 0;
-    std::size_t count = 0;
+    local::Nothing nothing;
+    std::array<GlobalAddress, allocator::blocks_max> addresses{};
+    std::uint32_t result_bytes = 0;
 };
-
-template <typename Words>
-std::span<const std::byte> bytes_of(const Words& words, std::size_t count) {
-    return std::as_bytes(std::span(words).first(count));
-}
 
 }  // namespace
 
@@ -122,21 +116,21 @@ Status Allocator::no_room(std::uint32_t process, std::uint64_t bytes) {
                        (bytes == 0 ? "the container's own records" : base::in_bytes(bytes)) +
                        " in the heap of " + owner_name(process);
     // This does not walk over all units: a program may try sizes until one fits.
-    std::array<std::uint64_t, 2> used_and_limit{};
-    if (auto heap = heap_of(process); heap.is_ok() && heap.value() != nullptr) {
-        used_and_limit = {heap.value()->bytes_in_use(), heap.value()->limit_bytes()};
-    } else {
-        std::uint32_t told = 0;
-        const auto status = ask({process,
-                                 allocator::in_use_number,
-                                 {},
-                                 std::as_writable_bytes(std::span(used_and_limit)),
-                                 &told});
-        if (!status.is_ok()) used_and_limit = {};
+    const auto fill = run<allocator::EstimateFill>(process, {});
+    if (fill.is_ok() && fill.value().output.limit != 0) {
+        text += ": " + base::human_size(fill.value().output.bytes) + " of " +
+                base::human_size(fill.value().output.limit) + " are in use";
     }
-    if (const auto [used, limit] = used_and_limit; limit != 0)
-        text += ": " + base::human_size(used) + " of " + base::human_size(limit) + " are in use";
     return {Code::memory, text + "; acprun --heap-size sets how much a heap may take"};
+}
+
+template <typename Operation>
+Result<typename RemoteCall<Operation>::Returned> Allocator::run(
+    std::uint32_t process,
+    const typename Operation::Input& input,
+    local::Bytes tail,
+    std::span<std::byte> room) {
+    return RemoteCall<Operation>(gma_, *this).run(process, input, tail, room);
 }
 
 Status Allocator::ask(const gma::Invocation& call) {
@@ -148,86 +142,77 @@ Result<GlobalAddress> Allocator::allocate(std::uint32_t process,
                                           std::uint64_t bytes,
                                           std::uint64_t alignment,
                                           allocator::BlockOwner whose) {
-    auto heap = heap_of(process);
-    if (!heap.is_ok()) return std::move(heap).failure();
     GlobalAddress address = 0;
-    if (heap.value() == nullptr) {
-        auto status = allocate_there(process, {&bytes, 1},
-                                     {static_cast<std::uint32_t>(alignment), whose}, {&address, 1});
-        if (!status.is_ok()) return status;
-    } else {
-        local::Hazards::Lease lease(gma_.hazards());
-        const std::uint32_t thread = gma_.hazards().index_of(lease.line());
-        const heap::Offset block = heap.value()->allocate(thread, bytes, alignment, whose);
-        address = block != heap::no_block ? start_of(process) + block : 0;
-    }
+    auto allocated = run<allocator::AllocateBlocks>(
+        process, {static_cast<std::uint32_t>(alignment), whose},
+        std::as_bytes(std::span(&bytes, 1)), std::as_writable_bytes(std::span(&address, 1)));
+    if (!allocated.is_ok()) return std::move(allocated).failure();
     if (address == 0) return no_room(process, bytes);
     return address;
 }
 
 // Leaves 0 in place of the addresses that found no room.
-Status Allocator::allocate_there(std::uint32_t process,
-                                 std::span<const std::uint64_t> sizes,
-                                 const allocator::AllocateHead& head,
-                                 std::span<GlobalAddress> addresses) {
+Status Allocator::allocate_groups(std::uint32_t process,
+                                  std::span<const std::uint64_t> sizes,
+                                  std::span<GlobalAddress> addresses,
+                                  allocator::BlockOwner whose) {
+    using Call = RemoteCall<allocator::AllocateBlocks>;
+    const allocator::ToAllocate request{allocator::alignment_least, whose};
+    const bool is_here = space_.is_on_node(process);
     const std::size_t groups = (sizes.size() + allocator::blocks_max - 1) / allocator::blocks_max;
-    std::vector<Group> under_way(groups);
+    std::vector<Group> in_flight(is_here ? 0 : groups);
     Asks asks(gma_);
     for (std::size_t i = 0; i < groups; ++i) {
-        Group& group = under_way[i];
-        group.first = i * allocator::blocks_max;
-        group.count = std::min<std::size_t>(allocator::blocks_max, sizes.size() - group.first);
-        static_assert(sizeof head == sizeof group.asked[0]);
-        std::memcpy(group.asked.data(), &head, sizeof head);
-        std::copy_n(sizes.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
-                    group.asked.begin() + 1);
-        asks.add_or_fail({process, allocator::allocate_number,
-                          bytes_of(group.asked, group.count + 1),
-                          std::as_writable_bytes(std::span(group.told)), &group.told_bytes});
+        const std::size_t first = i * allocator::blocks_max;
+        const std::size_t count =
+            std::min<std::size_t>(allocator::blocks_max, sizes.size() - first);
+        const auto tail = std::as_bytes(sizes.subspan(first, count));
+        if (!is_here) {
+            Group& group = in_flight[i];
+            asks.add_or_fail(Call::request(process, request, tail, group.nothing,
+                                           std::as_writable_bytes(std::span(group.addresses)),
+                                           group.result_bytes));
+            continue;
+        }
+        auto allocated = run<allocator::AllocateBlocks>(
+            process, request, tail, std::as_writable_bytes(addresses.subspan(first, count)));
+        if (!allocated.is_ok()) return std::move(allocated).failure();
     }
     auto status = asks.wait();
-    for (const Group& group : under_way) {
-        const std::size_t told = group.told_bytes / sizeof(std::uint64_t);
-        std::copy_n(group.told.begin(), std::min(told, group.count),
-                    addresses.begin() + static_cast<std::ptrdiff_t>(group.first));
+    auto to = addresses.begin();
+    for (const Group& group : in_flight) {
+        const auto room = static_cast<std::size_t>(addresses.end() - to);
+        const std::size_t count = std::min<std::size_t>(allocator::blocks_max, room);
+        const std::size_t told = std::min(group.result_bytes / sizeof(GlobalAddress), count);
+        std::copy_n(group.addresses.begin(), told, to);
+        to += static_cast<std::ptrdiff_t>(count);
     }
     return status;
 }
 
 Result<allocator::LentBlock> Allocator::borrow(std::uint32_t process, std::uint64_t bytes) {
-    const allocator::LendRequest request{bytes, space_.process()};
-    allocator::LentBlock lent;
-    std::uint32_t told = 0;
-    auto status = ask({process, allocator::lend_number, std::as_bytes(std::span(&request, 1)),
-                       std::as_writable_bytes(std::span(&lent, 1)), &told});
-    if (!status.is_ok()) return status;
-    if (lent.address == 0) return no_room(process, bytes);
-    return lent;
+    auto lent = run<allocator::LendBlock>(process, {bytes, space_.process()});
+    if (!lent.is_ok()) return std::move(lent).failure();
+    if (lent.value().output.address == 0) return no_room(process, bytes);
+    return lent.value().output;
 }
 
 void Allocator::give_back(const allocator::LentBlock& lent) noexcept {
     try {
         const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
-        (void)ask({process,
-                   allocator::take_back_number,
-                   std::as_bytes(std::span(&lent, 1)),
-                   {},
-                   nullptr});
+        (void)run<allocator::TakeBackBlock>(process, lent);
     } catch (const std::exception&) {
         // Without memory for the call the block stays on loan.
     }
 }
 
 Status Allocator::replace(GlobalAddress old, const allocator::LentBlock& lent) {
-    const allocator::ReplaceRequest request{lent, old};
-    heap::Freed freed = heap::Freed::done;
-    std::uint32_t told = 0;
     const auto process = static_cast<std::uint32_t>(space_.layout().process(lent.address));
-    auto status = ask({process, allocator::replace_number, std::as_bytes(std::span(&request, 1)),
-                       std::as_writable_bytes(std::span(&freed, 1)), &told});
-    if (status.code() == Code::stale)
-        return {Code::stale, "the new block was taken back: this rank was taken for dead"};
-    return status.is_ok() ? refusal(freed, old) : std::move(status);
+    auto replaced = run<allocator::ReplaceBlock>(process, {lent, old});
+    if (replaced.is_ok()) return refusal(replaced.value().output.freed, old);
+    auto failure = std::move(replaced).failure();
+    if (failure.code() != Code::stale) return failure;
+    return {Code::stale, "the new block was taken back: this rank was taken for dead"};
 }
 
 Status Allocator::allocate_many(std::uint32_t process,
@@ -235,21 +220,8 @@ Status Allocator::allocate_many(std::uint32_t process,
                                 std::span<GlobalAddress> addresses,
                                 allocator::BlockOwner whose) {
     std::fill(addresses.begin(), addresses.end(), 0);
-    auto heap = heap_of(process);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    Status status;
-    if (heap.value() == nullptr) {
-        status = allocate_there(process, sizes, {allocator::alignment_least, whose}, addresses);
-    } else {
-        local::Hazards::Lease lease(gma_.hazards());
-        const std::uint32_t thread = gma_.hazards().index_of(lease.line());
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-            const heap::Offset block =
-                heap.value()->allocate(thread, sizes[i], allocator::alignment_least, whose);
-            if (block == heap::no_block) break;
-            addresses[i] = start_of(process) + block;
-        }
-    }
+    if (auto heap = heap_of(process); !heap.is_ok()) return std::move(heap).failure();
+    auto status = allocate_groups(process, sizes, addresses, whose);
     const auto missing = std::find(addresses.begin(), addresses.end(), 0U);
     if (status.is_ok() && missing == addresses.end()) return status;
     const auto index = static_cast<std::size_t>(missing - addresses.begin());
@@ -261,21 +233,23 @@ Status Allocator::allocate_many(std::uint32_t process,
 Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
     auto owner = owner_of(block);
     if (!owner.is_ok()) return std::move(owner).failure();
-    auto heap = heap_of(owner.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() != nullptr) {
-        heap.value()->clear_blocks(block - start_of(owner.value()), bytes);
-        return {};
-    }
+    const std::uint32_t process = owner.value();
+    const std::uint64_t pieces =
+        (bytes + allocator::clear_bytes_max - 1) / allocator::clear_bytes_max;
+    local::Nothing nothing;
+    std::vector<std::uint32_t> result_bytes(pieces);
     Asks asks(gma_);
-    for (std::uint64_t done = 0; done < bytes; done += allocator::clear_bytes_max) {
-        const allocator::ClearRequest request{block, done,
-                                              std::min(allocator::clear_bytes_max, bytes - done)};
-        asks.add({owner.value(),
-                  allocator::clear_number,
-                  std::as_bytes(std::span(&request, 1)),
-                  {},
-                  nullptr});
+    for (std::uint64_t i = 0; i < pieces; ++i) {
+        const std::uint64_t done = i * allocator::clear_bytes_max;
+        const allocator::ToClear request{block, done,
+                                         std::min(allocator::clear_bytes_max, bytes - done)};
+        if (!space_.is_on_node(process)) {
+            asks.add(RemoteCall<allocator::ClearBlock>::request(process, request, {}, nothing, {},
+                                                                result_bytes[i]));
+            continue;
+        }
+        auto cleared = run<allocator::ClearBlock>(process, request);
+        if (!cleared.is_ok()) return std::move(cleared).failure();
     }
     return asks.wait();
 }
@@ -283,30 +257,22 @@ Status Allocator::clear(GlobalAddress block, std::uint64_t bytes) {
 Status Allocator::free(GlobalAddress address, allocator::BlockOwner whose) {
     auto owner = owner_of(address);
     if (!owner.is_ok()) return std::move(owner).failure();
-    auto heap = heap_of(owner.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    if (heap.value() == nullptr) return free_there(owner.value(), {&address, 1}, whose);
-    local::Hazards::Lease lease(gma_.hazards());
-    const heap::Offset block = allocator::offset_in_heap(space_, owner.value(), address);
-    return refusal(heap.value()->free(gma_.hazards().index_of(lease.line()), block, whose),
-                   address);
+    return free_group(owner.value(), {&address, 1}, whose);
 }
 
-//   addresses  at most blocks_max
-Status Allocator::free_there(std::uint32_t process,
+//   addresses  at most blocks_max, of the heap of one process
+Status Allocator::free_group(std::uint32_t process,
                              std::span<const GlobalAddress> addresses,
                              allocator::BlockOwner whose) {
     std::array<heap::Freed, allocator::blocks_max> freed{};
-    std::uint32_t told = 0;
-    const std::uint32_t operation = whose == allocator::BlockOwner::program
-                                        ? allocator::free_number
-                                        : allocator::free_owned_number;
-    auto status = ask({process, operation, std::as_bytes(addresses),
-                       std::as_writable_bytes(std::span(freed)), &told});
-    for (std::size_t i = 0; status.is_ok() && i < told; ++i) {
-        status = refusal(freed[i], addresses[i]);
-    }
-    return status;
+    auto returned = run<allocator::FreeBlocks>(process, {whose, 0}, std::as_bytes(addresses),
+                                               std::as_writable_bytes(std::span(freed)));
+    if (!returned.is_ok()) return std::move(returned).failure();
+    Status first;
+    const std::size_t count = std::min(returned.value().tail_bytes, addresses.size());
+    for (std::size_t i = 0; i < count && first.is_ok(); ++i)
+        first = refusal(freed[i], addresses[i]);
+    return first;
 }
 
 Status Allocator::free_many(std::span<const GlobalAddress> addresses, allocator::BlockOwner whose) {
@@ -330,7 +296,7 @@ Status Allocator::free_many(std::span<const GlobalAddress> addresses, allocator:
         for (std::size_t done = 0; done < all.size(); done += allocator::blocks_max) {
             const std::size_t count =
                 std::min<std::size_t>(allocator::blocks_max, all.size() - done);
-            note(free_there(process, all.subspan(done, count), whose));
+            note(free_group(process, all.subspan(done, count), whose));
         }
     }
     for (const GlobalAddress address : refused) note(free(address, whose));
@@ -340,62 +306,28 @@ Status Allocator::free_many(std::span<const GlobalAddress> addresses, allocator:
 Result<std::uint64_t> Allocator::usable_bytes(GlobalAddress address) {
     auto owner = owner_of(address);
     if (!owner.is_ok()) return std::move(owner).failure();
-    auto heap = heap_of(owner.value());
-    if (!heap.is_ok()) return std::move(heap).failure();
-    std::uint64_t usable = 0;
-    if (heap.value() != nullptr) {
-        usable =
-            heap.value()->usable_bytes(allocator::offset_in_heap(space_, owner.value(), address));
-    } else {
-        std::uint32_t told = 0;
-        auto status =
-            ask({owner.value(), allocator::usable_number, std::as_bytes(std::span(&address, 1)),
-                 std::as_writable_bytes(std::span(&usable, 1)), &told});
-        if (!status.is_ok()) return status;
-    }
-    if (usable != 0) return usable;
+    auto measured = run<allocator::MeasureBlock>(owner.value(), {address});
+    if (!measured.is_ok()) return std::move(measured).failure();
+    if (const std::uint64_t usable = measured.value().output.bytes; usable != 0) return usable;
     return Status(Code::address,
                   "global address " + base::hex(address) +
                       ": no allocated block begins there, or it is a part of a container");
 }
 
 Result<heap::Usage> Allocator::usage(std::uint32_t process) {
-    auto heap = heap_of(process);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    heap::Usage usage;
-    if (heap.value() != nullptr) {
-        local::Hazards::Lease lease(gma_.hazards());
-        usage = heap.value()->usage(gma_.hazards().index_of(lease.line()));
-        return usage;
-    }
-    std::uint32_t told = 0;
-    auto status = ask({process,
-                       allocator::usage_number,
-                       {},
-                       std::as_writable_bytes(std::span(&usage, 1)),
-                       &told});
-    if (!status.is_ok()) return status;
-    return usage;
+    auto measured = run<allocator::MeasureHeap>(process, {});
+    if (!measured.is_ok()) return std::move(measured).failure();
+    return measured.value().output;
 }
 
 Status Allocator::check(std::uint32_t process) {
-    auto heap = heap_of(process);
-    if (!heap.is_ok()) return std::move(heap).failure();
-    std::string finding;
-    if (heap.value() != nullptr) {
-        local::Hazards::Lease lease(gma_.hazards());
-        const auto findings = heap.value()->findings(gma_.hazards().index_of(lease.line()));
-        if (!findings.empty()) finding = findings.front();
-    } else {
-        std::array<char, memory::invoke_bytes_max> text{};
-        std::uint32_t told = 0;
-        auto status = ask(
-            {process, allocator::check_number, {}, std::as_writable_bytes(std::span(text)), &told});
-        if (!status.is_ok()) return status;
-        finding.assign(text.data(), told);
-    }
-    if (finding.empty()) return {};
-    return {Code::system, "the heap of " + owner_name(process) + " is damaged: " + finding};
+    std::array<char, memory::invoke_bytes_max> finding{};
+    auto checked =
+        run<allocator::CheckHeap>(process, {}, {}, std::as_writable_bytes(std::span(finding)));
+    if (!checked.is_ok()) return std::move(checked).failure();
+    if (checked.value().tail_bytes == 0) return {};
+    return {Code::system, "the heap of " + owner_name(process) + " is damaged: " +
+                              std::string(finding.data(), checked.value().tail_bytes)};
 }
 
 }  // namespace acp::data

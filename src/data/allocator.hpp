@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,12 +15,15 @@
 #include "base/status.hpp"
 #include "gma/gma.hpp"
 
+#include "allocator/heap_operations.hpp"
 #include "allocator/node_heap.hpp"
-#include "allocator/operations.hpp"
 
 namespace acp::data {
 
 using memory::GlobalAddress;
+
+template <typename Operation>
+class RemoteCall;
 
 class Allocator {
 public:
@@ -145,11 +149,17 @@ private:
     [[nodiscard]] std::string owner_name(std::uint32_t process) const;
     [[nodiscard]] base::Status refusal(heap::Freed freed, GlobalAddress address) const;
     [[nodiscard]] base::Status no_heaps() const;
-    base::Status allocate_there(std::uint32_t process,
-                                std::span<const std::uint64_t> sizes,
-                                const allocator::AllocateHead& head,
-                                std::span<GlobalAddress> addresses);
-    base::Status free_there(std::uint32_t process,
+    template <typename Operation>
+    base::Result<typename RemoteCall<Operation>::Returned> run(
+        std::uint32_t process,
+        const typename Operation::Input& input,
+        local::Bytes tail = {},
+        std::span<std::byte> room = {});
+    base::Status allocate_groups(std::uint32_t process,
+                                 std::span<const std::uint64_t> sizes,
+                                 std::span<GlobalAddress> addresses,
+                                 allocator::BlockOwner whose);
+    base::Status free_group(std::uint32_t process,
                             std::span<const GlobalAddress> addresses,
                             allocator::BlockOwner whose);
 

@@ -12,7 +12,7 @@
 #include "data/ask.hpp"
 #include "data/kind_at.hpp"
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 
 namespace acp::data {
 
@@ -369,6 +369,7 @@ Status Lists::free_left(local::Bytes left) {
     }
     const auto end = blocks.begin() + static_cast<std::ptrdiff_t>(count);
     std::sort(blocks.begin(), end);
+    RemoteCall<allocator::FreeBlocks> freeing(gma_, allocator_);
     Status first;
     for (auto next = blocks.begin(); next != end;) {
         const std::uint64_t process = space_.layout().process(*next);
@@ -377,13 +378,13 @@ Status Lists::free_left(local::Bytes left) {
             return space_.layout().process(block) != process;
         });
         std::array<heap::Freed, allocator::blocks_max> freed{};
-        auto status = ask(gma_, {.process = static_cast<std::uint32_t>(process),
-                                 .operation = allocator::free_owned_number,
-                                 .arguments = std::as_bytes(std::span(begin, next)),
-                                 .result = std::as_writable_bytes(std::span(freed))});
-        if (status.is_ok() || !first.is_ok()) continue;
+        auto returned = freeing.run(
+            static_cast<std::uint32_t>(process), {allocator::BlockOwner::separate, 0},
+            std::as_bytes(std::span(begin, next)), std::as_writable_bytes(std::span(freed)));
+        if (returned.is_ok() || !first.is_ok()) continue;
+        auto failure = std::move(returned).failure();
         // Blocks on a lost rank are gone with it.
-        if (status.code() != Code::peer) first = std::move(status);
+        if (failure.code() != Code::peer) first = std::move(failure);
     }
     return first;
 }

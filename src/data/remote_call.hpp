@@ -71,6 +71,22 @@ public:
         return returned;
     }
 
+    // The operation as a command of Asks (data/ask.hpp), on the heap of a process of another node.
+    //   output, room  written until it has ended; room has result_tail_max bytes
+    //   bytes         then the length of output and tail together
+    [[nodiscard]] static gma::Invocation request(std::uint32_t process,
+                                                 const Input& input,
+                                                 local::Bytes tail,
+                                                 Output& output,
+                                                 std::span<std::byte> room,
+                                                 std::uint32_t& bytes) noexcept {
+        gma::Invocation call = invocation_of(process, {input, tail});
+        call.result = wire_of(output);
+        call.result_tail = room;
+        call.result_bytes = &bytes;
+        return call;
+    }
+
 private:
     using Call = local::OperationCall<Input>;
 
@@ -109,10 +125,9 @@ private:
         std::array<std::byte, std::max(Operation::result_tail_max, 1U)> spare;  // NOLINT
         const bool is_spared = room.size() < Operation::result_tail_max;
         std::uint32_t bytes = 0;
-        gma::Invocation call = invocation_of(process, asked);
-        call.result = wire_of(returned.output);
-        call.result_bytes = &bytes;
-        call.result_tail = is_spared ? std::span(spare).first(Operation::result_tail_max) : room;
+        const gma::Invocation call =
+            request(process, asked.input, asked.tail, returned.output,
+                    is_spared ? std::span(spare).first(Operation::result_tail_max) : room, bytes);
         auto status = ask(gma_, call);
         if (!status.is_ok()) return status;
         if (bytes < call.result.size()) {

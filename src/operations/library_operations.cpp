@@ -5,8 +5,8 @@
 
 #include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "allocator/list_operations.hpp"
-#include "allocator/operations.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/leased_put.hpp"
@@ -19,7 +19,7 @@ const local::OperationTable& library_operations() noexcept {
         local::OperationTable all;
         all.add(put_signal_operations());
         all.add(leased_put_operations());
-        all.add(allocator::operations());
+        all.add(allocator::heap_operations);
         all.add(allocator::table_operations());
         all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "unit/local/test_owner.hpp"
 
 namespace acp::allocator::test {

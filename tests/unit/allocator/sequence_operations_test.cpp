@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "unit/local/test_owner.hpp"
 
 namespace acp::allocator::test {
@@ -34,7 +34,7 @@ protected:
 
     Code run_bytes(std::uint32_t number, const std::vector<std::byte>& arguments) {
         const auto all = {std::span<const local::NumberedOperation>(sequence_operations),
-                          std::span<const local::NumberedOperation>(operations())};
+                          std::span<const local::NumberedOperation>(heap_operations)};
         for (const auto rows : all) {
             for (const local::NumberedOperation& row : rows) {
                 if (row.number != number) continue;
@@ -70,11 +70,16 @@ protected:
     }
 
     std::uint64_t allocate(std::uint64_t bytes) {
-        EXPECT_EQ(run(allocate_number, std::array<std::uint64_t, 2>{16, bytes}), Code::ok);
+        EXPECT_EQ(
+            run(local::operation_number<AllocateBlocks>, std::array<std::uint64_t, 2>{16, bytes}),
+            Code::ok);
         return told<std::uint64_t>();
     }
 
-    void free(std::uint64_t block) { EXPECT_EQ(run(free_number, block), Code::ok); }
+    void free(std::uint64_t block) {
+        EXPECT_EQ(run(local::operation_number<FreeBlocks>, std::array<std::uint64_t, 2>{0, block}),
+                  Code::ok);
+    }
 
     char* memory(std::uint64_t address) {
         return owner_.segment.claimed(0, node::Claim::heap_blocks) +
@@ -97,7 +102,7 @@ protected:
     }
 
     std::uint64_t blocks() {
-        EXPECT_EQ(run_bytes(usage_number, {}), Code::ok);
+        EXPECT_EQ(run_bytes(local::operation_number<MeasureHeap>, {}), Code::ok);
         return told<heap::Usage>().blocks;
     }
 

@@ -28,7 +28,8 @@ protected:
     }
 
     std::uint64_t allocate(std::uint64_t bytes) {
-        EXPECT_EQ(run(allocate_number, Message().add(std::uint64_t{alignment_least}).add(bytes)),
+        EXPECT_EQ(run(local::operation_number<AllocateBlocks>,
+                      Message().add(std::uint64_t{alignment_least}).add(bytes)),
                   Code::ok);
         return told<std::uint64_t>();
     }

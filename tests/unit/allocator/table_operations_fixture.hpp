@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "allocator/entry_operations.hpp"
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "support/hash.hpp"
 #include "unit/local/test_owner.hpp"
@@ -22,7 +22,7 @@ using table::PutMode;
 constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
 
 inline const local::NumberedOperation& row_of(std::uint32_t number) {
-    if (number == allocate_number) return operations().front();
+    if (number == local::operation_number<AllocateBlocks>) return heap_operations.front();
     for (const local::NumberedOperation& row : table_operations()) {
         if (row.number == number) return row;
     }

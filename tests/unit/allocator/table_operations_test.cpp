@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "allocator/entry_operations.hpp"
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "unit/allocator/table_operations_fixture.hpp"
 
 namespace acp::allocator::test {
@@ -136,7 +136,7 @@ TEST_F(TableOperationsTest, a_block_that_was_filled_becomes_an_entry_or_is_freed
     const std::string value(2'000, 'v');
     const std::uint64_t start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     const auto put_block = [&](PutMode mode, std::uint64_t value_bytes) {
-        EXPECT_EQ(run(allocate_number,
+        EXPECT_EQ(run(local::operation_number<AllocateBlocks>,
                       Message()
                           .add(std::uint64_t{alignment_least})
                           .add(Record::bytes(3, static_cast<std::uint32_t>(value.size())))),

@@ -17,8 +17,8 @@
 
 #include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "allocator/list_operations.hpp"
-#include "allocator/operations.hpp"
 #include "allocator/table_operations.hpp"
 
 namespace acp::data::test {
@@ -32,7 +32,7 @@ inline Bytes bytes_of(const std::string& text) {
 inline const local::OperationTable& operations() {
     static const local::OperationTable table = [] {
         local::OperationTable all;
-        all.add(allocator::operations());
+        all.add(allocator::heap_operations);
         all.add(allocator::table_operations());
         all.add(allocator::directory_operations());
         all.add(allocator::entry_operations());

@@ -28,14 +28,15 @@ HeapContent HostileScene::fill(std::uint32_t process) {
 
 void HostileScene::fill_blocks(std::uint32_t process, HeapContent& content) {
     for (std::uint32_t i = 0; i < 4; ++i) {
-        ask(process, allocate_number, bytes_of(AllocateHead(), std::uint64_t{pattern_bytes}));
+        ask(process, number_of<AllocateBlocks>,
+            bytes_of(ToAllocate(), std::uint64_t{pattern_bytes}));
         content.blocks.push_back(told<std::uint64_t>());
         std::memset(memory_of(process, content.blocks.back()), 'p', pattern_bytes);
     }
-    const AllocateHead separate{alignment_least, BlockOwner::separate};
-    ask(process, allocate_number, bytes_of(separate, std::uint64_t{300}));
+    const ToAllocate separate{alignment_least, BlockOwner::separate};
+    ask(process, number_of<AllocateBlocks>, bytes_of(separate, std::uint64_t{300}));
     content.separate = told<std::uint64_t>();
-    ask(process, lend_number, bytes_of(LendRequest{2'000, 0}));
+    ask(process, number_of<LendBlock>, bytes_of(ToLend{2'000, 0}));
     content.lent = told<LentBlock>();
 }
 
@@ -50,7 +51,7 @@ void HostileScene::fill_lists(std::uint32_t process, HeapContent& content) {
             positions.push_back(told<ListPlaced>().at);
         }
     }
-    ask(process, lend_number, bytes_of(LendRequest{1'500, 0}));
+    ask(process, number_of<LendBlock>, bytes_of(ToLend{1'500, 0}));
     const auto lent = told<LentBlock>();
     const list::ApartPayload apart{
         apart_address(process, table::number_of(lent.address - heap_start(process))), 1'500};
@@ -83,12 +84,10 @@ void HostileScene::fill_tables(std::uint32_t process, HeapContent& content) {
 
 void HostileScene::fill_sequences(std::uint32_t process, HeapContent& content) {
     for (const auto kind : {sequence::SequenceKind::vector, sequence::SequenceKind::deque}) {
-        ask(process, local::operation_number<MakeSequence>,
-            bytes_of(MakeSequence::Input{kind, 100, 0}));
+        ask(process, number_of<MakeSequence>, bytes_of(MakeSequence::Input{kind, 100, 0}));
         const SequenceName name{told<std::uint64_t>(), kind};
         (kind == sequence::SequenceKind::vector ? content.vector : content.deque) = name;
-        ask(process, local::operation_number<PushBytes>,
-            joined(bytes_of(SequencePush{name, 0, {}, 4}), "abcd"));
+        ask(process, number_of<PushBytes>, joined(bytes_of(SequencePush{name, 0, {}, 4}), "abcd"));
     }
 }
 
@@ -108,17 +107,18 @@ void HostileScene::make_desk() {
 std::vector<Request> HostileScene::valid_requests() const {
     const HeapContent& held = target_content_;
     std::vector<Request> all{
-        {allocate_number, bytes_of(AllocateHead(), std::uint64_t{100}, std::uint64_t{70'000})},
-        {free_number, bytes_of(held.blocks[0])},
-        {usable_number, bytes_of(held.blocks[1])},
-        {clear_number, bytes_of(ClearRequest{held.blocks[1], 8, 100})},
-        {usage_number, {}},
-        {in_use_number, {}},
-        {check_number, {}},
-        {lend_number, bytes_of(LendRequest{500, 0})},
-        {take_back_number, bytes_of(held.lent)},
-        {free_owned_number, bytes_of(held.separate)},
-        {replace_number, bytes_of(ReplaceRequest{held.lent, held.blocks[2]})},
+        {number_of<AllocateBlocks>,
+         bytes_of(ToAllocate(), std::uint64_t{100}, std::uint64_t{70'000})},
+        {number_of<FreeBlocks>, bytes_of(ToFree(), held.blocks[0])},
+        {number_of<MeasureBlock>, bytes_of(held.blocks[1])},
+        {number_of<ClearBlock>, bytes_of(ToClear{held.blocks[1], 8, 100})},
+        {number_of<MeasureHeap>, {}},
+        {number_of<EstimateFill>, {}},
+        {number_of<CheckHeap>, {}},
+        {number_of<LendBlock>, bytes_of(ToLend{500, 0})},
+        {number_of<TakeBackBlock>, bytes_of(held.lent)},
+        {number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, held.separate)},
+        {number_of<ReplaceBlock>, bytes_of(ToReplace{held.lent, held.blocks[2]})},
     };
     add_list_requests(all);
     add_table_requests(all);
@@ -200,21 +200,18 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
     for (const SequenceName& name : {held.vector, held.deque}) {
         const std::uint64_t is_front = name.kind == sequence::SequenceKind::deque ? 1 : 0;
         const std::vector<Request> requests{
-            {local::operation_number<MakeSequence>,
-             bytes_of(MakeSequence::Input{name.kind, 50, 100})},
-            {local::operation_number<DestroySequence>, bytes_of(name)},
-            {local::operation_number<PushBytes>,
-             joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
-            {local::operation_number<PushBytes>, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
-            {local::operation_number<PopBytes>, bytes_of(SequencePop{name, is_front, 1, {}, 4})},
-            {local::operation_number<PopBytes>, bytes_of(SequencePop{name, 0, 1, held.lent, 40})},
-            {local::operation_number<ReadBytes>, bytes_of(SequenceRead{name, 10, {}, 40})},
-            {local::operation_number<ReadBytes>, bytes_of(SequenceRead{name, 10, held.lent, 40})},
-            {local::operation_number<SpliceBytes>,
+            {number_of<MakeSequence>, bytes_of(MakeSequence::Input{name.kind, 50, 100})},
+            {number_of<DestroySequence>, bytes_of(name)},
+            {number_of<PushBytes>, joined(bytes_of(SequencePush{name, is_front, {}, 3}), "xyz")},
+            {number_of<PushBytes>, bytes_of(SequencePush{name, 0, held.lent, 1'000})},
+            {number_of<PopBytes>, bytes_of(SequencePop{name, is_front, 1, {}, 4})},
+            {number_of<PopBytes>, bytes_of(SequencePop{name, 0, 1, held.lent, 40})},
+            {number_of<ReadBytes>, bytes_of(SequenceRead{name, 10, {}, 40})},
+            {number_of<ReadBytes>, bytes_of(SequenceRead{name, 10, held.lent, 40})},
+            {number_of<SpliceBytes>,
              joined(bytes_of(SequenceSplice{name, 5, 10, 3, 0, 0, 0, {}}), "new")},
-            {local::operation_number<SpliceBytes>,
-             bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
-            {local::operation_number<TellSequence>, bytes_of(SequenceTell{name, 3, 50})},
+            {number_of<SpliceBytes>, bytes_of(SequenceSplice{name, 5, 10, 30, 0, 1, 1, held.lent})},
+            {number_of<TellSequence>, bytes_of(SequenceTell{name, 3, 50})},
         };
         all.insert(all.end(), requests.begin(), requests.end());
     }
@@ -337,13 +334,13 @@ void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) 
 
 // Who is asked to free a part of a container refuses, where the block is still allocated.
 void HostileScene::expect_allocated(std::uint64_t container) {
-    ask(target, free_owned_number, bytes_of(container));
+    ask(target, number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, container));
     EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::of_container));
 }
 
 void HostileScene::expect_sound() {
     for (const std::uint32_t process : {target, bystander}) {
-        ask(process, check_number, {});
+        ask(process, number_of<CheckHeap>, {});
         EXPECT_EQ(std::string(reinterpret_cast<const char*>(result_.data()), result_.size()), "");
     }
     for (const std::uint64_t list : target_content_.lists) expect_list_sound(list, target);
@@ -368,12 +365,11 @@ void HostileScene::expect_bystander_unharmed() {
     EXPECT_EQ(walked(held.many, bystander), 3 * elements);
     ask(bystander, directory_use_number, bytes_of(held.directory));
     for (const SequenceName& name : {held.vector, held.deque}) {
-        ask(bystander, local::operation_number<ReadBytes>,
-            bytes_of(SequenceRead{name, 100, {}, 4}));
+        ask(bystander, number_of<ReadBytes>, bytes_of(SequenceRead{name, 100, {}, 4}));
         const std::byte* const read = result_.data() + sizeof(SequenceResult);
         EXPECT_EQ(std::string(reinterpret_cast<const char*>(read), 4), "abcd");
     }
-    ask(bystander, usable_number, bytes_of(held.lent.address));
+    ask(bystander, number_of<MeasureBlock>, bytes_of(held.lent.address));
     EXPECT_GE(told<std::uint64_t>(), 2'000U);
 }
 

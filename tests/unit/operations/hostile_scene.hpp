@@ -15,8 +15,8 @@
 
 #include "allocator/directory_operations.hpp"
 #include "allocator/entry_operations.hpp"
+#include "allocator/heap_operations.hpp"
 #include "allocator/list_operations.hpp"
-#include "allocator/operations.hpp"
 #include "allocator/sequence_operations.hpp"
 #include "allocator/table_operations.hpp"
 #include "operations/leased_put.hpp"

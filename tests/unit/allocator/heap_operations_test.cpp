@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations on a heap as bytes, which may come from another node: what is malformed is refused and changes nothing.
-#include "allocator/operations.hpp"
+#include "allocator/heap_operations.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -16,9 +16,11 @@ namespace {
 using base::Code;
 
 constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
+constexpr auto of_program = static_cast<std::uint64_t>(BlockOwner::program);  // a ToFree as a word
+constexpr auto of_separate = static_cast<std::uint64_t>(BlockOwner::separate);
 
 const local::NumberedOperation* row_of(std::uint32_t number) {
-    for (const local::NumberedOperation& row : operations()) {
+    for (const local::NumberedOperation& row : heap_operations) {
         if (row.number == number) return &row;
     }
     return nullptr;
@@ -48,8 +50,13 @@ protected:
         return told;
     }
 
+    [[nodiscard]] static Words to_free(Words blocks) {
+        blocks.insert(blocks.begin(), of_program);
+        return blocks;
+    }
+
     [[nodiscard]] heap::Usage usage() {
-        EXPECT_EQ(run(usage_number, Words()), Code::ok);
+        EXPECT_EQ(run(local::operation_number<MeasureHeap>, Words()), Code::ok);
         heap::Usage told;
         EXPECT_EQ(result_.size(), sizeof told);
         std::memcpy(&told, result_.data(), sizeof told);
@@ -62,21 +69,23 @@ protected:
 };
 
 TEST_F(HeapOperationsTest, allocates_several_blocks_and_frees_them) {
-    ASSERT_EQ(run(allocate_number, {16, 10, 5'000, 1'000'000}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 10, 5'000, 1'000'000}), Code::ok);
     const Words blocks = words();
     ASSERT_EQ(blocks.size(), 3U);
     EXPECT_EQ(usage().blocks, 3U);
-    ASSERT_EQ(run(usable_number, {blocks[1]}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<MeasureBlock>, {blocks[1]}), Code::ok);
     EXPECT_GE(words().front(), 5'000U);
-    ASSERT_EQ(run(free_number, blocks), Code::ok);
+    ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
     EXPECT_EQ(result_, std::vector<std::byte>(3, std::byte{0}));
-    ASSERT_EQ(run(free_number, blocks), Code::ok);
+    ASSERT_EQ(run(local::operation_number<FreeBlocks>, to_free(blocks)), Code::ok);
     EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::not_allocated));
     EXPECT_EQ(usage().blocks, 0U);
 }
 
 TEST_F(HeapOperationsTest, says_for_which_blocks_there_was_no_room) {
-    ASSERT_EQ(run(allocate_number, {16, 100, heap_bytes, 100, ~std::uint64_t{0}}), Code::ok);
+    ASSERT_EQ(
+        run(local::operation_number<AllocateBlocks>, {16, 100, heap_bytes, 100, ~std::uint64_t{0}}),
+        Code::ok);
     const Words blocks = words();
     ASSERT_EQ(blocks.size(), 4U);
     EXPECT_NE(blocks[0], 0U);
@@ -87,19 +96,20 @@ TEST_F(HeapOperationsTest, says_for_which_blocks_there_was_no_room) {
 
 TEST_F(HeapOperationsTest, refuses_what_is_malformed) {
     const std::vector<std::byte> odd(9);
-    EXPECT_EQ(run(allocate_number, odd), Code::argument);
-    EXPECT_EQ(run(allocate_number, Words()), Code::argument);
+    EXPECT_EQ(run(local::operation_number<AllocateBlocks>, odd), Code::argument);
+    EXPECT_EQ(run(local::operation_number<AllocateBlocks>, Words()), Code::argument);
     for (const std::uint64_t alignment :
          {std::uint64_t{0}, std::uint64_t{24}, std::uint64_t{8192}}) {
-        EXPECT_EQ(run(allocate_number, {alignment, 8}), Code::argument);
+        EXPECT_EQ(run(local::operation_number<AllocateBlocks>, {alignment, 8}), Code::argument);
     }
-    EXPECT_EQ(run(free_number, odd), Code::argument);
-    EXPECT_EQ(run(usable_number, {1, 2}), Code::argument);
-    EXPECT_EQ(run(clear_number, {1}), Code::argument);
-    EXPECT_EQ(run(lend_number, {1}), Code::argument);
-    EXPECT_EQ(run(take_back_number, {1}), Code::argument);
-    EXPECT_EQ(run(replace_number, {1, 2}), Code::argument);
-    EXPECT_EQ(run(clear_number, {0, 0, clear_bytes_max + 1}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<FreeBlocks>, odd), Code::argument);
+    EXPECT_EQ(run(local::operation_number<MeasureBlock>, {1, 2}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {1}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<LendBlock>, {1}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<TakeBackBlock>, {1}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<ReplaceBlock>, {1, 2}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {0, 0, clear_bytes_max + 1}),
+              Code::argument);
     EXPECT_EQ(usage().unit_bytes, 0U);
 }
 
@@ -107,27 +117,28 @@ TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
     const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     const auto beside = owner_.space.claimed_address(1, node::Claim::heap_blocks);
     for (const std::uint64_t wrong : {std::uint64_t{0}, start - 16, start + heap_bytes, beside}) {
-        ASSERT_EQ(run(free_number, {wrong}), Code::ok);
+        ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, wrong}), Code::ok);
         EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::outside)) << wrong;
-        ASSERT_EQ(run(usable_number, {wrong}), Code::ok);
+        ASSERT_EQ(run(local::operation_number<MeasureBlock>, {wrong}), Code::ok);
         EXPECT_EQ(words().front(), 0U);
-        EXPECT_EQ(run(clear_number, {wrong, 0, 8}), Code::address);
+        EXPECT_EQ(run(local::operation_number<ClearBlock>, {wrong, 0, 8}), Code::address);
     }
-    EXPECT_EQ(run(clear_number, {start + heap_bytes - 8, 0, 16}), Code::address);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {start + heap_bytes - 8, 0, 16}),
+              Code::address);
 }
 
 // A node of ranks 0 and 1 of a job of 4; the other two are on another node.
 class LoanTest : public HeapOperationsTest {
 protected:
     [[nodiscard]] LentBlock lend(std::uint64_t process) {
-        EXPECT_EQ(run(lend_number, {100, process}), Code::ok);
+        EXPECT_EQ(run(local::operation_number<LendBlock>, {100, process}), Code::ok);
         LentBlock lent;
         std::memcpy(&lent, result_.data(), sizeof lent);
         return lent;
     }
 
     Code take_back(const LentBlock& lent) {
-        return run(take_back_number, {lent.address, lent.process});
+        return run(local::operation_number<TakeBackBlock>, {lent.address, lent.process});
     }
 };
 
@@ -181,23 +192,25 @@ TEST_F(LoanTest, lends_without_a_loan_where_there_is_no_room_for_it) {
 
 TEST_F(LoanTest, a_lent_block_takes_the_place_of_another_one) {
     for (const std::uint64_t process : {std::uint64_t{0}, std::uint64_t{1}, NodeHeap::nobody}) {
-        ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+        ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100}), Code::ok);
         const std::uint64_t old = words().front();
         LentBlock lent = lend(process == NodeHeap::nobody ? 1 : process);
         if (process == NodeHeap::nobody) {
             ASSERT_EQ(take_back(lent), Code::ok);
-            ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+            ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100}), Code::ok);
             lent = {words().front(), process};
         }
         const auto replace = [&](std::uint64_t other) {
-            EXPECT_EQ(run(replace_number, {lent.address, lent.process, other}), Code::ok);
+            EXPECT_EQ(
+                run(local::operation_number<ReplaceBlock>, {lent.address, lent.process, other}),
+                Code::ok);
             return static_cast<heap::Freed>(result_.front());
         };
         EXPECT_NE(replace(old + 16), heap::Freed::done) << "no block begins there";
         EXPECT_EQ(replace(old), heap::Freed::done);
         EXPECT_EQ(usage().blocks, 1U);
         EXPECT_EQ(replace(old), heap::Freed::not_allocated);
-        ASSERT_EQ(run(free_number, {lent.address}), Code::ok);
+        ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, lent.address}), Code::ok);
         EXPECT_EQ(static_cast<heap::Freed>(result_.front()), heap::Freed::done)
             << "it is the program's";
         EXPECT_EQ(usage().blocks, 0U);
@@ -205,67 +218,69 @@ TEST_F(LoanTest, a_lent_block_takes_the_place_of_another_one) {
 }
 
 TEST_F(LoanTest, no_block_takes_the_place_of_another_one_for_a_process_that_has_died) {
-    ASSERT_EQ(run(allocate_number, {16, 100}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100}), Code::ok);
     const std::uint64_t old = words().front();
     const LentBlock lent = lend(1);
     node::mark_dead(node_, 1, 9);
     EXPECT_EQ(usage().blocks, 1U);
-    EXPECT_EQ(run(replace_number, {lent.address, lent.process, old}), Code::stale);
+    EXPECT_EQ(run(local::operation_number<ReplaceBlock>, {lent.address, lent.process, old}),
+              Code::stale);
     EXPECT_EQ(usage().blocks, 1U) << "the old one is as it was";
 }
 
 TEST_F(HeapOperationsTest, clears_a_part_of_a_block) {
-    ASSERT_EQ(run(allocate_number, {16, 300'000}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 300'000}), Code::ok);
     const std::uint64_t block = words().front();
     char* const memory = node_.claimed(0, node::Claim::heap_blocks) +
                          (block - owner_.space.claimed_address(0, node::Claim::heap_blocks));
     std::memset(memory, 'x', 300'000);
-    ASSERT_EQ(run(clear_number, {block, 5, 299'000}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<ClearBlock>, {block, 5, 299'000}), Code::ok);
     EXPECT_EQ(memory[4], 'x');
     for (std::size_t i = 5; i < 299'005; ++i) ASSERT_EQ(memory[i], 0) << i;
     EXPECT_EQ(memory[299'005], 'x');
 }
 
 TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
-    ASSERT_EQ(run(allocate_number, {16, 1'000}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 1'000}), Code::ok);
     const std::uint64_t block = words().front();
-    EXPECT_EQ(run(clear_number, {block, 0, 5'000}), Code::address);
-    EXPECT_EQ(run(clear_number, {block, ~std::uint64_t{0}, 8}), Code::address);
-    EXPECT_EQ(run(clear_number, {block + 16, 0, 8}), Code::address);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {block, 0, 5'000}), Code::address);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {block, ~std::uint64_t{0}, 8}),
+              Code::address);
+    EXPECT_EQ(run(local::operation_number<ClearBlock>, {block + 16, 0, 8}), Code::address);
     NodeHeap heap(node_, 0, owner_.hazards);
     const auto start = owner_.space.claimed_address(0, node::Claim::heap_blocks);
     const std::uint64_t part = start + heap.allocate(0, 1'000, 16, BlockOwner::container);
     const std::uint64_t separate = start + heap.allocate(0, 1'000, 16, BlockOwner::separate);
     const auto as_byte = [](heap::Freed freed) { return static_cast<std::byte>(freed); };
     for (const std::uint64_t owned : {part, separate}) {
-        EXPECT_EQ(run(clear_number, {owned, 0, 8}), Code::address);
-        ASSERT_EQ(run(free_number, {owned}), Code::ok);
+        EXPECT_EQ(run(local::operation_number<ClearBlock>, {owned, 0, 8}), Code::address);
+        ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_program, owned}), Code::ok);
         EXPECT_EQ(result_.front(), as_byte(heap::Freed::of_container));
     }
-    ASSERT_EQ(run(free_owned_number, {part, separate}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<FreeBlocks>, {of_separate, part, separate}), Code::ok);
     EXPECT_EQ(result_[0], as_byte(heap::Freed::of_container));
     EXPECT_EQ(result_[1], as_byte(heap::Freed::done));
-    EXPECT_EQ(run(take_back_number, {part, NodeHeap::nobody}), Code::stale);
+    EXPECT_EQ(run(local::operation_number<TakeBackBlock>, {part, NodeHeap::nobody}), Code::stale);
     const std::uint64_t part_owner = static_cast<std::uint64_t>(BlockOwner::container) << 32;
-    EXPECT_EQ(run(allocate_number, {16 | part_owner, 8}), Code::argument);
+    EXPECT_EQ(run(local::operation_number<AllocateBlocks>, {16 | part_owner, 8}), Code::argument);
 }
 
 TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {
-    ASSERT_EQ(run(allocate_number, {16, 100'000}), Code::ok);
-    ASSERT_EQ(run(check_number, Words()), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100'000}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
     EXPECT_TRUE(result_.empty());
     const heap::Control<> control(node_.claimed(0, node::Claim::heap_words),
                                   node::heap_words(node_.shape()).shape());
     control.unit(0).store(~std::uint64_t{0}, std::memory_order_relaxed);
-    ASSERT_EQ(run(check_number, Words()), Code::ok);
+    ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
     EXPECT_FALSE(result_.empty());
 }
 
 TEST_F(HeapOperationsTest, tell_how_full_a_heap_is) {
-    ASSERT_EQ(run(in_use_number, Words()), Code::ok);
+    ASSERT_EQ(run(local::operation_number<EstimateFill>, Words()), Code::ok);
     EXPECT_EQ(words(), (Words{0, heap_bytes}));
-    ASSERT_EQ(run(allocate_number, {16, 3 * heap::area_bytes}), Code::ok);
-    ASSERT_EQ(run(in_use_number, Words()), Code::ok);
+    ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 3 * heap::area_bytes}), Code::ok);
+    ASSERT_EQ(run(local::operation_number<EstimateFill>, Words()), Code::ok);
     const std::uint64_t in_use = words()[0];
     EXPECT_EQ(in_use, usage().unit_bytes);
 }
@@ -274,11 +289,16 @@ TEST_F(HeapOperationsTest, say_that_there_is_no_heap) {
     const node::Segment without = local::test::make_node(1, 1);
     local::test::Owner owner(without, 0);
     for (const std::uint32_t number :
-         {allocate_number, free_number, usable_number, usage_number, in_use_number, check_number}) {
+         {local::operation_number<AllocateBlocks>, local::operation_number<FreeBlocks>,
+          local::operation_number<MeasureBlock>, local::operation_number<MeasureHeap>,
+          local::operation_number<EstimateFill>, local::operation_number<CheckHeap>}) {
         const local::NumberedOperation* row = row_of(number);
-        const bool is_bare =
-            number == usage_number || number == in_use_number || number == check_number;
-        const Words arguments = is_bare ? Words() : Words{16};
+        const bool is_bare = number == local::operation_number<MeasureHeap> ||
+                             number == local::operation_number<EstimateFill> ||
+                             number == local::operation_number<CheckHeap>;
+        const Words arguments =
+            is_bare ? Words()
+                    : Words{number == local::operation_number<FreeBlocks> ? of_program : 16};
         result_.resize(row->result_bytes_max);
         local::OperationContext context(owner.space, owner.hazards, *owner.hazards.own_line(), 0);
         EXPECT_EQ(

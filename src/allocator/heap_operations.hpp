@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap of a process as typed operations (local/typed_operation.hpp): a process of the same node
+// runs them itself, the gateway of the owner's node runs them for other nodes. One operation handles
+// several blocks. Any thread.
+// Tests: tests/unit/allocator/heap_operations_test.cpp, tests/conformance/heap_test.cpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "local/typed_operation.hpp"
+
+#include "allocator/node_heap.hpp"
+
+namespace acp::allocator {
+
+// Whether the job has heaps.
+[[nodiscard]] bool has_heap(const local::OperationContext& context) noexcept;
+
+// The offset of an address in the heap of a process of this node; heap::no_block: it is no address
+// of it.
+[[nodiscard]] heap::Offset offset_in_heap(const local::Space& space,
+                                          std::uint32_t process,
+                                          memory::GlobalAddress address) noexcept;
+
+// One heap while an operation of the calling thread runs on it.
+class OwnedHeap {
+public:
+    explicit OwnedHeap(local::OperationContext& context) noexcept
+        : space_(context.space()),
+          own_heap_(std::in_place,
+                    space_.segment(),
+                    space_.slot_of(context.process()),
+                    context.hazards()),
+          heap_(*own_heap_),
+          thread_(context.thread()) {}
+
+    //   heap    of a process of this node
+    //   thread  the caller's number among the threads of its process
+    OwnedHeap(const local::Space& space, NodeHeap& heap, std::uint32_t thread) noexcept
+        : space_(space), heap_(heap), thread_(thread) {}
+
+    ~OwnedHeap() = default;
+    OwnedHeap(const OwnedHeap&) = delete;
+    OwnedHeap& operator=(const OwnedHeap&) = delete;
+
+    [[nodiscard]] NodeHeap& heap() noexcept { return heap_; }
+
+    [[nodiscard]] std::uint32_t thread() const noexcept { return thread_; }
+
+    [[nodiscard]] heap::Offset offset_of(memory::GlobalAddress address) const noexcept {
+        return offset_in_heap(space_, heap_.process(), address);
+    }
+
+    [[nodiscard]] memory::GlobalAddress address_of(heap::Offset block) const noexcept {
+        return space_.claimed_address(heap_.process(), node::Claim::heap_blocks) + block;
+    }
+
+private:
+    const local::Space& space_;
+    std::optional<NodeHeap> own_heap_;
+    NodeHeap& heap_;
+    std::uint32_t thread_;
+};
+
+// The base of operations on a heap. Operation::check_fields(call), if there is one, checks the
+// fields of a request.
+template <typename Operation,
+          typename InputType,
+          typename OutputType,
+          std::uint32_t tail_bytes = 0,
+          std::uint32_t result_tail_bytes = 0>
+struct HeapOperation {
+    using Owner = OwnedHeap;
+    using Input = InputType;
+    using Output = OutputType;
+    using Call = local::OperationCall<Input>;
+    using Reply = local::OperationReply<Output>;
+    static constexpr std::uint32_t tail_max = tail_bytes;
+    static constexpr std::uint32_t result_tail_max = result_tail_bytes;
+
+    static base::Code check(const Call& call, const local::OwnerShape& shape) noexcept {
+        if constexpr (requires { Operation::check_fields(call); }) {
+            if (!Operation::check_fields(call)) return base::Code::argument;
+        }
+        return shape.heap_bytes != 0 ? base::Code::ok : base::Code::unsupported;
+    }
+};
+
+// The most blocks that one operation allocates or frees.
+inline constexpr std::uint32_t blocks_max = memory::invoke_bytes_max / sizeof(std::uint64_t) - 1;
+inline constexpr std::uint32_t words_max = blocks_max * sizeof(std::uint64_t);
+
+struct ToAllocate {
+    std::uint32_t alignment = alignment_least;
+    BlockOwner owner = BlockOwner::program;  // or separate
+};
+
+// The tail is the sizes, a uint64 each; the result's is the address of each block, 0 where there was no
+// room.
+struct AllocateBlocks
+    : HeapOperation<AllocateBlocks, ToAllocate, local::Nothing, words_max, words_max> {
+    static constexpr local::OperationName name{"heap.allocate", "allocating"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct ToFree {
+    BlockOwner owner = BlockOwner::program;  // or separate
+    std::uint32_t reserved = 0;
+};
+
+// The tail is the addresses; the result's is a heap::Freed for each.
+struct FreeBlocks : HeapOperation<FreeBlocks, ToFree, local::Nothing, words_max, blocks_max> {
+    static constexpr local::OperationName name{"heap.free", "freeing"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct BlockName {
+    memory::GlobalAddress block = 0;
+};
+
+struct UsableBytes {
+    std::uint64_t bytes = 0;  // 0: no block begins there
+};
+
+struct MeasureBlock : HeapOperation<MeasureBlock, BlockName, UsableBytes> {
+    static constexpr local::OperationName name{"heap.measure", "asking for the size of a block"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct ToClear {
+    memory::GlobalAddress block = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;  // limit: clear_bytes_max
+};
+
+inline constexpr std::uint64_t clear_bytes_max = 16ULL << 20;
+
+// Makes bytes of a block of the program zero. Code address: no such block begins there, or it is
+// shorter.
+struct ClearBlock : HeapOperation<ClearBlock, ToClear, local::Nothing> {
+    static constexpr local::OperationName name{"heap.clear", "clearing a block"};
+    static bool check_fields(const Call& call) noexcept;
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct MeasureHeap : HeapOperation<MeasureHeap, local::Nothing, heap::Usage> {
+    static constexpr local::OperationName name{"heap.usage", "asking for the use of a heap"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+struct HeapFill {
+    std::uint64_t bytes = 0;  // about how many are in use
+    std::uint64_t limit = 0;
+};
+
+// Reads one word for each area, where MeasureHeap walks over all units.
+struct EstimateFill : HeapOperation<EstimateFill, local::Nothing, HeapFill> {
+    static constexpr local::OperationName name{"heap.fill", "asking how full a heap is"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// The result's tail is the first finding, as text; empty: there is none.
+struct CheckHeap
+    : HeapOperation<CheckHeap, local::Nothing, local::Nothing, 0, memory::invoke_bytes_max> {
+    static constexpr local::OperationName name{"heap.check", "checking a heap"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// The name of a block that is on loan to a process, for bytes in transit: recovery frees it if the
+// process dies before the block is taken back or given to a container (heap/loans.hpp).
+struct LentBlock {
+    std::uint64_t address = 0;                 // 0: there was no room
+    std::uint64_t process = NodeHeap::nobody;  // nobody: there was no room for the loan
+};
+
+struct ToLend {
+    std::uint64_t bytes = 0;
+    std::uint64_t process = 0;  // the caller's
+};
+
+// Allocates such a block.
+struct LendBlock : HeapOperation<LendBlock, ToLend, LentBlock> {
+    static constexpr local::OperationName name{"heap.lend", "lending a block"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+};
+
+// Frees such a block. Code stale: it is not on loan.
+struct TakeBackBlock : HeapOperation<TakeBackBlock, LentBlock, local::Nothing> {
+    static constexpr local::OperationName name{"heap.take_back", "taking a block back"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+struct ToReplace {
+    LentBlock lent;
+    memory::GlobalAddress old = 0;
+};
+
+struct Replaced {
+    heap::Freed freed = heap::Freed::done;  // anything else: nothing has changed
+};
+
+// Puts a block on loan in the place of another one of the same heap, which is freed. Code stale: the
+// block is not on loan.
+struct ReplaceBlock : HeapOperation<ReplaceBlock, ToReplace, Replaced> {
+    static constexpr local::OperationName name{"heap.replace",
+                                               "putting a block in the place of another one"};
+    static base::Code run(Owner& owner, const Call& call, Reply& reply) noexcept;
+    static std::string places_of(const Input& input);
+};
+
+// The rows of a heap's blocks.
+inline constexpr const auto& heap_operations = local::rows_of<AllocateBlocks,
+                                                              FreeBlocks,
+                                                              MeasureBlock,
+                                                              ClearBlock,
+                                                              MeasureHeap,
+                                                              EstimateFill,
+                                                              CheckHeap,
+                                                              LendBlock,
+                                                              TakeBackBlock,
+                                                              ReplaceBlock>;
+
+}  // namespace acp::allocator
