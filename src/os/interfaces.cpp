@@ -92,7 +92,7 @@ bool is_zero(std::string_view digits) noexcept {
     return digits.find_first_not_of('0') == std::string_view::npos;
 }
 
-// The interfaces of the default routes of one family: those whose destination has a prefix of 0 bits. The kernel keeps an IPv6
+// The interfaces of the default routes of one family, whose destination has a prefix of 0 bits. The kernel keeps an IPv6
 // one of its own, on lo.
 std::vector<std::string> default_interfaces(std::uint16_t family) {
     std::vector<std::string> found;

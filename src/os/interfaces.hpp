@@ -22,7 +22,7 @@ struct InterfaceAddress {
     std::uint32_t mtu_bytes = 0;  // longest IP packet; 0: not known
     bool is_loopback = false;
     bool has_carrier = true;         // IFF_RUNNING: a cable is plugged in, or a bridge has a member
-    bool has_default_route = false;  // of the address's family
+    bool has_default_route = false;  // for the family of the address
     bool is_virtual = false;         // a bridge, or an end of a veth pair
 };
 
