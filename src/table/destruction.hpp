@@ -2,7 +2,8 @@
 // Destroys a table (entries, chained buckets, arrays, then the head) or a directory of tables. No
 // other thread may use it from then on. If the participant is killed here, another one resumes from
 // its words: the head's mark names the destroyer, and each block is freed when the word that linked
-// it has been changed (table/freeing.hpp). What overwritten words do not lead to stays allocated.
+// it has been changed (table/freeing.hpp). Blocks that the table no longer leads to, because its
+// words were overwritten, stay allocated.
 // Included by table/table.hpp.
 // Tests: tests/unit/table/kill_destroy_test.cpp.
 #pragma once

@@ -185,8 +185,8 @@ public:
                                unlink);
     }
 
-    // Whether an allocated block of a container, of so many bytes, begins there. Before it is freed,
-    // where the program may have overwritten the word with its number.
+    // Whether an allocated block of a container with at least this many bytes begins there. Asked
+    // before a block is freed whose number the program may have overwritten.
     [[nodiscard]] bool has_allocated(BlockNumber block, std::uint64_t bytes) const {
         return blocks_.usable_bytes(block) >= bytes;
     }

@@ -35,8 +35,8 @@ public:
         std::uint64_t word = 0;
         // the bucket was migrated or the slot changed during the search: search again
         bool is_late = false;
-        // the words met are not those of a table that no operation has changed since: the program
-        // has overwritten them
+        // the search met words that contradict each other, and no operation has changed them since:
+        // the program has overwritten them
         bool is_damaged = false;
     };
 

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t heap_bytes_max = number_mask * heap::granule_byte
     return (number - 1) * heap::granule_bytes;
 }
 
-// Whether a block of this number and length lies within a heap of so many bytes.
+// Whether a block of this number and length lies within a heap of this size.
 [[nodiscard]] constexpr bool is_within(std::uint64_t heap_bytes,
                                        BlockNumber block,
                                        std::uint64_t bytes) noexcept {
