@@ -16,9 +16,8 @@
 //   used is destroyed when the process that made it dies (table/first_use.hpp).
 // - A table that may grow does so while it is used: each insertion moves a few buckets, and no
 //   insertion waits for another one.
-// - A call that meets words which contradict each other, though no operation has changed them since
-//   it read them, returns damaged: the program has overwritten them. It reads and writes nothing
-//   outside of the heap, and ends.
+// - A call returns damaged if it meets words that contradict each other and do not change: the
+//   program has overwritten such words. It reads and writes nothing outside of the heap, and ends.
 // - Where there is no memory an insertion returns no_room, and the table stays as it was. A table
 //   that cannot grow for that reason gets longer chains.
 //
