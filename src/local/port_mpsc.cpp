@@ -136,9 +136,8 @@ std::uint32_t MpscPort::receive(const Handler& handler, std::uint32_t max_messag
     }
 
     // Returns a cell to its sender after the handler has had its message.
-    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never
-    // copied
-    struct Handed {
+    // Never copied.
+    struct Handed {  // NOLINT(cppcoreguidelines-special-member-functions)
         const MpscPort& port;
         Cell& cell;
         std::uint32_t sender;

@@ -72,10 +72,8 @@ std::uint32_t RingsPort::drain(std::uint32_t sender,
     char* const from = ring(slot_, sender);
     const std::uint32_t bound = std::min(max_messages, node::ring_cells);
 
-    // Returns a cell to its sender after the handler has had its message.
-    // NOLINTNEXTLINE(cppcoreguidelines-special-member-functions): it is in one scope and never
-    // copied
-    struct Handed {
+    // Returns a cell to its sender after the handler has had its message. Never copied.
+    struct Handed {  // NOLINT(cppcoreguidelines-special-member-functions)
         const RingsPort& port;
         Cell& cell;
         std::uint32_t sender;
