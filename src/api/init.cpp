@@ -27,10 +27,16 @@ using api::Step;
 bool is_another_thread_waiting(const char* call) noexcept {
     if (library().gma == nullptr || !library().gma->has_waiters()) return false;
     (void)library().life.take(Step::go_on);
-    api::tell(base::Code::state, call,
-              "another thread of this process waits in a call; the epoch may end when it has "
-              "returned. Nothing was done",
-              true);
+    api::tell(
+        call,
+        base::Status::worded(
+            base::Code::state,
+            [] {
+                return std::string(
+                    "another thread of this process waits in a call; the epoch may end when it "
+                    "has returned. Nothing was done");
+            }),
+        true);
     return true;
 }
 
