@@ -35,7 +35,7 @@ public:
         std::uint64_t word = 0;
         // the bucket was migrated or the slot changed during the search: search again
         bool is_late = false;
-        // the search met words that contradict each other and do not change
+        // the search read words that contradict each other and do not change
         bool is_damaged = false;
     };
 
