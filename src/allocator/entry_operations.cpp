@@ -127,6 +127,12 @@ Ran run_read(OperationContext& context,
     });
 }
 
+// Whether a table takes entries in this way: in a table of unique keys a second entry of a key would
+// make walks contradict the table.
+bool takes(OpenedTables& opened, BlockNumber table, PutMode mode) noexcept {
+    return mode != PutMode::add || opened.tables()->has_many_of_a_key(table);
+}
+
 Ran put(OpenedTables& opened,
         BlockNumber table,
         const table::PutRequest& request,
@@ -153,7 +159,8 @@ Ran run_put(OperationContext& context,
         return {Code::argument, 0};
     }
     return on_table_or_told(
-        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) {
+        context, request.name, result, [&](OpenedTables& opened, BlockNumber table) -> Ran {
+            if (!takes(opened, table, words.mode)) return {Code::argument, 0};
             return put(opened, table,
                        {key_of(request, key), value_of(value), words.mode, value_of(expected), 0},
                        result);
@@ -171,6 +178,7 @@ Ran run_put_block(OperationContext& context,
         return {Code::argument, 0};
     }
     return on_table(context, request.name, [&](OpenedTables& opened, BlockNumber table) -> Ran {
+        if (!takes(opened, table, words.put.mode)) return {Code::argument, 0};
         const BlockNumber block = opened.block_at(words.block.address);
         const std::uint64_t bytes = std::uint64_t{Record::head_bytes} +
                                     Record::rounded(request.value_bytes) + request.key_bytes;

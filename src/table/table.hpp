@@ -16,7 +16,7 @@
 //   used is destroyed when the process that made it dies (table/first_use.hpp).
 // - A table that may grow does so while it is used: each insertion moves a few buckets, and no
 //   insertion waits for another one.
-// - A call returns damaged if it meets words that contradict each other and do not change: the
+// - A call returns damaged if it reads words that contradict each other and do not change: the
 //   program has overwritten such words. It reads and writes nothing outside of the heap, and ends.
 // - Where there is no memory an insertion returns no_room, and the table stays as it was. A table
 //   that cannot grow for that reason gets longer chains.
@@ -324,6 +324,11 @@ public:
     // EntryCount. std::nullopt: the program has overwritten the table's words.
     [[nodiscard]] std::optional<std::uint64_t> entries(BlockNumber table) const {
         return EntryCount<Atomic>(ground_).entries(table);
+    }
+
+    // Whether several entries may have the same key.
+    [[nodiscard]] bool has_many_of_a_key(BlockNumber table) const noexcept {
+        return ground_.head(table).has_many_of_a_key();
     }
 
     // How many buckets the table has; while it grows, those of the larger array.

@@ -292,5 +292,19 @@ TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
     }
 }
 
+// Walks of such a table would never end.
+TEST_F(TableOperationsTest, a_second_entry_of_a_key_is_refused_by_a_table_of_unique_keys) {
+    PutWords words;
+    words.mode = PutMode::add;
+    const std::uint64_t table = make();
+    EXPECT_EQ(put(table, "key", "first", PutMode::insert), Effect::done);
+    EXPECT_EQ(run(entry_put_number, Message()
+                                        .add(request_of(table, "key", 6))
+                                        .add(words)
+                                        .add_text("key")
+                                        .add_text("second")),
+              Code::argument);
+}
+
 }  // namespace
 }  // namespace acp::allocator::test
