@@ -199,7 +199,7 @@ std::string hint_for(const FailedRank& failed) {
     if (failed.status.signal() == SIGSEGV && failed.ran_on_fiber) {
         return "it was in a non-blocking collective call, which runs the program's combine "
                "function on a stack of " +
-               base::in_bytes(os::fiber_stack_bytes) + ": large arrays there overflow it";
+               base::human_size(os::fiber_stack_bytes) + ": large arrays there overflow it";
     }
     if (failed.status.signal() == SIGSEGV && failed.unmapped_rank_plus_1 != 0) {
         return "acp_query_address had given it NULL, for the memory of rank " +
