@@ -72,7 +72,7 @@ class FirstSteps(ToolTest):
         self.assertEqual(plain("\n".join(printed)), plain(said))
 
     def test_a_trace(self):
-        _, command, said = self.parts("Seeing who moved which byte")
+        _, command, said = self.parts("Seeing which rank moved which byte")
         program = next(text for _, text in blocks_of("man/acp_copy.3.md") if "int main(" in text)
         self.write("copy.c", program)
         self.assert_printed(command, said)
