@@ -104,7 +104,7 @@ int run_variables(const Options& options,
 // Whether this is a rank of a job that leaves the answer to rank 0. Tells the user of the nodes that are not shown.
 bool is_silent_rank() {
     const auto rank = tool::variable("ACP_RANK");
-    if (!rank) return false;
+    if (!rank || !tool::variable("ACP_JOB_ID")) return false;
     const std::string nodes = tool::variable("ACP_NODES").value_or("1");
     if (*rank == "0" && nodes != "1") {
         std::cerr << "acpinfo: this is node 0 of " << nodes

@@ -2,7 +2,10 @@
 // The section about jobs over several machines: what protects and carries their datagrams here, and what starts them.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <span>
 
 #include "base/format.hpp"
@@ -43,6 +46,11 @@ double sealed_per_second(datagram::CipherSuite& suite) {
 }
 
 Fact cipher_fact(const base::Config& config) {
+    // libcrypto crashes where memory is refused while it is loaded.
+    constexpr std::size_t room_bytes = 8U << 20U;
+    if (std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[room_bytes]) == nullptr) {
+        return {"cipher", "not tried: no memory is left to load a library", Verdict::broken};
+    }
     const auto wish = static_cast<crypto::CipherWish>(config.cipher);
     const auto backend = static_cast<crypto::BackendWish>(config.cipher_library);
     auto suite = crypto::suite_for(config.security, wish, backend);
