@@ -72,11 +72,7 @@ void Launcher::hear_answer(std::uint32_t node, std::string_view word, std::strin
 
 void Launcher::hear_interfaces(std::uint32_t node, std::string_view words) {
     auto interfaces = launch::interfaces_from(words);
-    if (!interfaces.is_ok()) {
-        hear_error(node, std::to_string(launch::exit_unavailable) + " " +
-                             std::string(interfaces.failure().message()));
-        return;
-    }
+    if (!interfaces.is_ok()) return refuse_addresses(node, interfaces.failure().message());
     agents_[node].interfaces = std::move(interfaces).value();
 }
 

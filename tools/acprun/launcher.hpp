@@ -56,6 +56,7 @@ private:
     base::Status start_agent(std::uint32_t node);
     void plan_is_due(std::uint32_t node);
     void choose_addresses();
+    void refuse_addresses(std::uint32_t node, std::string_view why);
     [[nodiscard]] std::string why_too_few(std::uint32_t node, std::size_t fitting) const;
     void tell_peers();
     [[nodiscard]] bool is_ready(std::uint32_t node) const noexcept;

@@ -173,16 +173,13 @@ void Launcher::choose_addresses() {
     auto choice = launch::NetworkChoice::from(job_.common.networks);
     if (!choice.is_ok()) {
         const auto failure = std::move(choice).failure().within("--net");
-        return hear_error(
-            0, std::to_string(launch::exit_unavailable) + " " + std::string(failure.message()));
+        return refuse_addresses(0, failure.message());
     }
     launch::GatewayTable chosen = choice.value().choose(all, job_.rails);
     for (std::uint32_t node = 0; node < agents_.size(); ++node) {
         const std::size_t fitting = chosen[node].addresses.size();
-        if (fitting == 0 || fitting < job_.rails) {
-            return hear_error(
-                node, std::to_string(launch::exit_unavailable) + " " + why_too_few(node, fitting));
-        }
+        if (fitting == 0 || fitting < job_.rails)
+            return refuse_addresses(node, why_too_few(node, fitting));
     }
     for (std::uint32_t node = 0; node < agents_.size(); ++node) {
         std::string words;
@@ -191,6 +188,13 @@ void Launcher::choose_addresses() {
         agents_[node].gateway.left_out = chosen[node].left_out;
         agents_[node].send("listen" + words);
     }
+}
+
+// Ends the job, since a node has no address at which the others would reach it.
+void Launcher::refuse_addresses(std::uint32_t node, std::string_view why) {
+    hear_error(node, std::to_string(launch::exit_unavailable) + " " + std::string(why));
+    fixed_code_ = launch::exit_unavailable;
+    end_all("kill");
 }
 
 std::string Launcher::why_too_few(std::uint32_t node, std::size_t fitting) const {
