@@ -333,9 +333,9 @@ TEST_F(WaitOrderTest, the_epoch_does_not_end_while_another_thread_waits) {
     }
     if (rank_ == 1) {
         expect_refused(acp_finalize(), ACP_ERR_STATE,
-                       "acp_finalize: another thread of this process waits in a call");
+                       "another thread of this process waits in a call");
         expect_refused(acp_reset(rank_), ACP_ERR_STATE,
-                       "acp_reset: another thread of this process waits in a call");
+                       "another thread of this process waits in a call");
     }
     EXPECT_EQ(acp_sync(), 0) << acp_error_message();
     if (rank_ == 0) {
