@@ -179,6 +179,7 @@ class Experiments(unittest.TestCase):
                                           "--sizes", "8,4k,64k", "--json", path), path)
             self.assertEqual([(its["case"], its["bytes"], its["yardstick"]["name"]) for its in rows],
                              [("write", size, yardsticks[0]) for size in sizes] +
+                             [("stream of writes", 65536, "bare GSO+GRO stream")] * (nodes - 1) +
                              [("read", size, "the writes") for size in sizes] +
                              [("read, one at a time", 4096, yardsticks[1])])
             self.assertTrue(all(its["ratio"] > 0 and its["latency_us"]["median"] > 0 for its in rows))
