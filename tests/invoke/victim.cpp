@@ -36,7 +36,7 @@ public:
         note().parent.store(getppid(), std::memory_order_relaxed);
         note().phase.store(Phase::working, std::memory_order_release);
         std::uint64_t after = 0;
-        while (after < rounds_after || !has_seen_it()) {
+        while (after < rounds_after) {
             after += board_.is_struck.load(std::memory_order_acquire) != 0 ? 1U : 0U;
             work();
             note().rounds.fetch_add(1, std::memory_order_relaxed);
@@ -59,14 +59,6 @@ private:
 
     Note& note() { return board_.ranks[rank_]; }
 
-    [[nodiscard]] bool is_near(int rank) const {
-        const int each = procs_ / board_.nodes;
-        return rank / each == rank_ / each;
-    }
-
-    // Memory of the dead is reached on their own node.
-    [[nodiscard]] bool has_seen_it() { return is_near(board_.victim) || failed_last_; }
-
     void work() {
         std::array<Call, batch> calls;
         for (Call& call : calls) {
@@ -74,7 +66,6 @@ private:
             const test::AddBelow asked{acp_query_starter_ga(call.to), 1, ~0ULL >> 1U};
             call.handle = test::invoke(call.to, test::add_below_number, asked, call.result);
         }
-        failed_last_ = false;
         for (Call& call : calls) judge(call, test::wait_for(call.handle));
         // Nothing comes afterwards.
         std::array<Call, batch> before = calls;
@@ -93,7 +84,6 @@ private:
                 if (call.result.is_added != 1) complain("it went well without a result");
                 break;
             case base::Code::peer:
-                failed_last_ = true;
                 note().failed.fetch_add(1, std::memory_order_relaxed);
                 if (call.result.old != untouched) complain("a failure brought a result");
                 if (call.to != board_.victim) complain(status.message());
@@ -124,7 +114,6 @@ private:
     FaultBoard& board_;
     int rank_ = 0;
     int procs_ = 0;
-    bool failed_last_ = false;
     test::Random random_{test::fresh_seed()};
 };
 
