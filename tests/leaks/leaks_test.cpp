@@ -56,18 +56,5 @@ TEST(Leaks, what_killed_ranks_held_is_given_back) {
               << "\n";
 }
 
-TEST(Leaks, elements_on_a_dead_rank_stay_in_their_lists_until_they_are_popped) {
-    adopt_orphans();
-    arm_watchdog(100, "a job one of whose ranks dies");
-    JobOptions options;
-    options.ranks = 4;
-    options.launcher = {"--on-failure=continue", "--heap-size", "8M", "--nodes", "2"};
-    options.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/leak_dead_payload"};
-    options.environment = {"ACP_ON_ERROR=return"};
-    const JobResult result = run_job(options, 80 * second_ns);
-    EXPECT_NE(result.output.find("done"), std::string::npos) << result.output;
-    arm_watchdog(0, "");
-}
-
 }  // namespace
 }  // namespace acp::test

@@ -322,20 +322,22 @@ private:
         put(last_, offsetof(Start, step), &go, sizeof go);
     }
 
-    // Until the host's node knows of all deaths. What is on another node than the host's cannot be reached any more then; the agent of
-    // the host's own node reaps a process after it has told of its end.
+    // Waits until the host's node knows of all deaths. The agent of a node reaps a process after it has reported its end; the
+    // report reaches another node some milliseconds later.
     void await_notice() {
+        constexpr int report_pauses = 5'000;  // no call returns that a rank of another node is dead
         for (int rank = 1; rank < last_; ++rank) {
             while (!is_noticed(rank)) usleep(100);  // lint: a pause between looks
         }
+        for (int i = 0; i < report_pauses; ++i) usleep(100);  // lint: a pause between looks
     }
 
     [[nodiscard]] bool is_noticed(int rank) const {
         const acp_ga_t from = acp_query_starter_ga(rank) + offsetof(Start, process);
         std::uint64_t process = 0;
-        if (acp_wait(acp_get(&process, from, sizeof process, ACP_HANDLE_NULL), -1) != ACP_OK)
-            return true;
-        return is_here(rank) && kill(static_cast<pid_t>(process), 0) != 0;
+        must(acp_wait(acp_get(&process, from, sizeof process, ACP_HANDLE_NULL), -1) == ACP_OK,
+             "reading the memory of a dead rank");
+        return kill(static_cast<pid_t>(process), 0) != 0;
     }
 
     // The hosts in steps, for there is no acp_sync after a death. Who has looked at both heaps has freed what its calls left to be freed.
