@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint32_t udp_header_bytes = 8;
 constexpr std::uint32_t ipv4_header_bytes = 20;
 constexpr std::uint32_t ipv6_header_bytes = 40;
+// IFF_LOWER_UP of linux/if.h, which net/if.h lacks. IFF_RUNNING follows it up to a second later.
+constexpr std::uint32_t flag_carrier = 1U << 16U;
 // the longest IPv4 packet, and the longest IPv6 packet without its header
 constexpr std::uint32_t ip_length_max = 65'535;
 
@@ -133,7 +135,7 @@ Result<std::vector<InterfaceAddress>> list_interface_addresses() {
         one.prefix_bits = prefix_of(address_of(entry->ifa_netmask));
         one.mtu_bytes = mtu_of(socket, one.interface);
         one.is_loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0;
-        one.has_carrier = (entry->ifa_flags & IFF_RUNNING) != 0;
+        one.has_carrier = (entry->ifa_flags & flag_carrier) != 0;
         one.has_default_route =
             is_among(address.family == 4 ? ipv4_defaults : ipv6_defaults, one.interface);
         one.is_virtual = is_bridge_or_pair(socket, one.interface);

@@ -21,7 +21,7 @@ struct InterfaceAddress {
     std::uint32_t prefix_bits = 0;
     std::uint32_t mtu_bytes = 0;  // longest IP packet; 0: not known
     bool is_loopback = false;
-    bool has_carrier = true;  // IFF_RUNNING: a cable is plugged in, or a bridge has a member
+    bool has_carrier = true;  // IFF_LOWER_UP: a cable is plugged in, or a bridge has a member
     // a default route for addresses of this family goes through the interface
     bool has_default_route = false;
     bool is_virtual = false;  // a bridge, or an end of a veth pair
