@@ -56,6 +56,16 @@ public:
 
     // NOLINTEND(google-explicit-constructor)
 
+    Json(const Json& other);
+    Json(Json&& other) noexcept = default;
+
+    Json& operator=(Json other) noexcept {
+        value_ = std::move(other.value_);
+        return *this;
+    }
+
+    ~Json() = default;
+
     // {{"name", value}, ...}, every element a pair with a name: an object. Any other list: an array.
     Json(std::initializer_list<Json> elements);
 
