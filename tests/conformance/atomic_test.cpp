@@ -14,7 +14,7 @@
 namespace acp::test {
 namespace {
 
-// One atomic: how to issue it and what it does to a word.
+// One atomic operation: the call that issues it, and its effect on a word.
 struct Atomic {
     const char* name;
     std::size_t width;
@@ -135,7 +135,7 @@ protected:
         return kind == Kind::starter || owner == 0 || mode().reaches_private_memory();
     }
 
-    // Rank 0 runs it; the owners look.
+    // Rank 0 issues the atomic; the owners of word and result check their memory.
     void run(const Atomic& atomic,
              const Arena& words,
              const Arena& results,
@@ -329,8 +329,8 @@ TEST_P(ContentionTest, adds_modulo_the_width_without_touching_the_neighbour) {
     sync_ranks();
 }
 
-// Atomics on one word are atomic among all paths: the owner adds through another registration of the same
-// memory and by the processor's own instruction, the others through theirs.
+// Atomics on one word are atomic on all paths: the owner adds through another registration of the
+// same memory and by the processor's own instruction, the other ranks through their paths.
 TEST_P(ContentionTest, is_atomic_among_all_ways_to_the_same_word) {
     const std::size_t adds = mode().is_slow() ? 200 : 3000;
     const Arena counter(GetParam(), 64);

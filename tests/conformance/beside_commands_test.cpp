@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on containers while the program has a command of its own that has failed: a call waits for no command but its own, so the
-// failure is told to who waits for the program's.
+// Calls on containers while the program has a failed command outstanding: a call waits only for the
+// commands that it issued, so the program's own acp_wait reports the failure.
 #include <string>
 
 #include <acp.h>
@@ -12,7 +12,7 @@ namespace {
 
 class BesideCommandsTest : public RankedTest {
 protected:
-    // Calls use(owner) for each rank, beside a command that has failed.
+    // Calls use(owner) for each rank while a failed command of the program is outstanding.
     template <typename Use>
     void beside_failed_command(const Use& use) const {
         const acp_ga_t own = acp_query_starter_ga(rank_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests of the lives of channels share: channels between the ranks 0 and 1.
+// The fixture of the tests of channel lifetimes: channels between ranks 0 and 1.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ protected:
         allow_seconds(240);
     }
 
-    // Of rank 0 to rank 1, or back.
+    // Makes this rank's end of a channel between ranks 0 and 1.
     static acp_ch_t make(int sender = 0) {
         const acp_ch_t made = acp_create_ch(sender, 1 - sender);
         EXPECT_NE(made, ACP_CH_NULL) << acp_error_message();
         return made;
     }
 
-    // A word goes over a channel.
+    // Sends a word through a channel; the receiver checks it.
     void pass(acp_ch_t channel, std::uint64_t word, int sender = 0) const {
         if (rank_ == sender) {
             ASSERT_EQ(acp_send_ch(channel, &word, sizeof word), 0) << acp_error_message();
@@ -37,7 +37,7 @@ protected:
         ASSERT_EQ(received, word) << "the message of another channel";
     }
 
-    // Whether this rank has ends with the other one.
+    // Whether this rank is 0 or 1, and so has ends.
     [[nodiscard]] bool is_of_two() const { return procs_ > 1 && rank_ < 2; }
 };
 

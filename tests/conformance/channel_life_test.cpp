@@ -96,7 +96,7 @@ TEST_F(ChannelLifeTest,
             request = begin();
             seen = Refusal::seen();
         }
-        // Refused at once, or in the end: then nothing was sent or received.
+        // A request that fails, at its issue or later, has sent or received nothing.
         std::size_t bytes = request != ACP_REQUEST_NULL ? acp_wait_ch(request) : no_bytes;
         if (bytes == no_bytes) {
             EXPECT_EQ(acp_errno(), ACP_ERR_MEMORY) << acp_error_message();
@@ -104,7 +104,7 @@ TEST_F(ChannelLifeTest,
         }
         ASSERT_EQ(bytes, rank_ == 0 ? 0U : message.size()) << acp_error_message();
         ASSERT_TRUE(rank_ == 0 || room == message);
-        // Both stop at the same message.
+        // Both ranks stop after the same round.
         std::uint64_t own = seen >= first ? 1 : 0;
         std::uint64_t other = 0;
         const acp_ch_t there = make();
@@ -118,7 +118,7 @@ TEST_F(ChannelLifeTest,
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }
 
-// Leaves ends open in every state, and returns their handles.
+// Ends that leave_open() leaves in every state, with their requests.
 struct OpenEnds {
     std::vector<acp_ch_t> channels;
     std::vector<acp_request_t> requests;
@@ -132,9 +132,12 @@ protected:
         const acp_ch_t used = make();
         pass(used, 7);
         open.channels = {used, make(), make(), make()};
-        if (rank_ == 0) open.channels.push_back(make());  // never met
+        // Its partner never makes the other end.
+        if (rank_ == 0) open.channels.push_back(make());
         if (rank_ == 0) {
-            // Too much for a ring, with nobody to receive it; sent and not received; received and not sent.
+            // In this order: a message longer than the ring, without a receiver; one that is sent
+            // and not received; a free; a message to an end without partner. Rank 1 receives what
+            // rank 0 never sends.
             open.requests.push_back(
                 acp_nbsend_ch(used, long_message_.data(), long_message_.size()));
             EXPECT_NE(acp_nbsend_ch(open.channels[1], "x", 1), ACP_REQUEST_NULL);
@@ -151,7 +154,7 @@ protected:
         return open;
     }
 
-    // In the epoch after that of `old`, with as many ends of its own.
+    // Call in the epoch after that of `old`: makes as many ends, and none of them is an old one.
     void expect_nothing_is_left(const OpenEnds& old) {
         if (!is_of_two()) return;
         acp_heap_stat_t stat{};
@@ -185,7 +188,8 @@ protected:
 
 TEST_F(OpenEndsTest, acp_reset_drops_open_ends_and_their_handles_mean_nothing_afterwards) {
     for (int round = 0; round < 3; ++round) {
-        // An epoch whose first ends are the open ones: they would have the handles of the first ends of the next one.
+        // The epoch starts here, so the open ends are its first: their handles are those that the
+        // first ends of the next epoch would get.
         ASSERT_EQ(acp_reset(acp_rank()), 0) << acp_error_message();
         const OpenEnds open = leave_open();
         ASSERT_EQ(acp_reset(acp_rank()), 0) << acp_error_message();
@@ -249,7 +253,8 @@ TEST_F(ChannelLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }
 
-// What a rank that waits mends and asks wakes its partner, which then does the same: not in a circle.
+// A rank that recovers a ring wakes its partner, which then recovers too: the wakeups must not form
+// a loop.
 TEST_F(ChannelLifeTest, two_ranks_that_wait_for_each_other_let_each_other_sleep) {
     acp_ch_t there = ACP_CH_NULL;
     acp_ch_t back = ACP_CH_NULL;
@@ -267,7 +272,7 @@ TEST_F(ChannelLifeTest, two_ranks_that_wait_for_each_other_let_each_other_sleep)
         getrusage(RUSAGE_THREAD, &before);
         EXPECT_EQ(acp_wait_ch_timeout(request, nullptr, wait_ns), ACP_ERR_TIMEOUT);
         getrusage(RUSAGE_THREAD, &after);
-        // Some for each recovery, 5 a second, and for looks that the system makes now and then.
+        // Some sleeps for each recovery, 5 a second, and for liveness polls.
         EXPECT_LT(after.ru_nvcsw - before.ru_nvcsw, 300)
             << "sleeps of a thread that waited a second";
     }
@@ -279,7 +284,8 @@ TEST_F(ChannelLifeTest, two_ranks_that_wait_for_each_other_let_each_other_sleep)
     EXPECT_EQ(acp_waitall_ch(frees, 2, nullptr), 0) << acp_error_message();
 }
 
-// A receiver that is in no call on channels any more has told the sender of its room, but for less than a quarter.
+// A receiver that makes no call on channels any longer has returned the sender's credits, all but
+// less than a quarter of the ring.
 TEST_F(ChannelLifeTest, a_ring_that_was_emptied_has_room_while_the_receiver_does_something_else) {
     constexpr std::int64_t full_ns = 200'000'000;
     constexpr std::int64_t limit_ns = 10'000'000'000;
@@ -328,9 +334,9 @@ TEST_F(ChannelLifeTest, a_wait_for_several_goes_on_where_memory_for_words_is_ref
         EXPECT_EQ(acp_send_ch(channel, &word, sizeof word), 0) << acp_error_message();
     } else {
         std::uint64_t word = 0;
-        acp_request_t requests[2] = {
-            reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005}),  // of none
-            acp_nbrecv_ch(channel, &word, sizeof word)};
+        acp_request_t requests[2] = {// no channel has such a request
+                                     reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005}),
+                                     acp_nbrecv_ch(channel, &word, sizeof word)};
         std::size_t sizes[2] = {};
         int outcome = 0;
         {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long messages between buffers that the ranks of a node have mapped, and between others: all arrive whole and in order, also when they are cut,
-// when many are under way, and when the sender makes no call meanwhile.
+// Long messages between buffers that the ranks of a node have mapped, and between others: all
+// arrive whole and in order, also truncated, also with many in flight, and also when the sender
+// makes no call while they are in flight.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::size_t longest = 5'000'000;
 
-// Memory of this process alone, or of its heap, which the ranks of its node have mapped.
+// A buffer in this process's private memory, or in its heap, which the ranks of its node have
+// mapped.
 class Room {
 public:
     Room(bool is_mapped, std::size_t bytes) {
@@ -67,7 +69,7 @@ protected:
         allow_seconds(240);
     }
 
-    // Of rank 0 to the last rank; other ranks have none.
+    // Whether this rank is 0 or the last one; only these two have channels here.
     [[nodiscard]] bool is_of_two() const {
         return procs_ > 1 && (rank_ == 0 || rank_ == procs_ - 1);
     }
@@ -78,7 +80,8 @@ protected:
         return made;
     }
 
-    // The bytes of a message, cut to so many, and a mark behind them.
+    // Checks the bytes of a message that was truncated to `cut` bytes, and the guard byte behind
+    // them.
     static void expect_content(const char* got,
                                std::uint64_t message,
                                std::size_t bytes,
@@ -97,7 +100,8 @@ TEST_F(ChannelLoanTest, messages_between_memory_of_any_kind_arrive_whole) {
     const acp_ch_t channel = make();
     std::uint64_t message = 0;
     for (const bool is_mapped : {true, false}) {
-        // Both ends go through the same list; the other one's kind of memory changes with each message.
+        // Both ends send and receive the same lengths; the receiver's kind of memory changes with
+        // each message.
         Room mapped(true, longest + 64);
         Room own(false, longest + 64);
         for (const std::size_t bytes : {std::size_t{131'072}, std::size_t{131'073},
@@ -141,7 +145,8 @@ TEST_F(ChannelLoanTest, a_message_longer_than_its_buffer_is_cut_and_the_next_one
     EXPECT_EQ(acp_free_ch(channel), 0) << acp_error_message();
 }
 
-// Its calls neither take back what the parent has lent nor take what the parent may borrow.
+// The child's refused calls neither withdraw the loan of the parent's send buffer nor copy from a
+// buffer that the parent borrows.
 TEST_F(ChannelLoanTest, a_forked_child_leaves_the_loans_of_its_parent_alone) {
     if (!is_of_two()) return;
     const acp_ch_t channel = make();
@@ -198,7 +203,7 @@ TEST_F(ChannelLoanTest, many_messages_under_way_keep_their_order) {
         }
         ASSERT_NE(requests.back(), ACP_REQUEST_NULL) << acp_error_message();
     }
-    // The last one first: all before it have ended then.
+    // Waits for the last request first: all requests before it have completed then.
     for (std::uint64_t i = messages; i-- > 0;) {
         ASSERT_EQ(acp_wait_ch(requests[i]), rank_ == 0 ? 0 : bytes_of(i)) << acp_error_message();
         if (rank_ != 0) expect_content(room.data() + i * room_bytes, i, bytes_of(i), bytes_of(i));
@@ -215,7 +220,8 @@ TEST_F(ChannelLoanTest, a_sender_that_makes_no_call_delays_nothing_on_its_node) 
     if (is_of_two() && is_near(rank_ == 0 ? procs_ - 1 : 0)) {
         const acp_ch_t channel = make();
         Room room(true, longest + 1);
-        // The ends have met when this has ended; before, a request waits for a call of its sender.
+        // When this message has arrived, both ends are connected; before that, the receiver's
+        // request needs a call of the sender.
         std::uint64_t word = 1;
         if (rank_ == 0) {
             ASSERT_EQ(acp_send_ch(channel, &word, sizeof word), 0) << acp_error_message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Channels whose partner is stopped: nobody is delayed but who needs that rank.
+// Channels whose partner is stopped: only requests that need that rank are delayed.
 #include <csignal>
 #include <cstdint>
 #include <numeric>
@@ -22,7 +22,7 @@ protected:
         pids_ = exchange(static_cast<std::uint64_t>(getpid()));
     }
 
-    // Rank 0, while rank 1 is stopped.
+    // Call on rank 0: runs body() while rank 1 is stopped.
     template <typename Body>
     void with_rank_1_stopped(const Body& body) {
         const auto pid = static_cast<pid_t>(pids_[1]);
@@ -35,8 +35,9 @@ protected:
     std::vector<std::uint64_t> pids_;
 };
 
-// The last rank is nobody's partner here but of rank 0, and goes on. On a node of its own a stopped rank answers nobody, as it is its own
-// gateway: there no end can be made whose receiver it is.
+// The last rank has a channel with rank 0 only, and keeps running. A stopped rank on a node of its
+// own answers no request, since it is its own gateway: there rank 0 cannot make an end whose
+// receiver is rank 1.
 TEST_F(StoppedPartnerTest, at_creation_sending_and_freeing_delays_nobody_but_its_own_requests) {
     if (procs_ < 2) return;
     constexpr int messages = 100;
@@ -98,7 +99,8 @@ TEST_F(StoppedPartnerTest, at_creation_sending_and_freeing_delays_nobody_but_its
     }
 }
 
-// Rank 0 has more under way to and from the stopped rank than a credit is for, and talks with the last one meanwhile.
+// Rank 0 has more messages in flight to and from the stopped rank than the ring has credits, and
+// exchanges messages with the last rank at the same time.
 TEST_F(StoppedPartnerTest, delays_no_message_between_others) {
     if (procs_ < 3) return;
     constexpr int rounds = 1000;
@@ -123,7 +125,8 @@ TEST_F(StoppedPartnerTest, delays_no_message_between_others) {
     std::iota(numbers.begin(), numbers.end(), 0);
     std::vector<acp_request_t> sent;
     std::uint64_t count = 0;
-    if (rank_ == 1) {  // until the ring is full
+    // Sends until the ring is full.
+    if (rank_ == 1) {
         while (sent.empty() && count < numbers.size()) {
             const acp_request_t one = acp_nbsend_ch(back, &numbers[count++], sizeof(int));
             if (acp_wait_ch_timeout(one, nullptr, full_ns) != ACP_OK) sent.push_back(one);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Channels: every message arrives once, whole and in order, whatever its size, however many are under way and whoever comes first; every
-// misuse is told and changes nothing; what is freed is given back.
+// Channels: every message arrives once, whole and in order, of any size, with any number in flight,
+// whether the sender or the receiver calls first; every misuse is refused and changes nothing;
+// freed memory is reclaimed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -24,7 +25,7 @@ constexpr auto no_bytes = static_cast<std::size_t>(-1);
 
 using Buffer = std::vector<unsigned char>;
 
-// Content that tells which message it is, and where in it.
+// Content from which message and offset can be read.
 Buffer content_of(std::uint64_t message, std::size_t bytes) {
     Buffer content(bytes);
     Random random(message * 1'000'003 + bytes);
@@ -36,7 +37,7 @@ Buffer content_of(std::uint64_t message, std::size_t bytes) {
     return content;
 }
 
-// Short ones, ones about as long as a record or a ring, and now and then a long one.
+// Sizes: short ones, some near the length of a record or a ring, and now and then a long one.
 std::size_t size_of(std::uint64_t message) {
     Random random(message + 17);
     switch (random.below(8)) {
@@ -147,7 +148,7 @@ TEST_F(ChannelTest, channels_of_two_ranks_belong_together_in_the_order_in_which_
     constexpr int count = 12;
     std::vector<acp_ch_t> channels;
     for (int i = 0; i < count; ++i) {
-        // Some begin with the sender's end, some with the receiver's.
+        // Odd channels begin with one end, even ones with the other.
         for (int spin = 0; i % 2 == rank_ && spin < 2'000; ++spin) std::this_thread::yield();
         channels.push_back(make(0, 1));
     }
@@ -254,7 +255,7 @@ TEST_F(ChannelTest, receives_of_messages_that_are_there_end_in_order_with_those_
     } else {
         expect_received(signal, {1});
         for (std::uint64_t i = 0; i < messages; i += 2) {
-            // The first one may have ended at once, and then the other one too, or not.
+            // The first request may have completed at once, and then the second one too, or not.
             const Buffer first = message_of(i);
             const Buffer second = message_of(i + 1);
             Buffer room(first.size() + second.size() + 2, 0xee);
@@ -288,7 +289,8 @@ TEST_F(ChannelTest, a_wait_for_several_tells_which_one_has_failed_and_waits_for_
         for (std::size_t i = 0; i < 3; ++i)
             requests[2 * i] = acp_nbrecv_ch(channel, rooms[i].data(), rooms[i].size());
         requests[1] = ACP_REQUEST_NULL;
-        requests[3] = reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005});  // of none
+        // No channel has such a request.
+        requests[3] = reinterpret_cast<acp_request_t>(std::uintptr_t{0x7'0000'0005});
         std::size_t sizes[5] = {};
         EXPECT_EQ(acp_waitall_ch(requests, 5, sizes), -1);
         expect_refused(ACP_ERR_TRUNCATED, "acp_waitall_ch(requests[2] ");
@@ -336,7 +338,7 @@ TEST_F(ChannelTest, channels_that_come_and_go_leave_nothing_in_the_heap) {
         for (int i = 0; i < times; ++i) {
             const acp_ch_t out = make(rank_, next());
             const acp_ch_t in = make(previous(), rank_);
-            // Those between nodes need both ends at once, so this is no blocking call.
+            // A long message between nodes needs both ends at once, so the send does not block.
             const Buffer message = content_of(7, i % 8 == 0 ? 50'000 : 3);
             const acp_request_t send = acp_nbsend_ch(out, message.data(), message.size());
             expect_received(in, message);
@@ -352,7 +354,8 @@ TEST_F(ChannelTest, channels_that_come_and_go_leave_nothing_in_the_heap) {
         sync_ranks();
         return stat.allocated;
     };
-    // The map by which ends find each other keeps some erased entries for a while (table/reclaimer.hpp).
+    // The map in which ends find their partners keeps some erased entries until they are reclaimed
+    // (table/reclaimer.hpp).
     constexpr std::size_t kept_bytes = 64 << 10;
     use(300);
     const std::size_t before = allocated();
@@ -370,7 +373,7 @@ TEST_F(ChannelTest, a_ring_between_nodes_holds_what_is_under_way_in_a_round_trip
         EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);
         return stat.allocated;
     };
-    // Ends of the same two ranks find each other by a map that the first one may make here.
+    // The first end of two ranks may create the map in which ends find their partners.
     const acp_ch_t first = make(rank_, next());
     const acp_ch_t before_last = make(previous(), rank_);
     sync_ranks();
@@ -451,7 +454,7 @@ TEST_F(ChannelTest, bad_arguments_are_refused) {
     unsigned char byte = 0;
     for (const std::uintptr_t number : {std::uintptr_t{0}, std::uintptr_t{1}, std::uintptr_t{77},
                                         ~std::uintptr_t{0}, std::uintptr_t{1} << 40}) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): what a program may hold by mistake
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle that a program may hold by mistake
         const auto channel = reinterpret_cast<acp_ch_t>(number);
         EXPECT_EQ(acp_nbsend_ch(channel, &byte, 1), ACP_REQUEST_NULL);
         expect_refused(ACP_ERR_STALE, "no such channel");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two threads of a rank that wait for requests of one channel, of which one is told an end that ends more than its own wait.
+// Two threads of a rank that wait for requests of one channel: only one of them gets the result of
+// a request, also where its completion ends the other thread's wait.
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -15,7 +16,8 @@ namespace {
 constexpr std::int64_t limit_ns = 10'000'000'000;
 constexpr std::int64_t moment_ns = 2'000'000;
 
-// A thread that waits for the requests it is given, until each has ended or was another thread's.
+// A thread that waits for the requests that it is given, each until it has completed or another
+// thread has retired it.
 class Waiter {
 public:
     enum class Manner : std::uint8_t { waits, asks };
@@ -36,7 +38,7 @@ public:
         given_.notify_one();
     }
 
-    // How its wait for the last request has ended.
+    // Waits for the thread and returns the result of its wait for the last request.
     [[nodiscard]] int outcome() {
         const std::uint32_t given = given_.load(std::memory_order_relaxed);
         for (std::uint32_t ended = ended_.load(std::memory_order_acquire); ended != given;
@@ -90,13 +92,13 @@ TEST_F(ChannelThreadsTest, a_wait_for_a_request_whose_end_another_thread_was_tol
         for (int i = 0; i < rounds; ++i) {
             const acp_request_t request = begin();
             waiter.give(request);
-            // Meanwhile the other thread begins to wait.
+            // Gives the other thread time to begin its wait.
             EXPECT_EQ(acp_wait_ch_timeout(request, nullptr, moment_ns), ACP_ERR_TIMEOUT);
             pass(back, 1, 1);
             int answer = 0;
             while ((answer = acp_test_ch(request, nullptr)) == 0) {
             }
-            // Takes the place of the one before.
+            // Takes the record of the retired request.
             const acp_request_t next = begin();
             const int outcome = waiter.outcome();
             EXPECT_EQ(outcome, answer == 1 ? ACP_ERR_STALE : ACP_OK);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques by the names and signatures of ACP 3.0: what is added lies at a global address, and ranges that make no sense are
-// ignored.
+// Vectors and deques by the names and signatures of ACP 3.0: the sources of insertions are global
+// addresses, and invalid ranges are ignored.
 #include <cstring>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace {
 
 class CompatibleSequenceTest : public RankedTest {
 protected:
-    // Text in memory of a rank.
+    // Writes a text to memory of a rank and returns its address.
     acp_ga_t place(int owner, const std::string& text) {
         const acp_ga_t block = acp_malloc(text.size() + 1, owner);
         expect_done(acp_put(block, text.data(), text.size(), ACP_HANDLE_NULL));
@@ -49,7 +49,7 @@ TEST_F(CompatibleSequenceTest, a_vector_takes_what_lies_at_global_addresses) {
     acp_push_back_vector(other, text, 4);
     acp_insert_range_vector(acp_begin_vector(vector), {other, 1}, {other, 3});
     EXPECT_EQ(content(vector), "12012345");
-    // Empty, turned around, of two vectors, negative: ignored.
+    // Ranges that are empty, reversed, of two vectors, or negative are ignored.
     acp_insert_range_vector(acp_begin_vector(vector), {other, 1}, {other, 1});
     acp_insert_range_vector(acp_begin_vector(vector), {other, 3}, {other, 1});
     acp_insert_range_vector(acp_begin_vector(vector), {other, 0}, {vector, 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_complete, acp_inquire and acp_wait. What has to stay outstanding is made so by stopping the one process
-// whose service thread would run it, and rank 0 continues it again.
+// acp_complete, acp_inquire and acp_wait. To keep a command outstanding, the tests stop the one
+// process whose service thread would run it; rank 0 continues it later.
 #include <csignal>
 #include <ctime>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using CompletionTest = RankedTest;
 
-// In no mode, and never, is one of these a handle that was issued here.
+// Handles that no mode ever issues here.
 constexpr acp_handle_t never_issued[] = {0x7fff'ffff'ffff'fff0, 0x1234'5678'9abc'def0, -3, -1000};
 
 TEST_F(CompletionTest, returns_at_once_for_null_and_never_issued_handles) {
@@ -50,7 +50,7 @@ TEST_F(CompletionTest, becomes_complete_while_it_is_only_inquired) {
               static_cast<std::uint64_t>((rank_ + procs_ - 1) % procs_) + 5);
 }
 
-// More commands than one turn of a waiting thread runs, and nobody else to run them.
+// More commands than a waiting thread runs in one pass, and no other thread runs any.
 TEST_F(CompletionTest, works_off_a_long_queue_without_a_sleep_in_between) {
     constexpr int commands = 40'000;
     const Arena words(mode().reaches_private_memory() ? Kind::registered : Kind::starter, 64);
@@ -80,7 +80,7 @@ TEST_F(CompletionTest, takes_a_handle_twice) {
     EXPECT_EQ(acp_inquire(handle), 0);
 }
 
-// Rank 1 stopped, rank 0 with a command only rank 1 can run, the others outside.
+// Rank 1 is stopped, rank 0 has a command that only rank 1 can run, and the other ranks do nothing.
 class StoppedOwnerTest : public RankedTest {
 protected:
     void SetUp() override {
@@ -158,7 +158,7 @@ extern "C" void acp_test_count_interruption(int) {
     interruptions = interruptions + 1;
 }
 
-// Rings SIGUSR1 in this process every few milliseconds while it lives.
+// While it lives, sends SIGUSR1 to this process every few milliseconds.
 class Ringing {
 public:
     Ringing() {

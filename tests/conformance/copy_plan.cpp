@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running and checking plans of copies.
+// Runs and checks plans of copies.
 #include "conformance/copy_plan.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::byte untouched{0xee};
 
-// The first wrong byte of the owner's target, described, or "".
+// Describes the first wrong byte of the owner's target; "" if there is none.
 std::string first_difference(std::span<const std::byte> seen,
                              const std::vector<Piece>& pieces,
                              std::uint64_t round,

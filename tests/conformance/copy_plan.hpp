@@ -19,20 +19,20 @@ struct Piece {
     std::size_t bytes;
 };
 
-// Who takes part: the caller of acp_copy and the owners of the two ends.
+// The ranks of a copy: the caller of acp_copy and the owners of both ends.
 struct Roles {
     int initiator;
     int target_owner;
     int source_owner;
 };
 
-// "starter of rank 1 -> registered of rank 2 by rank 0".
+// For example "starter of rank 1 -> registered of rank 2 by rank 0".
 [[nodiscard]] std::string describe(const Roles& roles, Kind target, Kind source);
 
 // Every arrangement of up to three ranks: all local, put, get, third party, remote to itself.
 [[nodiscard]] std::vector<Roles> all_roles(int procs);
 
-// Whether the mode can reach both ends.
+// Whether the mode that is tested can reach both ends.
 [[nodiscard]] bool is_reachable(const Roles& roles, Kind target, Kind source);
 
 // Runs the plan. Pieces must not overlap in the target and lie inside the arenas. Collective.

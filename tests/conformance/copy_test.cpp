@@ -13,7 +13,7 @@ using Kinds = std::tuple<Kind, Kind>;
 
 class CopyTest : public RankedTest, public ::testing::WithParamInterface<Kinds> {
 protected:
-    // Runs a plan for every arrangement of ranks the mode can serve.
+    // Runs a plan for every arrangement of ranks that the mode reaches.
     static void run_everywhere(std::size_t bytes, const std::vector<Piece>& pieces) {
         const auto [target_kind, source_kind] = GetParam();
         const Arena target(target_kind, bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deques on every rank, from every rank: both ends, the pieces, and one as a queue of work for all ranks.
+// Deques on every rank, used by every rank: both ends, random access, and a deque as a queue of
+// work for all ranks.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -184,7 +185,7 @@ TEST_F(DequeTest, ranges_assignments_and_exchanges) {
     EXPECT_EQ(acp_create_deque(10, procs_).ga, ACP_GA_NULL);
 }
 
-// From every rank, on the own node and on others: in the same words.
+// The messages are the same on every rank, whether the deque is on its node or on another one.
 TEST_F(DequeTest, failures_name_the_call_the_deque_and_the_size) {
     const auto expect_told = [](int code, const std::vector<std::string>& parts) {
         const std::string message = acp_error_message();
@@ -198,7 +199,8 @@ TEST_F(DequeTest, failures_name_the_call_the_deque_and_the_size) {
         EXPECT_EQ(acp_reserve_deque(deque, std::size_t{1} << 50), -1);
         expect_told(ACP_ERR_MEMORY, {"acp_reserve_deque", "no room for 1125899906842624 bytes"});
         EXPECT_EQ(acp_destroy_deque(deque), 0);
-        sync_ranks();  // where one has destroyed a deque, another's may be
+        // A destroyed deque's block may hold another rank's next deque.
+        sync_ranks();
         EXPECT_EQ(acp_push_back_deque(deque, "x", 1), -1);
         expect_told(ACP_ERR_STALE, {"acp_push_back_deque", "no deque is at global address"});
         EXPECT_EQ(acp_destroy_deque(deque), -1);
@@ -238,7 +240,7 @@ TEST_F(DequeTest, ranges_of_two_deques_and_places_that_are_none_are_refused) {
     }
 }
 
-// All ranks put tasks in and take them out; each is done once, and those of a rank come out in their order.
+// All ranks push and pop tasks; each task is popped once, and the tasks of one rank in their order.
 TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
     constexpr std::uint64_t each = 400;
     for (int owner = 0; owner < procs_; ++owner) {
@@ -281,7 +283,7 @@ TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
     }
 }
 
-// A second thread pushes whole records while the first one takes as many as there are.
+// A second thread pushes whole records while the first one takes all that are there.
 TEST_F(DequeTest, records_are_taken_whole_whatever_is_pushed_meanwhile) {
     constexpr std::int64_t record_bytes = 24;
     constexpr std::size_t pushed_bytes = std::size_t{500} * record_bytes;

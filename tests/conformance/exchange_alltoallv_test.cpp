@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbour alltoallv: pieces of one buffer to some members, and into another one from others, against what each owner says.
+// Neighbour alltoallv: pieces of one buffer go to some members, and pieces from others arrive in
+// another buffer; each test compares them with the senders' lists.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -39,7 +40,7 @@ private:
 
 class AlltoallvTest : public ExchangeTest {};
 
-// Each sends to each, also to itself, 0 to 3 pieces of any size.
+// Each member sends 0 to 3 pieces of any size to each member, itself included.
 TEST_F(AlltoallvTest, pieces_reach_their_places) {
     struct Expected {
         int from;
@@ -49,7 +50,7 @@ TEST_F(AlltoallvTest, pieces_reach_their_places) {
     Random random = common_random();
     Pieces to;
     Pieces from;
-    std::vector<Expected> sent;  // to whom
+    std::vector<Expected> sent;  // the pieces that this member sends
     std::vector<Expected> expected;
     for (int source = 0; source < procs_; ++source) {
         for (int target = 0; target < procs_; ++target) {
@@ -123,7 +124,8 @@ TEST_F(AlltoallvTest, wrong_lists_are_refused_and_nothing_is_added) {
     const acp_neighbours_t huge{ACP_PATTERN_MESSAGES_MAX + 1, fit.shifts, fit.sizes, fit.offsets};
     expect_refused(acp_add_alltoallv_pattern(pattern_, source.data(), &huge, target.data(), &fit),
                    ACP_ERR_LIMIT, "1048577 pieces");
-    // Had one of them left a message, the numbers of sends and receives would differ.
+    // If one of the refused calls had added a message, the numbers of sends and receives would
+    // differ.
     ASSERT_EQ(acp_add_alltoallv_pattern(pattern_, source.data(), &fit, target.data(), &fit), 0)
         << acp_error_message();
     ASSERT_EQ(acp_add_alltoallv_pattern(pattern_, nullptr, &none, nullptr, &none), 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of scheduled exchanges share: a pattern, the buffers of its messages, and rounds of which each byte is looked at. Collective,
-// as all ranked tests.
+// The fixture of the tests of scheduled exchanges: a pattern, the buffers of its messages, and
+// rounds that check each byte. Collective, like all ranked tests.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace acp::test {
 
-// What the message `number` from one member to another one has at a place in a round.
+// The byte at `place` of message `number` from one member to another in a round.
 inline std::uint8_t byte_of(int from, int to, int number, std::size_t place, int round) {
     return static_cast<std::uint8_t>(31 * from + 57 * to + 7 * number + 3 * round +
                                      static_cast<int>(place % 251));

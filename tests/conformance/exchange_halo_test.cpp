@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The halo of an array that is divided among a grid of ranks: each point of it becomes what its owner has.
+// The halo of an array that is divided among a grid of ranks: after a round each halo point has its
+// owner's value.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -62,7 +63,9 @@ public:
     }
 
 private:
-    // Calls call(index, in how many dimensions it is of the halo, number or nothing).
+    // Calls call(index, outside, number) for each point: `outside` is the number of dimensions in
+    // which the point lies in the halo, `number` its number in the whole array, or `nothing` beyond
+    // its edge.
     template <typename Call>
     void for_each_point(const Call& call) {
         for (std::size_t index = 0; index < array_.size(); ++index) {
@@ -114,7 +117,7 @@ protected:
         pattern_ = acp_create_pattern(world_);
     }
 
-    // As many as there are ranks.
+    // The shape of a grid of all ranks: two columns, or one if their number is odd.
     [[nodiscard]] std::vector<int> square() const {
         const int rows = procs_ % 2 == 0 ? procs_ / 2 : procs_;
         return {rows, procs_ / rows};
@@ -162,7 +165,7 @@ TEST_F(HaloTest, grids_that_are_none_are_refused) {
     ASSERT_EQ(acp_add_halo_pattern(pattern_, array.data(), &grid), 0) << acp_error_message();
 }
 
-// Parts of different sizes along a common face: the receiver is told.
+// Members disagree about the size of a common face: compiling fails on all of them.
 TEST_F(HaloTest, parts_that_do_not_fit_are_found) {
     if (procs_ == 1) return;
     const std::vector<int> members{procs_, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans in forked children, and without memory.
+// Plans in forked children, with refused allocations, and under concurrent frees.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ bool is_forked(bool has_failed) {
     return has_failed && acp_errno() == ACP_ERR_FORKED;
 }
 
-// Whether a child, in which nobody may use the library, is told so by each call.
+// Whether each call is refused in a forked child, which may not use the library.
 bool are_all_refused(acp_team_t team, acp_pattern_t pattern, acp_plan_t plan) {
     char byte = 0;
     const int one = 1;
@@ -44,7 +44,7 @@ bool are_all_refused(acp_team_t team, acp_pattern_t pattern, acp_plan_t plan) {
 
 class ExchangeLifeTest : public ExchangeTest {
 protected:
-    // Short and long, private and shared, to the next rank.
+    // Adds messages to the next rank: short and long ones, in private and in shared memory.
     void add_ring() {
         int number = 0;
         for (const Buffer::Kind kind : {Buffer::Kind::own, Buffer::Kind::heap}) {
@@ -56,7 +56,8 @@ protected:
         }
     }
 
-    // Makes a plan and starts it some times while requests for memory are refused. Returns whether all went well.
+    // Makes a plan and starts it some times while allocations are refused. Returns whether all
+    // calls succeeded.
     bool use_with_refusals(const char* network, std::uint64_t first, std::uint64_t count) {
         const Refusal refusal(first, count);
         const acp_plan_t plan = acp_compile_pattern(pattern_, network);
@@ -69,8 +70,8 @@ protected:
         return acp_free_plan(plan) == 0 && is_well;
     }
 
-    // Until a trial asks for less than would be refused: that one goes well.
-    //   count  of requests of the last rank, from the first refused one on
+    // Repeats until a trial makes fewer allocations than `first`: that one succeeds.
+    //     count  how many allocations of the last rank are refused, from number `first` on
     void refuse_one_after_the_other(const char* network, std::uint64_t count) {
         const auto poor = static_cast<std::size_t>(procs_ - 1);
         const bool is_poor = rank_ == procs_ - 1;
@@ -90,7 +91,7 @@ protected:
         }
     }
 
-    // In an epoch without patterns, plans and memory of before.
+    // Begins an epoch, so that no pattern, plan or memory of the trial before is left.
     void begin_anew() {
         sent_.clear();
         received_.clear();
@@ -103,7 +104,7 @@ protected:
     }
 };
 
-// The moment between finding a plan and using it is short: many plans.
+// The time between lookup and use of a plan is short, so the test makes many plans.
 TEST_F(ExchangeLifeTest, a_plan_or_pattern_that_is_freed_while_another_thread_asks_for_it_is_gone) {
     constexpr int plans = 300;
     std::atomic<acp_plan_t> plan{ACP_PLAN_NULL};
@@ -113,7 +114,8 @@ TEST_F(ExchangeLifeTest, a_plan_or_pattern_that_is_freed_while_another_thread_as
         while (!is_over.load()) {
             for (const int result : {acp_test_plan(plan.load()),
                                      acp_add_send_pattern(pattern.load(), 0, nullptr, 0)}) {
-                // Without a start there is nothing to test; a pattern takes the message.
+                // A plan that was not started cannot be tested; adding a message to a pattern
+                // succeeds.
                 const int code = acp_errno();
                 if (result == -1) {
                     EXPECT_TRUE(code == ACP_ERR_STATE || code == ACP_ERR_STALE) << code;
@@ -149,11 +151,12 @@ TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     free_plan(plan);
 }
 
-// Whatever was refused, in whichever call: all members are told, no wait lasts, and the next epoch has plans again. With TEST_EVERY_MOMENT no
-// moment is left out.
+// Whichever allocation is refused, in whichever call, all members fail, no wait lasts, and the next
+// epoch can make plans again. With TEST_EVERY_MOMENT each allocation is refused once.
 TEST_F(ExchangeLifeTest, members_are_told_when_one_has_no_memory_left) {
     std::vector<std::uint64_t> counts{1};
-    // A node without memory to answer with on a rail that nothing went by before is given up, and with it the job.
+    // A node that lacks the memory to answer on a rail without previous traffic is severed, and the
+    // job ends.
     if (rails_of_job() == 1) counts.push_back(all_from_there);
     const std::string network = "torus 5000 " + std::to_string(procs_) + "\nengines 4\n";
     for (const char* const given : {static_cast<const char*>(nullptr), network.c_str()}) {

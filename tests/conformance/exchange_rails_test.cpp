@@ -10,13 +10,13 @@ namespace {
 
 class ExchangeRailsTest : public ExchangeTest {
 protected:
-    // Commands cost so much that no message is cut.
+    // A network with such expensive commands that the planner splits no message.
     [[nodiscard]] std::string whole_messages(int engines) const {
         return "torus 5000 " + std::to_string(procs_) + "\ncommand_us 1000\nengines " +
                std::to_string(engines) + "\n";
     }
 
-    // All send one message of 20'000 bytes to the last member.
+    // Each other member sends one message of 20'000 bytes to the last member.
     void all_send_to_last() {
         const int last = procs_ - 1;
         if (rank_ != last) add_send(last, 0, Buffer::Kind::own, 20'000);
@@ -24,7 +24,7 @@ protected:
             add_receive(from, 0, Buffer::Kind::heap, 20'000);
     }
 
-    // Where each member is on a node of its own, and there are at least as many rails as senders.
+    // Whether each member is on a node of its own, with at least as many rails as senders.
     [[nodiscard]] bool is_spread() const {
         for (int rank = 0; rank < procs_; ++rank) {
             if (rank != rank_ && is_near(rank)) return false;
@@ -58,7 +58,7 @@ TEST_F(ExchangeRailsTest, a_network_of_one_engine_keeps_to_one_rail) {
     free_plan(plan);
 }
 
-// Those without one leave the rails to what they measure.
+// Members without a network model choose rails by their measurements.
 TEST_F(ExchangeRailsTest, some_members_know_a_network_and_others_do_not) {
     add_send(next(), 0, Buffer::Kind::own, 900'001);
     add_send(before(), 1, Buffer::Kind::heap, 40'000);
@@ -70,8 +70,9 @@ TEST_F(ExchangeRailsTest, some_members_know_a_network_and_others_do_not) {
     free_plan(plan);
 }
 
-// What a member sends from its outbox is under way when its round has ended. That it arrived is seen when the next round begins, too late
-// to tell how fast the rails were; not seen at all, it would look as if they had taken all the time between.
+// Messages from a member's outbox are in flight when its round has ended. The member sees their
+// completions when the next round begins, too late to measure the rails; if it took that time, the
+// rails would look as slow as the pause between the rounds was long.
 TEST_F(ExchangeRailsTest, rails_that_ended_unseen_between_rounds_are_not_taken_for_slow) {
     if (procs_ == 1) return;
     if (rank_ == 0) add_send(1, 0, Buffer::Kind::own, 2'000'000);

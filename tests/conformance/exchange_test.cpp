@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patterns compiled to plans and carried out, round by round; and what is refused.
+// Patterns that are compiled to plans and executed round by round; and refused patterns and calls.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -30,7 +30,8 @@ TEST_F(ExchangeTest, a_ring_carries_messages_of_all_sizes_from_all_memory) {
     free_plan(plan);
 }
 
-// In pieces where the members of other nodes are reached by several rails, and each round as those were found to be.
+// Several rails connect the nodes: messages between nodes are split, and each round follows the
+// bandwidths that the rounds before have measured.
 TEST_F(ExchangeTest, long_messages_go_by_all_rails_and_the_plan_tells_how_fast_they_were) {
     add_send(next(), 0, Buffer::Kind::own, 1'300'007);
     add_send(next(), 1, Buffer::Kind::heap, 700'001);
@@ -84,11 +85,12 @@ TEST_F(ExchangeTest, several_plans_of_one_pattern_go_at_once) {
     EXPECT_EQ(received_[0].buffer.data()[0], byte_of(before(), rank_, 0, 0, 9));
     EXPECT_EQ(received_[1].buffer.data()[0], 0) << "it is of the second plan alone";
     free_plan(second);
-    run_rounds(compile(), 1);  // left to acp_finalize
+    // acp_finalize frees this plan
+    run_rounds(compile(), 1);
     free_plan(first);
 }
 
-// Copies to addresses of all kinds of memory; the owner adds nothing.
+// Copies go to addresses in all kinds of memory; the owner adds no messages.
 TEST_F(ExchangeTest, copies_go_to_addresses) {
     constexpr std::size_t bytes = 3000;
     const Buffer heap(Buffer::Kind::heap, bytes);
@@ -119,7 +121,8 @@ TEST_F(ExchangeTest, copies_go_to_addresses) {
     std::memset(acp_query_address(starter), 0, bytes);
 }
 
-// Before the owner waits nothing comes to its memory; and the sender, which needs it for nothing else, is at most two rounds ahead.
+// No copy reaches the owner's memory before the owner has started the round, and the sender is at
+// most two rounds ahead of it.
 TEST_F(ExchangeTest, the_owner_of_the_target_of_a_copy_starts_and_waits_as_often_as_the_sender) {
     if (procs_ == 1) return;  // the sender is the owner
     constexpr int rounds = 3;
@@ -202,7 +205,7 @@ TEST_F(ExchangeTest, a_member_without_messages_takes_part) {
     free_plan(plan);
 }
 
-// A sender of short messages ends two rounds before its receiver has begun the first one.
+// A sender of short messages completes two rounds before its receiver has started the first.
 TEST_F(ExchangeTest, senders_go_ahead_of_receivers) {
     if (procs_ == 1) return;
     if (rank_ == 0) add_send(procs_ - 1, 0, Buffer::Kind::own, 500);
@@ -249,7 +252,7 @@ TEST_F(ExchangeTest, a_team_in_another_order_has_its_own_neighbours) {
     free_team(team);
 }
 
-// By the planner, in pieces; and the prediction is told.
+// The planner splits and orders the messages, and the explanation has its prediction.
 TEST_F(ExchangeTest, a_network_decides_the_order) {
     for (const int number : {0, 1, 2}) {
         add_send(next(), number, Buffer::Kind::heap, 200'000);
@@ -265,7 +268,7 @@ TEST_F(ExchangeTest, a_network_decides_the_order) {
     expect_none(acp_compile_pattern(pattern_, "nonsense"), ACP_ERR_ARGUMENT, "line 1");
 }
 
-// By the same members for the same messages, else all are told.
+// A plan can be loaded only by the members that saved it and for the same messages, else all fail.
 TEST_F(ExchangeTest, a_plan_is_saved_and_loaded) {
     add_send(next(), 0, Buffer::Kind::heap, 200'000);
     add_receive(before(), 0, Buffer::Kind::own, 200'000);
@@ -278,7 +281,8 @@ TEST_F(ExchangeTest, a_plan_is_saved_and_loaded) {
     const acp_plan_t loaded = acp_load_plan(pattern_, path.c_str());
     ASSERT_NE(loaded, ACP_PLAN_NULL) << acp_error_message();
     EXPECT_EQ(explained(loaded),
-              explained(planned));  // before rounds tell one of them how fast rails are
+              // Equal only before the first round: rounds add measurements of rails.
+              explained(planned));
     run_rounds(loaded, 3);
     free_plan(loaded);
     expect_refused(acp_save_plan(planned, "/nowhere/plan"), ACP_ERR_SYSTEM, "/nowhere/plan");
@@ -292,7 +296,7 @@ TEST_F(ExchangeTest, a_plan_is_saved_and_loaded) {
     expect_none(acp_load_plan(pattern_, path.c_str()), ACP_ERR_SYSTEM, path);
 }
 
-// The plan of another job: other messages.
+// The saved plan belongs to a job with other messages.
 TEST_F(ExchangeTest, a_plan_of_other_messages_is_refused) {
     std::array<std::uint64_t, 2> words{};
     ASSERT_EQ(acp_add_send_pattern(pattern_, 0, &words[0], 8), 0);
@@ -351,7 +355,7 @@ TEST_F(ExchangeTest, calls_out_of_turn_are_refused) {
     expect_refused(acp_free_plan(plan), ACP_ERR_STALE, "no such plan");
 }
 
-// A message without bytes counts too.
+// The pattern also has messages without bytes: they take numbers too.
 TEST_F(ExchangeTest, messages_of_two_members_that_overlap_are_both_named) {
     if (procs_ < 3) return;
     std::array<char, 100> bytes{};
@@ -371,7 +375,7 @@ TEST_F(ExchangeTest, messages_of_two_members_that_overlap_are_both_named) {
     expect_none(plan, ACP_ERR_ARGUMENT, rank_ == 0 ? both : "member 0 (rank 0)");
 }
 
-// All members are told, the one that it concerns in detail; and the heap is as before.
+// All members fail, the affected one with the details; and the heap is as before.
 TEST_F(ExchangeTest, patterns_that_do_not_fit_are_refused_on_all_members) {
     std::array<char, 100> bytes{};
     const auto expect_refusal = [&](int code, const char* detail) {
@@ -415,7 +419,8 @@ TEST_F(ExchangeTest, a_pattern_has_a_million_messages_and_no_more) {
     for (std::size_t i = 0; i < from.size() && rank_ == 0; ++i) {
         from[i] = i;
         ASSERT_EQ(acp_add_send_pattern(pattern_, procs_ - 1, &from[i], 8), 0);
-        if (procs_ == 1) break;  // its receives count too
+        // Its receives count too.
+        if (procs_ == 1) break;
     }
     for (std::size_t i = 0; i < to.size(); ++i) {
         ASSERT_EQ(acp_add_recv_pattern(pattern_, 1 - procs_, &to[i], 8), 0);
@@ -439,7 +444,7 @@ TEST_F(ExchangeTest, a_heap_without_room_is_told) {
                 rank_ == 0 ? "heap" : "member 0 (rank 0)");
 }
 
-// Nothing of a plan is left when it was freed.
+// A freed plan leaves nothing in the heap.
 TEST_F(ExchangeTest, plans_that_come_and_go_leave_nothing) {
     add_send(next(), 0, Buffer::Kind::own, 40'000);
     add_receive(before(), 0, Buffer::Kind::own, 40'000);
@@ -460,7 +465,7 @@ TEST_F(ExchangeTest, plans_that_come_and_go_leave_nothing) {
     EXPECT_EQ(used(), before_all);
 }
 
-// All end alike, with what each has given.
+// All members fail, and the message has the plan that each of them has freed.
 TEST_F(ExchangeTest, members_that_free_different_plans_are_told) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     const acp_team_t team = acp_split_team(world_, 0, rank_);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls made in the handler of a fault that the program's own access raised: pages that are fetched from another rank when
-// they are first touched, where memory was protected (SIGSEGV) and where the file behind it was too short (SIGBUS). A fault inside a call of ACP
-// is the program's mistake (acp(7)); yet what is called in its handler takes nothing away from the command that it interrupted.
+// Calls made in the handler of a fault that the program's own access raised: pages that are fetched
+// from another rank when they are first touched, where memory was protected (SIGSEGV) and where the
+// file behind it was too short (SIGBUS). A fault inside a call of ACP is the program's mistake
+// (acp(7)); yet a call in its handler must not clear the hazard line of the command that it
+// interrupted.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -28,10 +30,12 @@ std::size_t page_bytes() {
     return bytes;
 }
 
-// Memory of this process whose pages are fetched from another rank when they are touched. One at a time.
+// Memory of this process whose pages are fetched from another rank at their first access. One
+// object at a time.
 class FetchedPages {
 public:
-    //   arena  its first pages are the content; one more of each process is where they arrive
+    // arena  its first pages are the content; each process has one more page, where fetched pages
+    // arrive
     FetchedPages(const Arena& arena, int owner, int caller, int signal_number)
         : arena_(arena), owner_(owner), caller_(caller), file_(memfd_create("fetched", 0)) {
         if (signal_number == SIGSEGV) lengthen();
@@ -71,7 +75,7 @@ private:
 
     void lengthen() { EXPECT_EQ(ftruncate(file_, static_cast<off_t>(bytes())), 0); }
 
-    // Another way to have the page than through the mapping, so that nobody sees it half filled.
+    // Fills the page through a second mapping, so that no thread reads a half-filled page.
     void fill(std::size_t at, const std::byte* content) const {
         EXPECT_EQ(pwrite(file_, content, page_bytes(), static_cast<off_t>(at)),
                   static_cast<ssize_t>(page_bytes()));
@@ -93,7 +97,8 @@ private:
         const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
         const auto begin = reinterpret_cast<std::uintptr_t>(current->memory_);
         if (address < begin ||
-            address >= begin + bytes()) {  // somebody else's: the process ends by it
+            // Another fault: the process ends by it.
+            address >= begin + bytes()) {
             (void)std::signal(number, SIG_DFL);
             return;
         }
@@ -119,7 +124,8 @@ FetchedPages* FetchedPages::current = nullptr;
 
 class FaultHandlerTest : public KindTest {
 protected:
-    // Touches all pages, from the first on; each raises one fault, for it lengthens the file by itself alone.
+    // Reads all pages in order; each raises one fault, since its handler lengthens the file by one
+    // page.
     void expect_content(const FetchedPages& pages, int owner) const {
         std::vector<std::byte> expected(page_count * page_bytes());
         fill_pattern(expected, 1, owner);
@@ -166,8 +172,8 @@ TEST_P(FaultHandlerTest, may_call_while_other_threads_of_the_process_do) {
     sync_ranks();
 }
 
-// Makes a call in the handler of a fault that a command of this thread has raised, and says whether memory that the command
-// is inside of was given back meanwhile.
+// Makes a call in the handler of a fault that a command of this thread has raised, and records
+// whether acp_unregister_memory of the command's target returned in that time.
 class InterruptedPut {
 public:
     static void on_fault(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The atomics that wait for themselves: every operation and width on words of every rank and kind of memory, the old
-// value returned, and none returned twice.
+// The blocking atomics: every operation and width on words of every rank and kind of memory; each
+// old value is returned to exactly one caller.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -22,7 +22,7 @@ constexpr auto desired4 = static_cast<std::uint32_t>(desired);
 constexpr std::uint64_t low_half = 0xffff'ffffULL;
 constexpr std::size_t place = 64;
 
-// One that waits for itself.
+// One blocking atomic.
 struct Fetch {
     const char* name;
     std::size_t width;

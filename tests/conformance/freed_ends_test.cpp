@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends of channels and segmented buffers that were freed: what their rank allocates then is touched by nobody else, however late something
-// of the other end comes. Under loss (tests/conformance/CMakeLists.txt) much of it does.
+// Freed ends of channels and segmented buffers: no late message of the other end writes to blocks
+// that their rank allocates afterwards. Under loss (tests/conformance/CMakeLists.txt) many such
+// messages are late.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr int rounds = 60;
 
-// Blocks of this rank's heap that take the places of others of about so many bytes.
+// Blocks of this rank's heap that reuse freed blocks of about `bytes` bytes; the destructor checks
+// that they are unchanged.
 class Blocks {
 public:
     explicit Blocks(std::size_t bytes) : bytes_(bytes) {
@@ -56,7 +58,7 @@ TEST_F(FreedEndsTest, of_segmented_buffers_have_given_their_memory_back) {
             const acp_segbuf_t segbuf = rank_ == 0 ? acp_create_src_segbuf(1, buffer, 64, 1)
                                                    : acp_create_dst_segbuf(0, buffer, 64, 1);
             ASSERT_EQ(acp_connect_segbuf(segbuf), 0) << acp_error_message();
-            // The second one frees when the first one waits for it.
+            // The second rank frees once the first one has disconnected.
             while (!is_first && acp_isready_segbuf(segbuf) != -1) {
             }
             EXPECT_EQ(acp_disconnect_segbuf(segbuf), 0) << acp_error_message();

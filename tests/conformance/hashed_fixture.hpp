@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of hashed containers share: containers that one rank makes and all use, and calls on maps with strings.
+// The fixture of the tests of hashed containers: containers that one rank makes and all use, and
+// calls on maps with strings.
 #pragma once
 
 #include <map>
@@ -52,14 +53,14 @@ protected:
                                acp_destroy_map, use);
     }
 
-    // All entries are stored on one rank.
+    // Calls use(map) with a map whose entries all lie on one rank.
     template <typename Use>
     void with_map_of_rank(int rank, const Use& use) {
         with_shared<acp_map_t>([&] { return acp_create_map(1, &rank, 2, rank); }, acp_destroy_map,
                                use);
     }
 
-    // The bytes of an element of any rank.
+    // The bytes of an element on any rank.
     static std::string bytes_of(const acp_element_t& element) {
         std::string bytes(element.size, '\0');
         if (element.size != 0) {

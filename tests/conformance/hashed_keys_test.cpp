@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys that somebody has chosen: all have one CRC-64. In a container that is made without options, or with the default, they lie on all
-// ranks as any others do, and elsewhere in each container; a CRC on request gives the placement that it defines.
+// Keys that an attacker has chosen to have the same CRC-64. In a container made without options, or
+// with the default hash, they spread over all ranks like other keys, and differently in each
+// container; a container that asks for the CRC places them as the CRC says.
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -46,7 +47,7 @@ std::uint64_t reflected_crc64(const std::string& bytes) {
 
 class HashedKeysTest : public HashedTest {
 protected:
-    // Which of the chosen keys a map that this rank makes has on this rank.
+    // The chosen keys of a map made by this rank that lie on this rank.
     std::set<int> own_keys(acp_map_t map) {
         for (int i = 0; i < chosen_keys; ++i) EXPECT_EQ(insert(map, chosen_key(i), "v"), 1);
         EXPECT_EQ(acp_size_map(map), static_cast<std::size_t>(chosen_keys));
@@ -59,7 +60,7 @@ protected:
         return own;
     }
 
-    // The ranks on which entries of the chosen keys lie, in each kind of container.
+    // Checks on which ranks the entries of the chosen keys lie, for each kind of container.
     template <typename Handle, typename Insert, typename SizeLocal>
     void expect_spread(const Handle& handle, const Insert& insert, const SizeLocal& size_local) {
         if (rank_ == 0) {

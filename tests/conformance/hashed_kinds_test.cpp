@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets, multisets and multimaps that all ranks use at once, and what two containers exchange.
+// Sets, multisets and multimaps that all ranks use at once, and swaps, merges and moves between two
+// containers.
 #include <functional>
 #include <map>
 #include <numeric>
@@ -47,7 +48,8 @@ TEST_F(HashedTest, a_set_holds_a_key_once) {
         });
 }
 
-// Of all ranks, and of one, whose entries its node's ranks reach at once.
+// Containers on all ranks, and containers on one rank, whose entries the ranks of its node access
+// directly.
 TEST_F(HashedTest, many_keys_of_a_set_and_a_multiset_are_as_each_alone) {
     constexpr std::size_t count = 150;
     std::vector<std::string> keys;
@@ -126,7 +128,7 @@ TEST_F(HashedTest, a_multiset_counts_what_all_ranks_insert) {
         });
 }
 
-// A replacement inserts nothing, so none may be left.
+// A replacement inserts no entry, so the cleared map is empty.
 TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_meanwhile) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::uint64_t keys = 20;
@@ -237,7 +239,7 @@ TEST_F(HashedTest, no_entry_of_another_key_follows_one_that_was_erased) {
             const acp_multimap_it_t first = acp_insert_multimap(map, "key", 3, "1", 1);
             ASSERT_NE(first.elem, ACP_GA_NULL) << acp_error_message();
             ASSERT_EQ(acp_remove_multimap(map, "key", 3), 1) << acp_error_message();
-            // One of them has its memory by then.
+            // One of the later entries reuses the memory of the erased entry.
             const std::string other = "k" + std::to_string(10 + round);
             for (int i = 0; i < 40; ++i) {
                 ASSERT_NE(acp_insert_multimap(map, other.data(), 3, "2", 1).elem, ACP_GA_NULL);
@@ -295,9 +297,9 @@ TEST_F(HashedTest, a_multimap_holds_several_entries_of_a_long_key) {
     EXPECT_EQ(acp_destroy_multimap(map), 0) << acp_error_message();
 }
 
-// As an_iterator_that_was_changed_is_refused, of the other three kinds.
+// The test an_iterator_that_was_changed_is_refused for the other three kinds of container.
 TEST_F(HashedTest, an_iterator_of_another_container_is_refused_by_each_kind) {
-    // Makes iterators of one container those of another one, and gives them to each call.
+    // Gives iterators of one container the identity of another one, and passes them to each call.
     const auto refuse = [](auto one, auto other, auto it, const auto& set_container,
                            const auto& calls) {
         ASSERT_NE(it.elem, ACP_GA_NULL) << acp_error_message();
@@ -392,7 +394,7 @@ TEST_F(HashedTest, nothing_is_taken_out_where_what_is_to_come_is_not_there) {
     EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
 }
 
-// Each rank but the one that swaps knows the container from before.
+// Each rank except the one that swaps has used the container before, and so has cached its ranks.
 TEST_F(HashedTest, the_end_is_that_of_the_ranks_a_container_has_now) {
     const int first[] = {0};
     with_shared<acp_map_t>([&] { return acp_create_map(1, first, 1, 0); }, acp_destroy_map,

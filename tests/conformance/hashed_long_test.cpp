@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and values that fit into no message: moved between ranks, and met by a walk whose entries are erased or replaced meanwhile, so that
-// other ones have their memory when they are read.
+// Keys and values longer than a message: moved between ranks, and visited by a walk while another
+// rank erases or replaces their entries, so that other entries have that memory when the walk reads
+// it.
 #include <map>
 #include <string>
 #include <vector>
@@ -14,11 +15,12 @@ namespace {
 
 class HashedLongTest : public HashedTest {};
 
-// Of a key whose value is changed, and of a value that acp_replace_map compares.
+// The longest key whose value can be changed by a number, and the longest value that
+// acp_replace_map compares.
 constexpr std::size_t longest_counted = 968;
 constexpr std::size_t longest_compared = 968;
 
-// With their counts they fit into no message.
+// Keys that together with their counts are longer than a message.
 TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ranks) {
     const std::string both = "both " + std::string(longest_counted - 5, 'k');
     const std::string other = "other" + std::string(longest_counted - 5, 'k');
@@ -73,7 +75,7 @@ TEST_F(HashedLongTest, a_multisets_long_keys_are_merged_and_moved_between_all_ra
     }
 }
 
-// On whichever node the entry is.
+// The limits do not depend on the node of the entry.
 TEST_F(HashedLongTest, limits_of_keys_and_of_compared_values_are_the_same_on_all_nodes) {
     const std::string key(longest_counted, 'k');
     const std::string long_key(longest_counted + 1, 'k');
@@ -105,7 +107,7 @@ TEST_F(HashedLongTest, limits_of_keys_and_of_compared_values_are_the_same_on_all
     });
 }
 
-// Of many keys one is too long to be counted: none is.
+// One of many keys is too long to be counted: the call counts none of them.
 TEST_F(HashedLongTest,
        a_key_that_is_too_long_for_its_count_is_told_with_its_place_length_and_limit) {
     constexpr std::size_t count = 3'000;
@@ -133,8 +135,8 @@ TEST_F(HashedLongTest,
         });
 }
 
-// A walk over two entries that it reads one by one. While it is at the first one, the other one is changed, and what comes then gets its
-// memory.
+// A walk over two entries that reads them one by one. While it visits the first entry, the other
+// one is erased or replaced, and the next entry that is inserted reuses its memory.
 class ChangedWalk {
 public:
     static constexpr std::size_t long_bytes = 20'000;
@@ -155,7 +157,8 @@ public:
     void run() {
         EXPECT_GE(acp_for_each_local_map(map_, visit, this), 1) << acp_error_message();
         EXPECT_EQ(visits_[first_], 1);
-        // One that was there all the time is met once; one that was erased is not, and one that has come may be.
+        // An entry that exists during the whole walk is visited once, an erased entry is not
+        // visited, and an inserted entry may be.
         EXPECT_EQ(visits_[other_], is_replaced_ ? 1 : 0);
         EXPECT_LE(visits_["new"], 1);
     }
@@ -195,10 +198,12 @@ private:
         EXPECT_EQ(record_of(heir), record) << "it has other memory, and nothing is tested";
     }
 
-    // Takes all free blocks of a size up to one, which the next such allocation gets.
+    // Allocates blocks of one size until it gets `record`, and frees that one: the next allocation
+    // of this size reuses it.
     void free_only(acp_ga_t record) {
         acp_heap_stat_t stat{};
-        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);  // what was erased is free now
+        // Reclaims erased entries.
+        EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);
         for (acp_ga_t block = 0; block != record; held_.push_back(block)) {
             block = acp_malloc(long_bytes + 100, rank_);
             ASSERT_NE(block, ACP_GA_NULL) << acp_error_message();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on two hashed containers while others use them: what is moved from one to the other is never in neither, and what one rank has
-// exchanged is found there by all.
+// Calls on two hashed containers while other ranks use them: a moved entry is always in one of
+// both, and after a swap by one rank all ranks find the swapped content.
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 class HashedPairTest : public HashedTest {
 protected:
-    // Of one seed, so that a key has the same place in both.
+    // Makes both maps with one seed, so that a key has the same place in both.
     template <typename Use>
     void with_two_maps(const Use& use) {
         const auto make = [&] {
@@ -155,7 +155,7 @@ TEST_F(HashedPairTest, entries_of_one_key_are_all_moved) {
     });
 }
 
-// Each rank moves what it stores; the keys of one rank's tables are those of the other map's, too.
+// Each rank moves the entries that it stores; both maps have the tables of a key on the same rank.
 TEST_F(HashedPairTest, each_rank_moves_what_it_stores) {
     with_two_maps([&](acp_map_t into, acp_map_t from) {
         for (std::uint64_t i = 0; i < 100; ++i) {
@@ -169,7 +169,8 @@ TEST_F(HashedPairTest, each_rank_moves_what_it_stores) {
     });
 }
 
-// No other call of the rank tells it before the scan that the map has other tables now.
+// The scanning rank makes no other call between the swap and the scan from which it could learn of
+// the other tables.
 TEST_F(HashedPairTest, scans_after_an_exchange_by_another_rank_find_what_each_has_then) {
     const auto scan_one = [](acp_map_it_t& it) {
         acp_entry_t entry{};
@@ -200,7 +201,7 @@ TEST_F(HashedPairTest, scans_after_an_exchange_by_another_rank_find_what_each_ha
     }
 }
 
-// Several of each kind are under way before any result is asked for.
+// Several calls of each kind are in flight before the first result is read.
 TEST_F(HashedPairTest,
        calls_that_do_not_wait_find_after_an_exchange_by_another_rank_what_each_has) {
     for (int swapper = 0; swapper < procs_; ++swapper) {
@@ -254,7 +255,7 @@ TEST_F(HashedPairTest,
     }
 }
 
-// Of a reply that was never started, whatever lies in it, no more is read than there is.
+// Random bytes as a reply that was never started: reading its result accesses no memory outside it.
 TEST_F(HashedPairTest, a_reply_of_no_call_is_no_call_on_what_lies_behind_it) {
     int refused = 0;
     for (int byte = 0; byte < 256; ++byte) {
@@ -267,7 +268,7 @@ TEST_F(HashedPairTest, a_reply_of_no_call_is_no_call_on_what_lies_behind_it) {
     EXPECT_GE(refused, 2) << "one that is not over, and one that would be asked anew";
 }
 
-// A refused call leaves no result, not that of the call before.
+// The reply then has no result at all, in particular not that of the call before.
 TEST_F(HashedPairTest, a_refused_call_leaves_no_result_in_its_reply) {
     const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
     ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();

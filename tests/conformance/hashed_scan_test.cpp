@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scans of hashed containers: the entries of a walk, many at a time, wherever they lie and whatever others change meanwhile.
+// Scans of hashed containers: a scan returns the entries of a walk, many at a time, on any rank,
+// while other ranks change the container.
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -22,7 +23,8 @@ std::string text_of(const void* bytes, std::size_t size) {
 
 class HashedScanTest : public HashedTest {
 protected:
-    // Calls each(entry) with all entries from an iterator on, by scans of `count` entries at the most into a room of so many bytes.
+    // Calls each(entry) for all entries from an iterator on, by scans of at most `count` entries; a
+    // scan that needs more room fails and returns the size it needs.
     template <typename It, typename Scan, typename Each>
     static void scan_all(It it, const Scan& scan, std::size_t count, const Each& each) {
         std::vector<acp_entry_t> entries(count);
@@ -30,7 +32,8 @@ protected:
         for (;;) {
             const std::int64_t some =
                 scan(&it, entries.size(), entries.data(), room.data(), room.size() * 8);
-            if (some == -1 && acp_errno() == ACP_ERR_LIMIT) {  // it says how much is needed
+            // `it` has the sizes that are needed
+            if (some == -1 && acp_errno() == ACP_ERR_LIMIT) {
                 ASSERT_GT((it.value_size + 7) / 8 + (it.key_size + 7) / 8, room.size());
                 room.resize((it.value_size + 7) / 8 + (it.key_size + 7) / 8);
                 continue;
@@ -77,7 +80,7 @@ TEST_F(HashedScanTest, finds_each_entry_once_in_the_order_of_iterators) {
         }
         const auto local = scanned(acp_begin_local_map(map), 10);
         EXPECT_EQ(local.size(), acp_size_local_map(map));
-        // Iterators and scans lead to the same places.
+        // Walks by iterators and by scans visit the same entries in the same order.
         std::vector<std::uint64_t> room(4'096);
         acp_entry_t entries[5];
         acp_map_it_t scan = acp_begin_map(map);
@@ -106,7 +109,7 @@ TEST_F(HashedScanTest, begins_at_the_entry_of_a_key_and_goes_on_where_it_was_era
         ASSERT_EQ(acp_scan_map(&it, 1, &entry, room.data(), room.size() * 8), 1);
         EXPECT_EQ(text_of(entry.key, entry.key_size), key);
         EXPECT_EQ(text_of(entry.value, entry.value_size), "value");
-        // What a scan has read can be given to a call on many.
+        // An entry that a scan has returned can be passed to a call on many entries.
         std::memcpy(entry.value, "VALUE", 5);
         EXPECT_EQ(acp_assign_many_map(map, 1, &entry), 0) << acp_error_message();
         EXPECT_EQ(entry.result, 0) << "there was an entry";
@@ -221,7 +224,8 @@ TEST_F(HashedScanTest, finds_what_stays_once_while_all_ranks_change_the_map) {
         std::thread changer([&] {
             Random random(static_cast<std::uint64_t>(rank_) + 9);
             for (std::uint64_t i = 0; !is_over.load(std::memory_order_acquire); ++i) {
-                const std::string passing = own_key(1'000 + i % 300);  // the table grows by them
+                // Their insertions make the table grow.
+                const std::string passing = own_key(1'000 + i % 300);
                 if (i % 600 < 300) {
                     (void)insert(map, passing, "passing");
                 } else {
@@ -247,7 +251,7 @@ TEST_F(HashedScanTest, finds_what_stays_once_while_all_ranks_change_the_map) {
     });
 }
 
-// The memory of one that was erased is another one's soon, while a scan copies it.
+// Memory of an erased entry is soon reused for another one, while a scan still copies it.
 TEST_F(HashedScanTest, finds_no_long_entry_twice_while_others_come_and_go) {
     with_map(1, [this](acp_map_t map) {
         const auto long_key = [this](std::uint64_t i) {

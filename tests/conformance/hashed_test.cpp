@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps, multimaps, sets and multisets that all ranks use at once: they hold what was put in, each key once or as often as it was
-// inserted, wherever the entries lie; every misuse is told and changes nothing.
+// Maps, multimaps, sets and multisets that all ranks use at once: they hold each inserted key once
+// or as often as it was inserted, on any rank; every misuse is refused and changes nothing.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -19,7 +19,7 @@
 namespace acp::test {
 namespace {
 
-// A length that is often short, sometimes beyond one message.
+// A value that is often short and sometimes longer than a message.
 std::string random_value(Random& random) {
     const std::size_t bytes = random.chance(5) ? 500 + random.below(5'000) : random.below(60);
     return std::string(bytes, static_cast<char>('a' + random.below(26)));
@@ -204,7 +204,7 @@ TEST_F(HashedTest, iterators_find_each_entry_once_and_erase_it) {
                   static_cast<std::int64_t>(local.size()));
         EXPECT_EQ(visited, local);
         sync_ranks();
-        // Each rank erases what lies on it, by iterators.
+        // Each rank erases the entries that it stores, by iterators.
         for (acp_map_it_t it = acp_begin_local_map(map); it.elem != end.elem;) {
             const acp_map_it_t gone = it;
             it = acp_erase_map(it);
@@ -217,7 +217,7 @@ TEST_F(HashedTest, iterators_find_each_entry_once_and_erase_it) {
     });
 }
 
-// Each map has one table, so that iterators of two maps on one rank differ in the map alone.
+// Each map has one table, so that iterators of two maps on one rank differ only in the map.
 TEST_F(HashedTest, walks_after_an_exchange_by_another_rank_find_what_each_has_then) {
     with_map(1, [this](acp_map_t one) {
         with_map(1, [&](acp_map_t other) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds in containers that the calling thread has found keys in before: a thread keeps what it knows of such a container
-// (data/table_view.hpp), and must see all the same what became of the container since.
+// Finds in containers in which the calling thread has found keys before: the thread caches what it
+// needs for a lookup (data/table_view.hpp), and must still see every later change of the container.
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -32,14 +32,15 @@ protected:
         return map;
     }
 
-    // With a map whose entries are all on one rank, and with one that has them on all ranks.
+    // Calls use(map) with a map whose entries all lie on one rank, and with one that spreads them
+    // over all ranks.
     template <typename Use>
     void with_each_map(int rank, const Use& use) {
         with_map_of_rank(rank, use);
         with_map(2, use);
     }
 
-    // Finds a key often enough that the thread keeps what it knows of the map.
+    // Finds a key often enough that the thread caches a view of the map.
     static void find_often(acp_map_t map, const std::string& key, int wanted) {
         for (int i = 0; i < 20; ++i) ASSERT_EQ(find(map, key).success, wanted) << key;
     }
@@ -159,7 +160,8 @@ TEST_F(HashedViewTest, a_destroyed_map_is_told_though_another_one_takes_its_plac
     ASSERT_EQ(acp_destroy_map(other), 0);
 }
 
-// Another thread makes the map, destroys it while this one has found in it, and makes another one at the same address.
+// Another thread makes the map, destroys it after this thread has found a key in it, and makes
+// another map at the same address.
 TEST_F(HashedViewTest, a_map_that_another_thread_makes_at_the_same_address_is_another_one) {
     acp_map_t map{};
     acp_map_t other{};
@@ -172,7 +174,7 @@ TEST_F(HashedViewTest, a_map_that_another_thread_makes_at_the_same_address_is_an
         is_found.acquire();
         EXPECT_EQ(acp_destroy_map(map), 0) << acp_error_message();
         other = make(rank_);
-        // A view of both would have one place: its number is that of the identity modulo 8.
+        // Views of both maps would use one cache entry, whose index is the map's identity modulo 8.
         for (int i = 0; i < 1'000 && (other.ga != map.ga || other.id % 8 != map.id % 8); ++i) {
             EXPECT_EQ(acp_destroy_map(other), 0);
             other = make(rank_);
@@ -198,8 +200,8 @@ TEST_F(HashedViewTest, a_map_that_another_thread_makes_at_the_same_address_is_an
     EXPECT_EQ(acp_destroy_map(other), 0);
 }
 
-// What this thread and another one keep of a map is of an epoch that has ended: no find may look into memory of then, where the words of the
-// map may still lie, or those of another one.
+// This thread and another one have views of a map of an ended epoch: no find may read that epoch's
+// memory, where the words of the map may still lie, or those of another one.
 TEST_F(HashedViewTest, a_map_of_an_epoch_that_has_ended_is_none) {
     for (const bool is_by_reset : {true, true, false}) {
         const acp_map_t map = make(rank_);
@@ -272,7 +274,7 @@ TEST_F(HashedViewTest, maps_that_are_swapped_are_found_swapped) {
     EXPECT_EQ(acp_destroy_map(other), 0);
 }
 
-// What a thread knows of one table may still be true when it has learned of another number of tables.
+// A thread's view of one table may still be valid after the number of tables has changed.
 TEST_F(HashedViewTest, maps_of_different_numbers_of_tables_are_found_after_each_swap) {
     const acp_map_t one = make(rank_);
     const acp_map_t all = acp_create_map(0, nullptr, 1, rank_);
@@ -284,7 +286,8 @@ TEST_F(HashedViewTest, maps_of_different_numbers_of_tables_are_found_after_each_
     }
     for (std::uint64_t round = 0; round < 12; ++round) {
         const bool is_swapped = round % 2 != 0;
-        const std::uint64_t step = round % 3 == 0 ? 1 : 13;  // now and then of a few keys only
+        // Some rounds look up few keys only.
+        const std::uint64_t step = round % 3 == 0 ? 1 : 13;
         for (std::uint64_t i = round; i < entries; i += step) {
             ASSERT_EQ(value_of(one, own_key(i)), is_swapped ? "of all" : "of one") << i;
             ASSERT_EQ(value_of(all, own_key(i)), is_swapped ? "of one" : "of all") << i;
@@ -299,7 +302,7 @@ TEST_F(HashedViewTest, maps_of_different_numbers_of_tables_are_found_after_each_
     EXPECT_EQ(acp_destroy_map(all), 0);
 }
 
-// Views of a container of one table, and of one that has a table on each rank.
+// The parent has views of a container with one table, and of one with a table on each rank.
 TEST_F(HashedViewTest, a_forked_child_is_refused_though_its_parent_has_views) {
     const acp_map_t one = make(rank_);
     const acp_map_t all = acp_create_map(0, nullptr, 1, rank_);
@@ -352,7 +355,7 @@ TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
             ASSERT_EQ(find(maps[which], "other").success, 0);
         }
     }
-    // A handle of another kind, or of another identity, is none of the map.
+    // A handle with another kind or another identity does not name the map.
     acp_set_t as_set{};
     as_set.ga = maps[0].ga;
     as_set.id = maps[0].id;
@@ -370,7 +373,8 @@ TEST_F(HashedViewTest, threads_find_each_for_itself_and_those_that_come_later_to
     }
     std::atomic<int> wrong{0};
     for (int generation = 0; generation < 2; ++generation) {
-        std::vector<std::thread> threads;  // more than have a place of their own in a heap
+        // More threads than a heap has thread caches.
+        std::vector<std::thread> threads;
         for (int t = 0; t < 30; ++t) {
             threads.emplace_back([&, t] {
                 for (std::uint64_t i = 0; i < 500; ++i) {
@@ -386,7 +390,7 @@ TEST_F(HashedViewTest, threads_find_each_for_itself_and_those_that_come_later_to
     EXPECT_EQ(acp_destroy_map(map), 0);
 }
 
-// What the signal handler below finds, and how often it found something else.
+// The maps in which the signal handler below looks up a key, and how often it found a wrong value.
 std::array<acp_map_t, 12> handler_maps;
 std::atomic<int> handler_calls{0};
 std::atomic<int> handler_faults{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of any rank: what is allocated lies apart, keeps what is written, is freed by anybody, and every misuse is told and changes
-// nothing.
+// Memory of any rank: blocks do not overlap, keep their content, and any rank can free them; every
+// misuse is refused and changes nothing.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -108,7 +108,8 @@ TEST_F(HeapTest, threads_of_all_ranks_allocate_and_free_at_once) {
             const auto owner = static_cast<int>(random.below(static_cast<std::uint64_t>(procs_)));
             const acp_ga_t block = acp_malloc(8 + random.below(2'000), owner);
             if (block == ACP_GA_NULL) return false;
-            // The first word of a block is its address: somebody else who has the block would write another one.
+            // The first word of a block is its own address: if two threads had the block, one would
+            // find the other's word.
             acp_complete(acp_put(block, &block, sizeof block, ACP_HANDLE_NULL));
             held.push_back(block);
             if (held.size() < 30) continue;
@@ -238,7 +239,7 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
     EXPECT_EQ(acp_malloc_many(0, nullptr, 0, nullptr), 0);
     EXPECT_EQ(acp_free_many(0, nullptr), 0);
     EXPECT_EQ(acp_malloc_many(1, nullptr, 0, nullptr), -1);
-    // Of each the size of the array has more than 64 bits, or reaches beyond any memory.
+    // The array of sizes would have more bytes than 64 bits can count, or reach beyond any memory.
     for (const std::size_t extra : {0U, 3U}) {
         for (const int power : {37, 58, 61, 62, 63}) {
             const std::size_t sizes_there[] = {8, 8, 8};
@@ -255,7 +256,8 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
 }
 
 TEST_F(HeapTest, misuse_is_told_and_changes_nothing) {
-    // One rank after the other: what one has freed twice may be another's by then.
+    // Ranks take turns: a block that one rank frees twice could be another rank's block by the
+    // second free.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {
         sync_ranks();
         if (turn / procs_ != rank_) continue;
@@ -291,7 +293,7 @@ TEST_F(HeapTest, misuse_is_told_and_changes_nothing) {
                    {"acp_malloc", "heap of rank " + std::to_string(rank_), "--heap-size"});
 }
 
-// By each rank, of containers on each rank.
+// Every rank tries to free parts of containers of every rank.
 TEST_F(HeapTest, parts_of_containers_are_not_freed_by_their_addresses) {
     const std::string text(3'000, 't');
     for (int owner = 0; owner < procs_; ++owner) {
@@ -345,7 +347,8 @@ TEST_F(HeapTest, parts_of_containers_are_not_freed_by_their_addresses) {
         EXPECT_EQ(acp_destroy_list(list), 0) << acp_error_message();
         EXPECT_EQ(acp_destroy_vector(vector), 0) << acp_error_message();
         EXPECT_EQ(acp_destroy_deque(deque), 0) << acp_error_message();
-        // What were parts are blocks of the program again.
+        // Memory of the destroyed containers' parts can be allocated and freed by the program
+        // again.
         std::vector<acp_ga_t> blocks;
         for (const std::size_t bytes : {16UL, 48UL, 64UL, 100UL, 200UL, 3'000UL, 4'000UL}) {
             for (int i = 0; i < 20; ++i) blocks.push_back(acp_malloc(bytes, owner));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on a container of another kind, by each kind on each: the message says what is there.
+// Calls of each kind of container on a container of each other kind: the message says which kind
+// lies at the address.
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct Kind {
     std::string name;
     std::function<acp_ga_t(int owner)> make;
     std::function<int(acp_ga_t)> destroy;
-    std::function<bool(acp_ga_t)> change;  // whether the call has ended well
+    // Returns whether the call has succeeded.
+    std::function<bool(acp_ga_t)> change;
 };
 
 template <typename Handle>
@@ -65,7 +67,7 @@ std::vector<Kind> kinds() {
 
 class KindAtTest : public HashedTest {};
 
-// Before the first use of what is there, and after it.
+// The wrong call comes before the first use of the container, and after it.
 TEST_F(KindAtTest, a_call_on_a_container_of_another_kind_is_told_what_is_there) {
     for (int owner = 0; owner < procs_; ++owner) {
         for (const Kind& there : kinds()) {

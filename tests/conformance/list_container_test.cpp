@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of any rank: every call beside std::list, elements on any rank, many ranks at one list, and every misuse told with the list left as
-// it was.
+// Lists of any rank: every call is compared with std::list, elements lie on any rank, many ranks
+// use one list, and every misuse is refused and leaves the list unchanged.
 #include <algorithm>
 #include <cstring>
 #include <list>
@@ -325,7 +325,8 @@ TEST_F(ListContainerTest, misuse_is_told_and_changes_nothing) {
 }
 
 TEST_F(ListContainerTest, what_is_no_list_is_told) {
-    // One rank after the other: where one has destroyed a list, another's may be by then.
+    // Ranks take turns: a list that one rank has destroyed could be another rank's list by the next
+    // call.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {
         sync_ranks();
         if (turn / procs_ != rank_) continue;
@@ -438,7 +439,8 @@ TEST_F(ListContainerTest, lists_leave_nothing_in_the_heaps) {
     sync_ranks();
     acp_heap_stat_t stat{};
     EXPECT_EQ(acp_heap_stat(rank_, &stat), 0);
-    // What waits to be freed is bounded: a batch for each thread that has taken elements out.
+    // Elements that were taken out wait to be reclaimed: at most one batch for each thread that
+    // took some.
     EXPECT_LE(stat.blocks, 128U * 3 * static_cast<unsigned>(procs_ + 1));
     sync_ranks();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of lists share: lists of texts with their bytes on any rank, and failures that are expected.
+// The fixture of the tests of lists: lists of texts whose elements lie on any rank, and checks of
+// expected failures.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ protected:
         RankedTest::TearDown();
     }
 
-    // A list of rank 0's, of another rank's on its node, and of one far away, as far as there are such.
+    // The ranks on which lists are made: this rank, the next one and the last one, each once.
     [[nodiscard]] std::vector<int> homes() const {
         std::set<int> some{rank_, (rank_ + 1) % procs_, procs_ - 1};
         return {some.begin(), some.end()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Iterators of lists: how they go on and back, and what becomes of them where elements are erased meanwhile.
+// Iterators of lists: steps in both directions, also while other threads erase elements.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -61,7 +61,8 @@ TEST_F(ListIteratorTest, a_range_does_not_end_at_another_element_in_the_place_of
     EXPECT_EQ(acp_destroy_list(list), 0);
 }
 
-// An operation tells 20 to 40 elements; of those where it ends another thread replaces one after the other.
+// An operation visits 20 to 40 elements; another thread replaces the elements at which such an
+// operation ends, one after the other.
 TEST_F(ListIteratorTest, go_on_past_elements_that_others_erase) {
     constexpr int changed_first = 20;
     constexpr int changed_end = 40;
@@ -85,7 +86,7 @@ TEST_F(ListIteratorTest, go_on_past_elements_that_others_erase) {
             int value = 0;
             is_well = acp_read_list(reached, &value, sizeof value) == sizeof value;
             EXPECT_TRUE(is_well) << acp_error_message();
-            // One further for each that was not there just then.
+            // The iterator gets one element further for each element that was just erased.
             EXPECT_TRUE(value >= steps && value < steps + changed_end - changed_first) << value;
         }
         is_over = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_copy_v and acp_copy_strided: every range arrives and nothing else is written, from and to memory of both kinds on any
-// rank; the one handle, the orders before and behind it, ranges that fail, and wrong arguments.
+// acp_copy_v and acp_copy_strided: every range arrives and no other byte is written, from and to
+// memory of both kinds on any rank; the one handle, the orders before and after it, failing ranges,
+// and wrong arguments.
 #include <algorithm>
 #include <atomic>
 #include <vector>
@@ -52,7 +53,7 @@ TEST_P(ListTest, copies_every_range_and_nothing_else) {
     sync_ranks();
 }
 
-// The same block copied by loops over a plain array.
+// The strided copy that loops over a plain array would make.
 struct Shape {
     std::size_t size;
     std::vector<std::size_t> counts;
@@ -119,7 +120,8 @@ TEST_P(ListTest, copies_blocks_of_arrays_of_any_dimension) {
     }
 }
 
-// Data by list, then a flag by each kind of order: who sees the flag finds all of the data.
+// A list of copies, then a flag ordered after it in each of the ways: a rank that reads the flag
+// finds all of the data.
 TEST_P(ListTest, what_is_ordered_behind_a_list_follows_all_of_it) {
     constexpr std::size_t count = 200;
     constexpr std::size_t flag = 8 * count * 2;
@@ -167,7 +169,8 @@ TEST_P(ListTest, a_list_follows_its_order) {
             const auto order = [&] { return link == 0 ? last : link; };
             std::vector<acp_copy_range_t> there;
             std::vector<acp_copy_range_t> on;
-            for (std::size_t i = 0; i < count; ++i) {  // twice over the same rank, turned round
+            // Each list of copies reverses the words.
+            for (std::size_t i = 0; i < count; ++i) {
                 there.push_back(
                     {arena.at(next(), 8 * (count + i)), arena.at(next(), 8 * (count - 1 - i)), 8});
                 on.push_back({arena.at(next(), 8 * (2 * count + i)),
@@ -204,7 +207,7 @@ TEST_P(ListTest, more_ranges_than_may_be_outstanding) {
     sync_ranks();
 }
 
-// Both ends are one rank's, so the node that runs the copy looks at both.
+// Both ends belong to one rank, so the node that runs the copy checks both addresses.
 TEST_P(ListTest, the_message_of_a_range_names_the_address_at_fault) {
     const Arena arena(GetParam(), 4096);
     if (reaches(next())) {

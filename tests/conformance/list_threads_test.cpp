@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More threads of a rank at one list than may use a heap at once; and elements that go between lists of two ranks while others take them.
+// More threads of a rank use one list than a heap has thread caches; and elements are moved between
+// the lists of two ranks while other ranks take them.
 #include <atomic>
 #include <cstdint>
 #include <numeric>
@@ -15,8 +16,9 @@ namespace {
 
 class ListThreadsTest : public RankedTest {};
 
-// To say that there is no room a thread looks at the heap, for which it takes a cache of it; it has given back the one of its call by then, for
-// else all might have one and wait for another.
+// To report that there is no room, a thread reads the heap's state, for which it takes one of the
+// heap's thread caches. It has released the cache of its call before, since otherwise each of many
+// threads could hold one cache and wait for a second.
 TEST_F(ListThreadsTest, many_are_refused_room_and_none_waits_for_ever) {
     constexpr int threads_count = 50;
     constexpr int pushes = 200;
@@ -40,7 +42,8 @@ TEST_F(ListThreadsTest, many_are_refused_room_and_none_waits_for_ever) {
     sync_ranks();
 }
 
-// Of several who take or move an element one has it: where it was moved by a copy, takers had both.
+// Exactly one rank gets an element that several take or move at once; a move by copying would give
+// it to two.
 TEST_F(ListThreadsTest, an_element_that_goes_between_lists_of_two_ranks_is_taken_once) {
     if (procs_ < 2) return;
     allow_seconds(120);

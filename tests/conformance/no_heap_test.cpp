@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job without heaps (acprun --heap-size 0): every call that needs one is refused with the reason and changes nothing; all
-// others, and the teams of one node, work as ever.
+// A job without heaps (acprun --heap-size 0): every call that needs a heap is refused with the
+// reason and changes nothing; all other calls, and the teams of one node, work as usual.
 #include <cstddef>
 #include <cstdint>
 #include <string>

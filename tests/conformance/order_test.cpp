@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Order: a command starts after what its order argument names, whatever paths the two take. Every chain moves a
-// value through memory that holds something else before, so that a command that runs too early shows.
+// Order: a command starts after the commands that its order argument names, whatever paths both
+// take. Every chain moves a value through memory that held another value before, so that a command
+// that runs too early is detected.
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ acp_handle_t order_of(Link link, acp_handle_t previous) {
 
 class OrderTest : public RankedTest, public ::testing::WithParamInterface<Link> {};
 
-// The places a chain walks through, in a fixed random order: every rank's memory of both kinds.
+// The places that a chain visits, in a fixed random order: every rank's memory of both kinds.
 std::vector<acp_ga_t> stations(const Arena& starter, const Arena& registered, std::size_t stride) {
     Random random(42);
     std::vector<acp_ga_t> places;
@@ -46,7 +47,7 @@ std::vector<acp_ga_t> stations(const Arena& starter, const Arena& registered, st
     return places;
 }
 
-// Rank 0 sends a block along the stations and back to itself, in one go.
+// Rank 0 issues all copies of a chain at once: from place to place, and back to itself.
 void run_chain(Link link, std::size_t bytes) {
     const std::size_t arena_bytes = 26 * bytes;
     const Arena starter(Kind::starter, arena_bytes);
@@ -134,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(links,
 
 using PrefixTest = RankedTest;
 
-// "A handle" as order means that command and all before it, not that command alone.
+// A handle as the order argument means that command and all before it, not that command alone.
 TEST_F(PrefixTest, orders_after_all_commands_before_the_handle) {
     constexpr std::size_t bytes = 1024 * 1024;
     const Kind kind = mode().reaches_private_memory() ? Kind::registered : Kind::starter;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PM messages while words of the pools, by which ranks of one node and of several speak to each other, are overwritten at random: no message is
-// lost, doubled or out of order. Knows where the words lie, as no program should.
+// PM messages while random words of the pools, by which ranks of one node and of several
+// communicate, are overwritten: no message is lost, doubled or out of order. The test knows the
+// layout of the pools, as no program should.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
@@ -20,14 +21,17 @@
 namespace acp::test {
 namespace {
 
-constexpr std::uint64_t count = 400;  // messages of each rank to each
+// Each rank sends that many to each rank.
+constexpr std::uint64_t count = 400;
 constexpr std::uint64_t used_rings =
-    8;  // the first ones, as ranks begin with those of their numbers
+    // The first rings: a rank prefers the ring of its own number.
+    8;
 constexpr std::int64_t damage_every_ns = 100'000;
-constexpr std::uint64_t damage_one_in = 4;  // turns of the loop
+// Iterations of the loop.
+constexpr std::uint64_t damage_one_in = 4;
 constexpr std::ptrdiff_t scanned = 48 << 20;
 
-// What lies around an address in the same mapping.
+// The range of the mapping around an address.
 struct Around {
     char* begin = nullptr;
     char* end = nullptr;
@@ -62,7 +66,7 @@ bool is_pool(char* place) {
 
 class PmDamageTest : public PmFixture {
 protected:
-    // Each time another one, so that its pool is new.
+    // Each test opens a context of another number, so that its pool is new.
     PmDamageTest() : PmFixture(++last_number_) {}
 
     void SetUp() override {
@@ -95,7 +99,7 @@ protected:
         return found;
     }
 
-    // A word that two ranks, or a rank and a gateway, speak by.
+    // A random word of a pool that two ranks, or a rank and a gateway, write.
     [[nodiscard]] std::uint64_t& any_word(Random& random) {
         char* const pool = pools_[random.below(pools_.size())];
         const auto ring = static_cast<std::uint32_t>(random.below(used_rings));
@@ -110,7 +114,8 @@ protected:
                 return word_at(pool + pm::ring_offset(ring) + pm::ring_shape.header_offset(line));
             case 3:
                 return word_at(pool + pm::ring_offset(ring) + pm::ring_shape.journal_offset(line));
-            default:  // of a ring, or of a cell: both credits and the request
+            // Both credits and the request, of a ring or of a cell.
+            default:
                 return word_at(pool +
                                (random.chance(50) ? pm::cell_offset(ring)
                                                   : pm::ring_offset(ring) + pm::credits_in_ring) +
@@ -123,7 +128,8 @@ protected:
         any_word(random) = values[random.below(3)];
     }
 
-    // All messages have so few bytes that each line of a ring begins with a header, and no payload is hit.
+    // Messages are so short that each line of a ring begins with a header: the overwritten words
+    // are headers and no payload.
     bool try_send(int to) {
         std::uint64_t& number = sent_[static_cast<std::size_t>(to)];
         void* buffer = nullptr;
@@ -153,9 +159,11 @@ protected:
         return true;
     }
 
-    static inline int last_number_ = 4;  // of a context
+    // Number of the context.
+    static inline int last_number_ = 4;
     acp_ga_t block_ = ACP_GA_NULL;
-    acp_ga_t done_ = acp_query_starter_ga(0);  // how many ranks have received all
+    // Counts the ranks that have received all messages.
+    acp_ga_t done_ = acp_query_starter_ga(0);
     std::vector<char*> pools_;
     std::vector<std::uint64_t> sent_ = std::vector<std::uint64_t>(static_cast<std::size_t>(procs_));
     std::vector<std::uint64_t> received_ = sent_;
@@ -167,14 +175,16 @@ TEST_F(PmDamageTest, no_message_is_lost_doubled_or_out_of_order) {
     std::uint64_t left = count * ranks;
     std::uint64_t damages = 0;
     const std::int64_t begin_ns = now_ns();
-    // Who has all goes on making calls, for those that have not.
+    // A rank that has received all messages keeps polling until all ranks have, since the others
+    // need its help.
     for (std::uint64_t turn = 0; !HasFailure(); ++turn) {
         const auto to = random.below(ranks);
         if (sent_[to] < count) (void)try_send(static_cast<int>(to));
         while (try_receive()) {
             if (--left == 0) (void)acp_fetch_add8(done_, 1);
         }
-        // As often as messages come, and not so often while none comes that nothing can be mended between.
+        // Damage is limited to one word for each received message, plus one in each
+        // damage_every_ns, so that recovery has time between two.
         const auto may_be = static_cast<std::uint64_t>((now_ns() - begin_ns) / damage_every_ns);
         if (left > 0 && turn % damage_one_in == 0 && damages < count * ranks - left + may_be) {
             damage(random);

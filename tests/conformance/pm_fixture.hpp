@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of PM messages share: a context that all ranks have opened, and is closed after the test.
+// The fixture of the tests of PM messages: a context that all ranks open before the test and close
+// after it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace acp::test {
 
 class PmFixture : public RankedTest {
 protected:
-    //   number  of the context, the same on all ranks
+    // number  of the context, the same on all ranks
     explicit PmFixture(int number, int scheme = ACP_PM_POOL) : number_(number), scheme_(scheme) {}
 
     void SetUp() override {
@@ -24,7 +25,7 @@ protected:
         sync_ranks();
     }
 
-    // A test that has closed the context says so by ACP_PM_NULL.
+    // A test that has closed the context itself sets pm_ to ACP_PM_NULL.
     void TearDown() override {
         sync_ranks();
         if (pm_ != ACP_PM_NULL) {

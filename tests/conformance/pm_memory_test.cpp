@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that ranks lock, write and read without the other's help, and that is unmapped and mapped anew between two locks.
+// Memory that a rank locks and other ranks write and read without its help, and that is unmapped
+// and mapped anew between two locks.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -45,7 +46,7 @@ protected:
     const int previous_ = (rank_ + procs_ - 1) % procs_;
 };
 
-// Each rank writes to the next one's memory, and reads what the previous one has.
+// Each rank writes to the next rank's memory, and reads the previous rank's.
 TEST_F(PmMemoryTest, is_written_and_read_by_others) {
     constexpr std::size_t bytes = 300'000;
     std::vector<char> mine(bytes, static_cast<char>('a' + rank_));
@@ -83,7 +84,7 @@ TEST_F(PmMemoryTest, is_locked_as_often_as_it_is_unlocked) {
     const acp_ga_t whole = lock(place, 4 * page());
     const acp_ga_t part = lock(place + page() + 100, 10);
     unlock(whole);
-    // Another rank reads what one lock still holds.
+    // Another rank reads memory that is still covered by one of two locks.
     std::memcpy(place + page() + 100, "ten bytes!", 10);
     const std::vector<std::uint64_t> parts = exchange(part);
     std::string content(10, '-');
@@ -113,7 +114,7 @@ TEST_F(PmMemoryTest, that_was_mapped_anew_is_locked_anew) {
         expect_done(acp_read_pm(pm_, target, all[static_cast<std::size_t>(next_)], 8));
         EXPECT_EQ(content, round % 2 == 0 ? "one more" : "and more");
         if (round != 0) {
-            // What was known before is not reached, though other memory lies there.
+            // The address of the lock before is refused, though other memory lies there.
             expect_failure(acp_read_pm(pm_, target, all_before[static_cast<std::size_t>(next_)], 8),
                            ACP_ERR_STALE);
         }
@@ -124,7 +125,7 @@ TEST_F(PmMemoryTest, that_was_mapped_anew_is_locked_anew) {
             EXPECT_EQ(munmap(place, bytes), 0);
             place = map_at(place, bytes);
         } else if (round % 3 == 1) {
-            // Mapped over in one call.
+            // A new mapping replaces the old one in one call.
             ASSERT_EQ(mmap(place, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
                       place);
@@ -152,7 +153,7 @@ TEST_F(PmMemoryTest, that_is_gone_cannot_be_locked) {
     expect_refused(acp_lock_pm(pm_, place, page(), &first), ACP_ERR_ARGUMENT, "not mapped");
 }
 
-// Whoever still has its address is refused, whether other memory lies there or none.
+// An access by the unlocked address is refused, whether other memory lies there or none.
 TEST_F(PmMemoryTest, that_was_unlocked_is_not_touched) {
     const std::size_t bytes = page();
     char content[8] = "written";
@@ -190,9 +191,11 @@ TEST_F(PmMemoryTest, of_many_places_comes_and_goes) {
     EXPECT_EQ(munmap(place, 2 * places * page()), 0);
 }
 
-// The first message to a rank takes a lease of one of its rings, and memory for that. One that is refused is not sent, and the next one is.
+// The first message to a rank takes a lease of one of its rings, and allocates memory for it. If
+// the allocation is refused, the message is not sent, and the next one is.
 TEST_F(PmMemoryTest, that_is_refused_while_a_lease_is_opened_is_told_and_the_next_message_goes) {
-    int fresh = 12;  // the next context of which this process has never had a lease
+    // The next number whose context this process has never opened.
+    int fresh = 12;
     int refused = 0;
     for (const std::uint64_t count : {std::uint64_t{1}, all_from_there}) {
         for (std::uint64_t first = 1; first <= 2; ++first) {
@@ -212,7 +215,8 @@ TEST_F(PmMemoryTest, that_is_refused_while_a_lease_is_opened_is_told_and_the_nex
                 seen = Refusal::seen();
             }
             if (seen >= first) ++refused;
-            // Of a rank of another node it may be known for some calls more that it had closed its context.
+            // A rank may see the context of a rank on another node as closed for some calls after
+            // that rank has opened it.
             bool may_be_refused = true;
             while (has_room != 1) {
                 if (has_room < 0 && acp_errno() != ACP_ERR_STALE) {

@@ -17,7 +17,7 @@ namespace {
 
 class PmSchemeTest : public PmFixture {
 protected:
-    // A number serves once.
+    // Each test uses a context number of its own.
     PmSchemeTest() : PmFixture(next_number_++, ACP_PM_PER_PEER) {}
 
     static std::size_t size_of(int from, int to, std::uint64_t number) {
@@ -110,7 +110,8 @@ TEST_F(PmSchemeTest, a_sender_waits_for_room_and_is_told_of_messages) {
     flush();
 }
 
-// On another node nobody is told: there is room until the buffer there is full.
+// A sender on another node is not notified of the close: it has room until the buffer there is
+// full.
 TEST_F(PmSchemeTest, a_close_is_told_on_the_node_and_leaves_no_room_elsewhere) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     const int closed = procs_ - 1;
@@ -140,7 +141,7 @@ TEST_F(PmSchemeTest, a_close_is_told_on_the_node_and_leaves_no_room_elsewhere) {
             EXPECT_EQ(acp_wait_buffer_pm(pm_, closed, 1000, &buffer, 1'000'000), 0)
                 << acp_error_message();
         }
-        // Those that are open go on.
+        // Ranks whose contexts are open still exchange messages.
         std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
         EXPECT_TRUE(try_send(rank_, 0));
         while (!try_receive(received) && !HasFailure()) {

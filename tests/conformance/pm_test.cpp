@@ -22,7 +22,7 @@ class PmTest : public PmFixture {
 protected:
     PmTest() : PmFixture(3) {}
 
-    // Sends one that follows from its number. false: there was no room.
+    // Sends a message whose length and content follow from its number. False: there was no room.
     bool try_send(int to, std::uint64_t number, std::size_t bytes_max) {
         Random random = content_of(rank_, to, number);
         const std::size_t size = random.below(bytes_max + 1);
@@ -38,7 +38,8 @@ protected:
         return true;
     }
 
-    // Takes one, if there is one, and compares it.   numbers  of the next one of each rank
+    // Receives a message, if there is one, and checks it.
+    //     numbers  for each rank, the number of its next message
     bool try_receive(std::vector<std::uint64_t>& numbers, std::size_t bytes_max) {
         const void* data = nullptr;
         std::size_t size = 0;
@@ -58,7 +59,8 @@ protected:
         return true;
     }
 
-    // Each rank sends so many to each, itself too, in a random order, and receives as many.
+    // Each rank sends `count` messages to each rank, itself included, in random order, and receives
+    // all messages for it.
     void exchange_all(std::uint64_t count, std::size_t bytes_max) {
         const auto ranks = static_cast<std::size_t>(procs_);
         std::vector<std::uint64_t> sent(ranks);
@@ -124,7 +126,8 @@ TEST_F(PmTest, a_wait_ends_with_a_message_or_with_its_time) {
 TEST_F(PmTest, a_full_destination_has_no_room_until_it_receives) {
     const int to = (rank_ + 1) % procs_;
     std::uint64_t sent = 0;
-    // As long as there was room not long ago: what has reached another node is told of.
+    // Sends until there was no room for half a second: returned credits of another node arrive
+    // within that time.
     for (std::int64_t last_ns = now_ns(); now_ns() - last_ns < second_ns / 2;) {
         if (!try_send(to, sent, 1000)) continue;
         ++sent;
@@ -204,8 +207,9 @@ TEST_F(PmTest, a_context_that_is_opened_again_is_a_new_one) {
     exchange_all(100, 100);
 }
 
-// Sends to the last rank, which then closes its context, so many, or as many as it has room for, and learns of the close. What was sent before is
-// not received by the context that is opened again.
+// Ranks send to the last rank, at most a given number of messages or as many as it has room for;
+// then it closes its context, and the senders are refused. Messages sent before the close are not
+// received by the reopened context.
 class PmCloseTest : public PmTest, public ::testing::WithParamInterface<std::uint64_t> {
 protected:
     void send_before() {
@@ -236,7 +240,8 @@ protected:
         sync_ranks();
     }
 
-    // A message that was composed meanwhile and sent later may come, or be dropped; nothing else comes.
+    // A message that was composed before the close and sent after it may arrive or be dropped; no
+    // other message arrives.
     void expect_composed_or_nothing() {
         for (const std::int64_t begin_ns = now_ns(); now_ns() - begin_ns < second_ns / 4;) {
             const void* data = nullptr;
@@ -258,7 +263,7 @@ protected:
         sync_ranks();
     }
 
-    // How many more were sent until the close was seen.
+    // Sends until a call is refused, and returns the number of messages sent.
     std::uint64_t send_until_refused() {
         std::uint64_t sent = 0;
         void* buffer = nullptr;
@@ -276,7 +281,8 @@ protected:
         return sent;
     }
 
-    // Each sends one. Ranks of other nodes may be told of the close until they learn that the context is open.
+    // Each other rank sends one message. Ranks of other nodes may be refused until they learn that
+    // the context is open again.
     void send_to_reopened() {
         void* buffer = nullptr;
         for (int has_room = 0; rank_ != closer_ && has_room != 1 && !HasFailure();) {
@@ -304,7 +310,7 @@ TEST_P(PmCloseTest, is_told_to_senders_and_drops_what_they_sent) {
     if (rank_ != closer_) send_before();
     close();
     if (rank_ != closer_) {
-        // Those on other nodes learn of it by the first one.
+        // Ranks of other nodes learn of the close by the answer to the first of these messages.
         EXPECT_LE(send_until_refused(), 16U);
         flush();
     }

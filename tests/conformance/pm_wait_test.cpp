@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeps of ranks that exchange PM messages: for room at a destination, and in poll(2) for messages and other descriptors at once.
+// Ranks that exchange PM messages sleep: until a destination has room, and in poll(2) for messages
+// and other descriptors at once.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -36,7 +37,7 @@ void sleep_ms(int milliseconds) {
     std::this_thread::sleep_for(time);  // lint: sleep is the subject
 }
 
-// How long all threads of this process together have waited for a CPU.
+// The time for which all threads of this process together have waited for a CPU.
 std::int64_t cpu_wait_ns() {
     std::int64_t sum = 0;
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -48,13 +49,14 @@ std::int64_t cpu_wait_ns() {
     return sum;
 }
 
-// What the tests send.
+// The content of a message of these tests.
 struct NumberedMessage {
     std::uint64_t number = 0;
-    std::int64_t sent_ns = 0;  // by the clock of the machine, which all nodes of a test share
+    // Monotonic clock: all nodes of a test are on one machine, so they share it.
+    std::int64_t sent_ns = 0;
 };
 
-// Whether a descriptor can be read, within a time.
+// Whether a descriptor becomes readable within a time.
 bool is_readable(int descriptor, int timeout_ms) {
     pollfd wanted{descriptor, POLLIN, 0};
     return poll(&wanted, 1, timeout_ms) == 1;
@@ -67,7 +69,8 @@ protected:
     void send_number(int to, std::uint64_t number) {
         void* buffer = nullptr;
         int has_room = acp_wait_buffer_pm(pm_, to, sizeof(NumberedMessage), &buffer, long_ns);
-        // Where messages are here that the test receives later.
+        // ACP_PM_RECEIVE_FIRST: messages of the test have arrived here. They are received later, so
+        // this loop polls for room alone.
         while (has_room == 0 || has_room == ACP_PM_RECEIVE_FIRST)
             has_room = acp_get_buffer_pm(pm_, to, sizeof(NumberedMessage), &buffer);
         ASSERT_EQ(has_room, 1) << acp_error_message();
@@ -77,7 +80,7 @@ protected:
         flush();
     }
 
-    // false: there is none now.
+    // Takes the expected message. False: no message is there yet.
     bool try_receive(std::uint64_t expected) {
         const void* data = nullptr;
         std::size_t size = 0;
@@ -92,7 +95,8 @@ protected:
         return true;
     }
 
-    // Sends numbered messages to a rank until it has no room for half a second. Returns how many.
+    // Sends numbered messages to a rank until it has had no room for half a second. Returns their
+    // number.
     std::uint64_t fill(int to) {
         std::uint64_t sent = 0;
         for (std::int64_t last_ns = now_ns(); now_ns() - last_ns < second_ns / 2;) {
@@ -108,9 +112,11 @@ protected:
         return sent;
     }
 
-    std::int64_t sent_ns_ = 0;  // of the message that try_receive() took last
+    // When try_receive()'s last message was sent.
+    std::int64_t sent_ns_ = 0;
 
-    // Sleeps in poll(2) until there is a message, and takes it. Returns how often it was woken without one.
+    // Sleeps in poll(2) until there is a message, and takes it. Returns the number of wakeups
+    // without a message.
     int poll_for(std::uint64_t expected) {
         for (int vain = 0; !HasFailure(); ++vain) {
             int descriptor = -1;
@@ -210,7 +216,8 @@ TEST_F(PmWaitTest, a_sender_waits_for_a_context_that_is_not_yet_open) {
 TEST_F(PmWaitTest, a_sleeper_in_poll_is_woken_by_each_message) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     constexpr std::uint64_t rounds = 300;
-    // The sleep ends by itself after 2 s: a message that did not end it would be taken so late after it was sent, unless threads here waited for a CPU.
+    // The sleep ends by its timer after 2 s: a message that fails to wake the sleeper would be
+    // received that much later, not counting times in which threads here waited for a CPU.
     std::int64_t latest_ns = 0;
     Random random(static_cast<std::uint64_t>(rank_) + 1);
     for (std::uint64_t i = 0; i < rounds && rank_ < 2 && !HasFailure(); ++i) {
@@ -234,7 +241,7 @@ TEST_F(PmWaitTest, a_sleeper_in_poll_costs_no_cpu_and_hears_other_descriptors) {
     ASSERT_EQ(pipe(pipe_ends.data()), 0);
     int descriptor = -1;
     int again = -1;
-    // Until nothing is under way any more.
+    // Works until no operation is in flight.
     while (acp_before_select_pm(pm_, &descriptor) == 0) EXPECT_EQ(acp_after_select_pm(pm_), 0);
     std::array<pollfd, 2> wanted{pollfd{descriptor, POLLIN, 0}, pollfd{pipe_ends[0], POLLIN, 0}};
     (void)poll(wanted.data(), wanted.size(), 500);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_put_signal: who sees the signal sees the bytes, whatever the size and whose word it is; one handle, one failure.
+// acp_put_signal: a rank that sees the signal sees the bytes, at every size and with the word on
+// any rank; one handle, one failure.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -21,7 +22,7 @@ protected:
         return GetParam() == Kind::starter || procs_ == 1 || mode().reaches_private_memory();
     }
 
-    // Spins on the caller's own memory.
+    // Spins on a word of the caller's own memory.
     static void await_signal(const Arena& arena, std::uint64_t value) {
         const std::atomic_ref word(arena.word<std::uint64_t>(word_place));
         while (word.load(std::memory_order_acquire) < value) std::this_thread::yield();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the source of a put is the caller's again: at once with acp_put_copied, and after acp_wait_source, at every length, to memory of
-// every kind on the next rank; and that waiting for it takes no failure from who waits for the put.
+// When the program may change the source of a put: at once with acp_put_copied, and after
+// acp_wait_source, at every length, to memory of every kind on the next rank; and a failure that
+// acp_wait_source sees is still reported by the wait for the put.
 #include <algorithm>
 #include <vector>
 
@@ -15,7 +16,8 @@ constexpr std::size_t longest = 1'048'576;
 
 class PutSourceTest : public KindTest {
 protected:
-    // Puts a pattern to the next rank by put(target, source, order), changes the source when that has returned, and looks at the target.
+    // Puts a pattern to the next rank by put(target, source, order), changes the source when put()
+    // has returned, and checks the target.
     template <typename Put>
     void expect_source_free(std::byte* source,
                             std::size_t size,
@@ -53,7 +55,8 @@ TEST_P(PutSourceTest, the_source_of_a_copied_put_may_be_changed_at_once) {
 
 TEST_P(PutSourceTest, many_copied_puts_from_one_buffer_all_arrive) {
     constexpr std::size_t each = 3'000;
-    constexpr std::size_t count = 200;  // more than there are blocks
+    // More than there are blocks for copied sources.
+    constexpr std::size_t count = 200;
     const Arena arena(GetParam(), each * count);
     std::vector<std::byte> buffer(each);
     if (reaches(next())) {

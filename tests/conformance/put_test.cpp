@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_put and acp_get: every size class, from and to every kind of memory of the caller, to and from memory of every kind
-// on the next rank; in order; many at a time; and what they do with bad pointers and addresses.
+// acp_put and acp_get: every size class, from and to every kind of memory of the caller, to and
+// from memory of every kind on the next rank; in order; many at a time; and their failures with bad
+// pointers and addresses.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,7 +23,7 @@ constexpr std::byte untouched{0x5a};
 
 class PutTest : public KindTest {};
 
-// Memory of the caller with guards around it, at an offset from a multiple of 64.
+// Memory of the caller with guard bytes around it, at an offset from a multiple of 64.
 class Local {
 public:
     Local(std::byte* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {
@@ -42,7 +43,8 @@ private:
     std::size_t bytes_;
 };
 
-// Puts a pattern to the next rank's memory and gets it back from there, through one piece of the caller's memory.
+// Puts a pattern to the next rank's memory and gets it back, through one range of the caller's
+// memory.
 void go_there_and_back(const Local& local, const Arena& arena, int owner, std::uint64_t round) {
     const acp_ga_t there = arena.at(owner, guard + round % 8);
     fill_pattern(local.bytes(), round, acp_rank());
@@ -79,7 +81,8 @@ TEST_P(PutTest, moves_from_and_to_the_stack) {
 TEST_P(PutTest, moves_from_and_to_memory_that_has_an_address_already) {
     const Arena arena(GetParam(), 20'000);
     for (const Kind kind : {Kind::registered, Kind::starter}) {
-        if (kind == GetParam()) continue;  // one starter arena at a time
+        // One starter arena at a time.
+        if (kind == GetParam()) continue;
         const Arena own(kind, 12'000);
         for (const std::size_t size : {std::size_t{8}, std::size_t{100}, std::size_t{10'000}}) {
             if (reaches(next())) {
@@ -173,7 +176,8 @@ TEST_P(PutTest, lets_hundreds_of_long_ones_be_under_way) {
                 acp_put(arena.at(next(), each * i), sent[i].data(), each, ACP_HANDLE_NULL);
             first = i == 0 ? put : first;
         }
-        for (std::size_t i = 0; i < count; ++i) {  // all of them after all puts
+        // All gets come after all puts.
+        for (std::size_t i = 0; i < count; ++i) {
             (void)acp_get(seen[i].data(), arena.at(next(), each * i), each,
                           i == 0 ? ACP_HANDLE_ALL : first);
             if (i == 0) expect_done(ACP_HANDLE_ALL);

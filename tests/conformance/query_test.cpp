@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The acp_query_* functions, registration and acp_path: what an address names and how it is reached.
+// The acp_query_* functions, registration and acp_path: the memory that an address names, and the
+// path by which it is reached.
 #include <array>
 #include <set>
 #include <string>
@@ -141,7 +142,7 @@ TEST_F(QueryTest, names_the_path_and_whether_the_owner_must_help) {
     if (!is_near(other)) {
         EXPECT_EQ(std::string(acp_path(shared.at(other), shared.at(rank_)).name), "remote");
         EXPECT_EQ(std::string(acp_path(shared.at(rank_), registered.at(other)).name), "remote");
-        // A rank that carries commands itself must answer.
+        // A rank that is its own gateway must answer itself.
         EXPECT_EQ(acp_path(shared.at(other), shared.at(rank_)).owner_must_help,
                   has_own_gateways() ? 1 : 0);
     } else if (mode().is_shared_one_sided()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_register_all: every rank learns the addresses of all, whatever the sizes; it succeeds on all ranks or on none, and
-// leaves everything else alone.
+// acp_register_all: every rank gets the addresses of all ranks, for all sizes; it succeeds on all
+// ranks or on none, and changes no other registration.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 class RegisterAllTest : public RankedTest {
 protected:
-    // A different size on each rank; 0 on rank 1.
+    // The size differs between ranks; it is 0 on rank 1.
     [[nodiscard]] static std::size_t size_of(int rank) {
         return rank == 1 ? 0 : 64 * (static_cast<std::size_t>(rank) + 1);
     }
@@ -24,7 +24,7 @@ protected:
         return rank == rank_ || mode().reaches_private_memory();
     }
 
-    // Registers the caller's part of every rank's.
+    // Calls acp_register_all with the caller's part.
     void register_parts() {
         part_.assign(size_of(rank_), std::byte{0});
         fill_pattern(part_, 3, rank_);
@@ -115,7 +115,8 @@ TEST_F(RegisterAllTest, fails_on_every_rank_and_names_the_one_that_failed) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
     EXPECT_EQ(key, 7U);
     for (const acp_ga_t address : addresses) EXPECT_EQ(address, 7U);
-    register_parts();  // and works the next time
+    // The next call succeeds.
+    register_parts();
     unregister_parts();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_reset, and acp_finalize followed by acp_init: new ranks, zeroed starter memory, dead handles, keys and
-// addresses; a bad request changes nothing anywhere. A program of its own: it changes who is who.
+// acp_reset, and acp_finalize followed by acp_init: new ranks, zeroed starter memory, and stale
+// handles, keys and addresses; a bad request changes nothing on any rank. A program of its own,
+// since it changes the ranks of processes.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -140,7 +141,8 @@ TEST_F(ResetTest, refuses_ranks_out_of_range_on_all_ranks_and_changes_nothing) {
 }
 
 TEST_F(ResetTest, follows_many_random_permutations) {
-    Random random(20);  // the same on every rank
+    // All ranks draw the same numbers.
+    Random random(20);
     std::vector<int> of_process(static_cast<std::size_t>(procs_));
     std::iota(of_process.begin(), of_process.end(), 0);
     const auto me = static_cast<std::size_t>(acp_rank());
@@ -161,7 +163,8 @@ TEST_F(ResetTest, begins_a_new_epoch_when_it_joins_again_after_finalize) {
     const int rank = acp_rank();
     std::ranges::fill(own_starter(), std::byte{0x77});
     for (int round = 0; round < 3; ++round) {
-        // The thread has gone the short way before.
+        // After a call on the heap the thread's next ones take a fast path, which must notice
+        // acp_finalize.
         const acp_ga_t block = acp_malloc(8, rank_);
         acp_free(acp_malloc(8, rank_));
         ASSERT_EQ(acp_finalize(), 0) << acp_error_message();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segmented buffers: every segment arrives once, whole and in order, whatever its size, wherever the buffers lie and whoever comes first;
-// every misuse is told and changes nothing; what is freed is given back.
+// Segmented buffers: every segment arrives once, whole and in order, of any size, wherever the
+// buffers lie, whether the source or the destination calls first; every misuse is refused and
+// changes nothing; freed memory is reclaimed.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Geometry {
     std::size_t count;
 };
 
-// A segment tells by each of its bytes which one it is.
+// Fills a segment so that each of its bytes identifies it.
 void fill(unsigned char* segment, std::size_t bytes, std::uint64_t number) {
     Random random(number * 7 + bytes);
     for (std::size_t i = 0; i < bytes; ++i) segment[i] = static_cast<unsigned char>(random.next());
@@ -65,7 +66,7 @@ protected:
         ASSERT_EQ(answer, 0) << acp_error_message();
     }
 
-    // Fills and sends the next segment, when one is free.
+    // Fills and sends the next segment as soon as one is free.
     static void send(acp_segbuf_t segbuf,
                      unsigned char* buffer,
                      Geometry of,
@@ -94,7 +95,7 @@ protected:
         EXPECT_EQ(acp_free_segbuf(segbuf), 0) << acp_error_message();
     }
 
-    // From rank 0 to rank `receiver`, with buffers at these places.
+    // Sends segments from rank 0 to rank `receiver`, with buffers at the given places.
     void carry(int receiver, unsigned char* buffer, Geometry of, std::uint64_t segments) const {
         const bool is_source = rank_ == 0;
         const acp_segbuf_t segbuf =
@@ -173,7 +174,8 @@ TEST_F(SegbufTest, a_source_is_full_until_segments_are_given_back) {
         EXPECT_EQ(acp_isacked_segbuf(segbuf), 0) << "the source knows that some are there";
         EXPECT_EQ(acp_ack_segbuf(segbuf), -1);
         expect_refused(ACP_ERR_LIMIT, "given no segment back");
-        // Before all have left the count is below that of those sent, though the place is the same when none has.
+        // acp_query_segbuf_sent is below the number of segments sent until all have left, though
+        // the place of the next segment is the same as before the first.
         while (acp_query_segbuf_sent(segbuf) != acp_query_segbuf_tail(segbuf)) {
         }
         EXPECT_EQ(acp_query_segbuf_sent(segbuf), static_cast<std::int64_t>(of.count));
@@ -228,7 +230,7 @@ TEST_F(SegbufTest, ends_belong_together_in_the_order_in_which_each_rank_made_the
     std::vector<Buffer> buffers(count);
     std::vector<acp_segbuf_t> ends;
     for (std::size_t i = 0; i < count; ++i) {
-        // Those of another size would not meet.
+        // Ends of different sizes would refuse to connect.
         buffers[i].resize(8 * (i + 1));
         ends.push_back(rank_ == 0 ? acp_create_src_segbuf(1, buffers[i].data(), 8, i + 1)
                                   : acp_create_dst_segbuf(0, buffers[i].data(), 8, i + 1));
@@ -288,7 +290,8 @@ TEST_F(SegbufTest, ends_that_come_and_go_leave_nothing_in_the_heap) {
         sync_ranks();
         return stat.allocated;
     };
-    // The map by which ends find each other keeps some erased entries for a while (table/reclaimer.hpp).
+    // The map in which ends find their partners keeps some erased entries until they are reclaimed
+    // (table/reclaimer.hpp).
     constexpr std::size_t kept_bytes = 64 << 10;
     use(150);
     const std::size_t before = allocated();
@@ -323,7 +326,7 @@ TEST_F(SegbufTest, threads_share_an_end) {
                 if (status != 0) sched_yield();
             }
         });
-        if (rank_ == 1) break;  // it must know how many come
+        if (rank_ == 1) break;  // rank 1 has one thread, which counts the segments
     }
     for (std::thread& worker : workers) worker.join();
     if (rank_ == 0) {
@@ -359,7 +362,7 @@ TEST_F(SegbufTest, bad_arguments_are_refused) {
         auto* const nowhere = reinterpret_cast<void*>(std::uintptr_t{0x1000});
         expect_no_end(next(), nowhere, 4'096, 8, "not mapped");
         expect_no_end(next(), nowhere, 64, 8, "not mapped");
-        // The heap has no room for a word of each segment.
+        // The heap has no room for one word per segment.
         constexpr std::size_t many = std::size_t{1} << 30;
         void* const room = mmap(nullptr, many, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -370,7 +373,7 @@ TEST_F(SegbufTest, bad_arguments_are_refused) {
     }
     for (const std::uintptr_t number :
          {std::uintptr_t{0}, std::uintptr_t{1}, std::uintptr_t{77}, ~std::uintptr_t{0}}) {
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): what a program may hold by mistake
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle that a program may hold by mistake
         const auto segbuf = reinterpret_cast<acp_segbuf_t>(number);
         for (const auto call :
              {acp_connect_segbuf, acp_isconnected_segbuf, acp_ready_segbuf, acp_ack_segbuf,
@@ -415,7 +418,8 @@ TEST_F(SegbufTest, calls_in_the_wrong_state_are_refused) {
     expect_refused(ACP_ERR_ARGUMENT, rank_ == 0 ? "its source" : "its destination");
     EXPECT_EQ(acp_free_segbuf(segbuf), -1);
     expect_refused(ACP_ERR_STATE, "acp_disconnect_segbuf");
-    EXPECT_EQ(acp_free_ch(go), 0);  // neither has disconnected before
+    // Neither end has disconnected before.
+    EXPECT_EQ(acp_free_ch(go), 0);
     EXPECT_EQ(acp_disconnect_segbuf(segbuf), 0);
     expect_state(segbuf, "disconnected");
     EXPECT_EQ(acp_isconnected_segbuf(segbuf), -1);
@@ -436,14 +440,15 @@ TEST_F(SegbufTest, acp_reset_drops_open_ends_and_their_handles_mean_nothing_afte
                           : acp_create_dst_segbuf(0, of_end.data(), of.bytes, of.count);
     };
     for (int round = 0; round < 3; ++round) {
-        // The ends are the first of their epoch: they would have the handles of the first ends of the next one.
+        // The epoch starts here, so the open ends are its first: their handles are those that the
+        // first ends of the next epoch would get.
         ASSERT_EQ(acp_reset(acp_rank()), 0) << acp_error_message();
         acp_segbuf_t open = ACP_SEGBUF_NULL;
         if (is_of_two) {
             open = make(buffer);
             expect_connected(open);
             if (rank_ == 0) send(open, buffer.data(), of, 0);
-            // Without a partner.
+            // An end without a partner.
             if (rank_ == 0) {
                 EXPECT_NE(make(never_used), ACP_SEGBUF_NULL);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP_CHECK: members that call what all ranks of the job meet in, while others wait for them in a collective call on a team; and what is no
-// mistake.
+// ACP_CHECK: a member makes a call of all ranks of the job, while the others wait for it in a
+// collective call on a team; and cases that are no mistake.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -12,12 +12,13 @@
 namespace acp::test {
 namespace {
 
-// Longer than one that waits takes to be sure.
+// Longer than a waiting member takes until it reports a mistake.
 void let_the_others_wait() {
     std::this_thread::sleep_for(std::chrono::seconds(3));  // lint: sleep is the subject
 }
 
-// Rank 0 makes `meet`, which is called `name`, and the others a call on a team: these are told, and make `meet` too.
+// Rank 0 calls meet(), a call of all ranks called `name`, and the others a call on a team, which fails
+// with a message that has both names; then these call meet() too.
 template <typename Meet>
 void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) {
     const acp_team_t team = acp_split_team(world, 0, 0);
@@ -30,7 +31,7 @@ void check_meeting(acp_team_t world, const std::string& name, const Meet& meet) 
         EXPECT_NE(said.find("member 0 (rank 0) " + name), std::string::npos) << said;
     }
     ASSERT_EQ(meet(), 0) << acp_error_message();
-    // Of a team of an epoch that is over nothing is left.
+    // An ended epoch leaves no team: its handle is stale.
     const bool is_over = acp_query_team_size(team) == -1;
     EXPECT_EQ(acp_sync_team(team), -1);
     EXPECT_EQ(acp_errno(), is_over ? ACP_ERR_STALE : ACP_ERR_MISMATCH) << acp_error_message();
@@ -46,7 +47,7 @@ TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_is_named_with_its_call) {
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
 }
 
-// Rank 0 starts an exchange and waits for it; the next rank, which it waits for, meets all ranks instead.
+// Rank 0 starts an exchange and waits for it; its partner calls acp_sync instead of starting it.
 TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_of_an_exchange_is_named_with_its_call) {
     std::array<char, 8> from{};
     std::array<char, 8> to{};
@@ -70,7 +71,8 @@ TEST_F(TeamTest, a_member_that_meets_all_ranks_instead_of_an_exchange_is_named_w
     EXPECT_EQ(acp_free_pattern(pattern), 0);
 }
 
-// The same after rank 1 has started it: then it has done its part, or does it while it meets all ranks, for however long.
+// As above, after rank 1 has started the exchange: then rank 1 has sent its messages, or sends them
+// while it waits in acp_sync, however long that takes.
 TEST_F(TeamTest, a_member_that_has_started_an_exchange_may_meet_all_ranks_before_its_end) {
     constexpr std::size_t bytes = 4096;
     const acp_ga_t block = acp_malloc(bytes, rank_);
@@ -97,14 +99,14 @@ TEST_F(TeamTest, a_member_that_has_started_an_exchange_may_meet_all_ranks_before
     EXPECT_EQ(acp_free(block), 0);
 }
 
-// A second thread of rank 0 makes its first collective call late, or one of the others makes acp_sync.
+// A second thread of rank 0 makes its first collective call late, either on the team or acp_sync.
 TEST_F(TeamTest, a_thread_that_makes_its_first_collective_call_late_breaks_no_team) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
     for (const bool is_late_on_team : {true, false}) {
         const auto on_team = [&] { EXPECT_EQ(acp_sync_team(team), 0) << acp_error_message(); };
         const auto of_all = [&] { EXPECT_EQ(acp_sync(), 0) << acp_error_message(); };
-        // Rank 0 and the others make both calls in the other order.
+        // Rank 0's main thread makes the call that the other ranks make second.
         if ((rank_ == 0) == is_late_on_team) {
             std::thread late([&] {
                 let_the_others_wait();
@@ -131,7 +133,8 @@ TEST_F(TeamTest, a_thread_that_makes_its_first_collective_call_late_breaks_no_te
     free_team(team);
 }
 
-// It goes on by itself, and may meet the call later.
+// A member whose call has a timeout returns by itself and can make the call of all ranks later, so
+// the call does not fail.
 TEST_F(TeamTest, a_call_with_a_timeout_is_told_of_no_call_of_all_ranks) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();

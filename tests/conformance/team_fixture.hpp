@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of teams share. Collective, as all ranked tests.
+// The fixture of the tests of teams. Collective, like all ranked tests.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace acp::test {
 
-// With the team of all ranks.
+// Has the team of all ranks.
 class TeamTest : public RankedTest {
 protected:
     void SetUp() override {
@@ -27,7 +27,7 @@ protected:
         ASSERT_NE(world_, ACP_TEAM_NULL) << acp_error_message();
     }
 
-    // All ranks draw the same.
+    // A generator from which all ranks draw the same numbers.
     Random common_random() {
         const std::uint64_t fresh = fresh_seed();
         const char* given = std::getenv("TEST_SEED");
@@ -37,7 +37,7 @@ protected:
         return Random(seed);
     }
 
-    // Members in any order, the same on all ranks.
+    // A random list of members in random order, the same on all ranks.
     std::vector<int> random_list(Random& random) const {
         std::vector<int> list(static_cast<std::size_t>(procs_));
         std::iota(list.begin(), list.end(), 0);

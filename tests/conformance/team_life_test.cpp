@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Teams in forked children, without memory, and at the end of an epoch.
+// Teams in forked children, with refused allocations, and at the end of an epoch.
 #include <cstdint>
 #include <numeric>
 #include <sys/wait.h>
@@ -44,7 +44,8 @@ TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_goes_on) {
     free_team(team);
 }
 
-// Makes a team and a call of each kind on it while requests for memory of one rank are refused. Returns whether all went well.
+// Makes a team and calls of several kinds on it while allocations of one rank are refused. Returns
+// whether all calls succeeded.
 bool use_with_refusals(acp_team_t world,
                        bool is_refused,
                        std::uint64_t first,
@@ -65,7 +66,7 @@ bool use_with_refusals(acp_team_t world,
     return is_well && is_freed;
 }
 
-// Each rank hears from each: nodes that have not met cannot meet without memory.
+// Each rank reads from each rank, so that all nodes have connected: connecting needs memory.
 void meet_all(int ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
         std::uint64_t word = 0;
@@ -75,19 +76,20 @@ void meet_all(int ranks) {
     }
 }
 
-// All are told, in whatever call it was, and whatever the refused one was doing; no wait lasts.
+// Whichever allocation is refused, in whichever call: all members fail, and no wait lasts.
 TEST_F(TeamTest, members_are_told_when_one_has_no_memory_left) {
     for (const std::uint64_t count : {std::uint64_t{1}, all_from_there}) {
         bool is_over = false;
         for (std::uint64_t first = 1; !is_over; first += 1 + first / 8) {
-            // A call on the team of all ranks that is refused breaks it: each trial has an epoch of its own.
+            // A refused call on the team of all ranks breaks it, so each trial has an epoch of its
+            // own.
             ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
             world_ = acp_world_team();
             meet_all(procs_);
             const bool is_well = use_with_refusals(world_, rank_ == procs_ - 1, first, count);
             const bool is_seen = rank_ != procs_ - 1 || Refusal::seen() >= first;
             sync_ranks();
-            // In a call that only one had to make it may be that the others were done.
+            // Members may succeed in a call in which they need nothing from the refused member.
             const auto told = exchange(is_well ? 0 : 1);
             const auto seen = exchange(is_seen ? 1 : 0);
             is_over = seen[static_cast<std::size_t>(procs_ - 1)] == 0;
@@ -101,8 +103,9 @@ TEST_F(TeamTest, members_are_told_when_one_has_no_memory_left) {
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
 }
 
-// The last member makes another call at a random moment. Member 1 may just be copying out of the buffer that member 0 has lent it, which that
-// one takes back then: it is told of the other call, and not that member 0 is gone.
+// The last member makes another call at a random moment. At that moment member 1 may be copying out
+// of the buffer of member 0, and member 0 withdraws it: member 1's error must name the
+// other call, not the loss of member 0.
 TEST_F(TeamTest, who_copies_out_of_a_buffer_that_is_taken_back_is_told_why) {
     constexpr std::size_t bytes = 2 << 20;
     constexpr std::uint64_t late_ns = 3'000'000;
@@ -119,7 +122,7 @@ TEST_F(TeamTest, who_copies_out_of_a_buffer_that_is_taken_back_is_told_why) {
         while (is_other && now_ns() < until) {
         }
         const std::size_t wanted = is_other ? bytes - 8 : bytes;
-        // Who is done when the others find out is told by the next call.
+        // A member that completed before the mismatch was found gets the error from its next call.
         if (acp_scatter_team(team, all, wanted, all + bytes * procs, 0) == 0) {
             EXPECT_EQ(acp_sync_team(team), -1);
         }
@@ -146,8 +149,9 @@ TEST_F(TeamTest, acp_reset_ends_broken_teams_and_barriers_that_are_late) {
         ASSERT_EQ(acp_allreduce_team(world_, &sum, &sum, 1, ACP_INT32, ACP_SUM), 0)
             << acp_error_message();
         EXPECT_EQ(sum, procs_);
-        sync_ranks();  // else who is still in that call may be told already that the next one has broken the team
-        // Broken.
+        // So that no member is still in acp_allreduce_team when the next call breaks the team.
+        sync_ranks();
+        // Rank 0 calls another function than the others: the team is broken.
         EXPECT_EQ(rank_ == 0 ? acp_sync_team(world_)
                              : acp_allreduce_team(world_, &sum, &sum, 1, ACP_INT32, ACP_SUM),
                   -1);

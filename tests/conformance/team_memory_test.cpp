@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that members allocate together, and the barrier that carries notices.
+// Memory that the members of a team allocate together, and its barrier.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -13,7 +13,8 @@ namespace {
 
 class TeamMemoryTest : public TeamTest {
 protected:
-    // A team whose members on different nodes have met already, so it has all the channels that it needs.
+    // A team whose members on different nodes are connected, so that it has all the channels that
+    // it needs.
     acp_team_t used_team() {
         const acp_team_t team = acp_split_team(world_, 0, 0);
         EXPECT_NE(team, ACP_TEAM_NULL);
@@ -26,7 +27,7 @@ protected:
 TEST_F(TeamMemoryTest, an_offset_means_the_same_in_the_parts_of_all_members) {
     const acp_team_t backwards = acp_split_team(world_, 0, -rank_);
     ASSERT_NE(backwards, ACP_TEAM_NULL);
-    // Heaps that are in use differently on each rank.
+    // The heaps are used differently on each rank.
     const acp_ga_t uneven = acp_malloc(1000 + 5000 * static_cast<std::size_t>(rank_), rank_);
     for (const std::size_t size : {std::size_t{1}, std::size_t{4096}, std::size_t{300'000}}) {
         const acp_ga_t own = acp_malloc_team(backwards, size);
@@ -38,7 +39,7 @@ TEST_F(TeamMemoryTest, an_offset_means_the_same_in_the_parts_of_all_members) {
         EXPECT_EQ(acp_query_team_ga(backwards, own + size - 1, own_member), own + size - 1);
         std::memset(acp_query_address(own), 0, size);
         ASSERT_EQ(acp_sync_team(backwards), 0);
-        // Each writes a byte into the part of the next one, in the last place.
+        // Each member writes the last byte of the next member's part.
         const int next = (own_member + 1) % procs_;
         const acp_ga_t there = acp_query_team_ga(backwards, own + size - 1, next);
         ASSERT_NE(there, ACP_GA_NULL) << acp_error_message();
@@ -71,7 +72,7 @@ TEST_F(TeamMemoryTest, is_not_freed_block_by_block) {
         EXPECT_EQ(acp_errno(), ACP_ERR_ADDRESS) << acp_error_message();
     }
     EXPECT_EQ(acp_free_team_memory(team, own), 0) << acp_error_message();
-    // Whoever gets the block next frees it.
+    // acp_free accepts a block that reuses the team's memory.
     const acp_ga_t block = acp_malloc(1000, rank_);
     EXPECT_EQ(acp_free(block), 0) << acp_error_message();
     free_team(team);
@@ -94,7 +95,7 @@ TEST_F(TeamMemoryTest, every_byte_is_given_back) {
     EXPECT_EQ(acp_free_team_memory(team, second), 0);
     sync_ranks();
     EXPECT_LE(bytes(), before);
-    // What is left is freed with the team.
+    // acp_free_team frees the memory that is left.
     EXPECT_NE(acp_malloc_team(team, 2'000'000), ACP_GA_NULL);
     free_team(team);
     sync_ranks();
@@ -104,7 +105,7 @@ TEST_F(TeamMemoryTest, every_byte_is_given_back) {
 TEST_F(TeamMemoryTest, what_one_member_is_refused_all_are_refused) {
     const acp_team_t team = used_team();
     const auto last = static_cast<std::size_t>(procs_ - 1);
-    // No room in the heap of one.
+    // The heap of one member has no room.
     acp_heap_stat_t stat{};
     ASSERT_EQ(acp_heap_stat(rank_, &stat), 0);
     acp_ga_t filling = ACP_GA_NULL;
@@ -138,7 +139,8 @@ TEST_F(TeamMemoryTest, all_are_told_when_one_has_no_memory_for_its_records) {
         ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
         world_ = acp_world_team();
         ASSERT_EQ(acp_sync_team(world_), 0);
-        sync_ranks();  // else who is still in that call may be told already that the next one has broken the team
+        // So that no member is still in acp_sync_team when the next call breaks the team.
+        sync_ranks();
         bool is_well = false;
         bool is_seen = false;
         {
@@ -183,7 +185,7 @@ TEST_F(TeamMemoryTest, misuse_is_refused) {
     expect_refused(acp_free_team_memory(world_, own), ACP_ERR_ARGUMENT, "acp_malloc_team");
     sync_ranks();
     if (procs_ > 1) {
-        // Members free different memory: each is told.
+        // The members free different memory: all of them fail.
         expect_refused(acp_free_team_memory(team, rank_ == 0 ? own : other), ACP_ERR_MISMATCH,
                        " allocation by acp_malloc_team");
     }

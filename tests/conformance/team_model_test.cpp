@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective calls beside a sequential model: random teams, calls, sizes, roots, types and operations. The seed is printed, and taken from
-// TEST_SEED.
+// Collective calls are compared with a sequential model: random teams, calls, sizes, roots, types
+// and operations. The seed is printed, and taken from TEST_SEED.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ Bytes content_of(std::uint64_t which, std::size_t bytes) {
     return content;
 }
 
-// Around what a round and a segment hold, and everything between.
+// Draws a size, often near the limits of a round or a segment.
 std::size_t random_size(Random& random) {
     constexpr std::array<std::size_t, 12> edges{0,   1,    8,      40,     41,      960,
                                                 961, 4096, 32'768, 32'769, 524'288, 600'001};
@@ -36,7 +36,7 @@ std::size_t random_size(Random& random) {
     }
 }
 
-// An element of each type as a number that all types can hold.
+// An element of each type as a number that every type represents exactly.
 template <typename Element>
 std::vector<Element> elements_of(std::uint64_t which, std::size_t count) {
     Random random(which + 77);
@@ -65,7 +65,7 @@ Element combined(Element first, Element second, int operation) {
     return first;
 }
 
-// What a reduction of numbers whose sums are exact must give.
+// The expected result of a reduction of numbers whose sums are exact.
 template <typename Element>
 std::vector<Element> model_of(std::uint64_t which, int members, std::size_t count, int operation) {
     std::vector<Element> result = elements_of<Element>(which, count);
@@ -81,7 +81,8 @@ struct ReductionCase {
     std::uint64_t which;
     std::size_t count;
     int operation;
-    int root;  // -1: all
+    // -1: every member is a root
+    int root;
     bool is_in_place;
 };
 
@@ -152,7 +153,7 @@ void check_broadcast(Random& random, acp_team_t team, std::uint64_t which) {
     ASSERT_EQ(buffer[bytes], 0xee) << "written beyond the buffer";
 }
 
-// What the first of two members has for the second.
+// The bytes that member `from` sends to member `to`.
 Bytes content_for(std::uint64_t which, int from, int to, std::size_t bytes) {
     return content_of(
         which + static_cast<std::uint64_t>(from) * 31 + static_cast<std::uint64_t>(to) * 7, bytes);
@@ -203,7 +204,8 @@ void check_all_to_all(Random& random, acp_team_t team, std::uint64_t which) {
     const auto count = static_cast<std::size_t>(members);
     const bool is_even = random.chance(40);
     const std::size_t even_bytes = random_size(random) / count;
-    std::vector<std::size_t> sizes(count * count);  // from row to column
+    // Row sends to column.
+    std::vector<std::size_t> sizes(count * count);
     for (std::size_t& size : sizes) {
         const std::size_t drawn = random_size(random) / count;
         size = is_even ? even_bytes : drawn;
@@ -261,7 +263,7 @@ TEST_F(TeamModelTest, every_call_gives_what_a_sequential_model_gives) {
         const auto place = std::find(list.begin(), list.end(), rank_);
         ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
         ASSERT_EQ(team != ACP_TEAM_NONE, place != list.end());
-        // All ranks draw as the members do.
+        // All ranks draw, so that their generators stay the same, also where they are not members.
         const std::uint64_t seed = random.next();
         if (team != ACP_TEAM_NONE) {
             EXPECT_EQ(acp_query_team_rank(team), place - list.begin());

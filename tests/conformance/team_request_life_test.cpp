@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of collective calls at their limits: too many, misused, after members have made different calls, without memory, and at the end of
-// a team or an epoch.
+// Requests of collective calls at their limits: too many, misused, after members have made
+// different calls, with refused allocations, and at the end of a team or an epoch.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -90,7 +90,8 @@ TEST_F(TeamRequestLifeTest, misuse_is_refused) {
         acp_nballtoallv_team(world_, &number, nullptr, nullptr, &number, nullptr, nullptr),
         ACP_ERR_ARGUMENT, "send_sizes");
     if (procs_ > 1) {
-        // A barrier that is late comes before what is begun, and after what is under way.
+        // A timed-out barrier must complete before the next request can be issued, and cannot start
+        // while requests are in flight.
         if (rank_ != 0) {
             EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_ERR_TIMEOUT);
             expect_begin_refused(acp_nbsync_team(world_), ACP_ERR_STATE, "acp_sync_team_timeout");
@@ -141,7 +142,7 @@ TEST_F(TeamRequestLifeTest, acp_free_team_and_acp_reset_end_what_is_under_way) {
     free_team(team);
     expect_well(before);
     EXPECT_EQ(numbers.back(), procs_);
-    // Nobody else makes these calls.
+    // No other member makes these calls, so they cannot complete.
     std::vector<acp_team_request_t> dropped;
     if (rank_ == 0 && procs_ > 1) {
         dropped.push_back(acp_nballreduce_team(world_, numbers.data(), numbers.data(),
@@ -157,7 +158,7 @@ TEST_F(TeamRequestLifeTest, acp_free_team_and_acp_reset_end_what_is_under_way) {
     EXPECT_EQ(number, procs_);
 }
 
-// The epoch goes on, and so do teams, those with calls under way too.
+// The epoch continues, and so do teams, also those with calls in flight.
 TEST_F(TeamRequestLifeTest, a_reset_that_is_refused_breaks_no_team) {
     if (procs_ == 1) return;
     const acp_team_t team = acp_split_team(world_, 0, rank_);
@@ -174,7 +175,7 @@ TEST_F(TeamRequestLifeTest, a_reset_that_is_refused_breaks_no_team) {
     free_team(team);
 }
 
-// Also when as many requests were begun since.
+// A handle is stale, also when requests of the new epoch reuse its record.
 TEST_F(TeamRequestLifeTest, handles_from_before_a_reset_name_nothing_after_it) {
     std::int64_t number = 1;
     const acp_team_request_t before =
@@ -189,14 +190,16 @@ TEST_F(TeamRequestLifeTest, handles_from_before_a_reset_name_nothing_after_it) {
     EXPECT_EQ(number, procs_);
 }
 
-// One member begins calls while its requests for memory are refused: none is begun, or all are told.
+// One member issues calls while its allocations are refused: either no member's request is issued,
+// or all fail.
 TEST_F(TeamRequestLifeTest, members_are_told_when_one_has_no_memory_for_a_call) {
     bool is_over = false;
     for (std::uint64_t first = 1; !is_over; ++first) {
         ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();
         world_ = acp_world_team();
         ASSERT_EQ(acp_sync_team(world_), 0) << acp_error_message();
-        sync_ranks();  // else who is still in that call may be told already that the next one has broken the team
+        // So that no member is still in acp_sync_team when the next call breaks the team.
+        sync_ranks();
         std::vector<std::int64_t> numbers(9000, 1);
         bool is_well = true;
         bool is_seen = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective calls that return a request: they give what the blocking ones give, whoever blocks and in whatever order requests are waited for;
-// several are under way on several teams; misuse, failures and the end of an epoch are told.
+// Collective calls that return a request: their results are those of the blocking calls, whichever
+// members block and in whatever order requests are awaited; several are in flight on several teams;
+// misuse, failures and the end of an epoch are reported.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -22,14 +23,15 @@ protected:
     }
 };
 
-// A call on a team that may have been begun, with all that it reads and writes.
+// A call on a team with the memory that it reads and writes, and its request if it is not blocking.
 struct Begun {
     acp_team_request_t request = ACP_TEAM_REQUEST_NULL;
     std::vector<std::int64_t> send;
     std::vector<std::int64_t> receive;
     std::vector<std::int64_t> expected;
     bool has_result = true;
-    std::array<std::vector<std::size_t>, 4> arrays;  // of an all-to-all with sizes
+    // The sizes and offsets of an all-to-all with sizes.
+    std::array<std::vector<std::size_t>, 4> arrays;
 };
 
 std::int64_t number_of(std::uint64_t which, int member, std::size_t place) {
@@ -37,7 +39,7 @@ std::int64_t number_of(std::uint64_t which, int member, std::size_t place) {
                                      place * 3);
 }
 
-// What each of `members` members has, one after the other.
+// The numbers of all members, one member after the other.
 std::vector<std::int64_t> numbers_of_all(std::uint64_t which, int members, std::size_t count) {
     std::vector<std::int64_t> all;
     for (int member = 0; member < members; ++member) {
@@ -60,7 +62,8 @@ void add_elements(void* into, const void* from, std::size_t count, void* context
         static_cast<std::int64_t*>(into)[i] += static_cast<const std::int64_t*>(from)[i];
 }
 
-// Makes the call `kind` of 12, blocking or not.   which  of all calls
+// Makes the call `kind` of 12, blocking or not.
+//     which  the number of the call, from which its content follows
 class AnyCall {
 public:
     AnyCall(acp_team_t team, std::uint64_t which, std::size_t count, int root, bool is_blocking)
@@ -208,7 +211,7 @@ private:
         }
     }
 
-    // Each member has the same for all others, and different lengths in each second call.
+    // Each member sends the same numbers to all others; the lengths differ in each second call.
     void make_all_to_all(Begun& call) const {
         const bool has_sizes = which_ % 2 != 0;
         std::vector<std::int64_t> send;
@@ -262,7 +265,7 @@ void expect_result(const Begun& call, const std::string& what) {
     ASSERT_EQ(call.receive, call.expected) << what;
 }
 
-// Ends one of the requests in one of the three ways.
+// Waits for or tests one random request, in one of three ways.
 void end_one(Random& mine, std::vector<std::pair<std::string, Begun*>>& open) {
     const std::size_t at = mine.below(open.size());
     auto& [what, call] = open[at];
@@ -289,7 +292,8 @@ void end_one(Random& mine, std::vector<std::pair<std::string, Begun*>>& open) {
     open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// The calls are the same on all members; who blocks, and which request is ended when, each member draws for itself.
+// All members make the same calls; each member draws for itself which of them block, and the order
+// in which it awaits requests.
 TEST_F(TeamRequestTest, calls_give_the_same_whether_they_block_or_not) {
     Random random = common_random();
     Random mine(random.next() + static_cast<std::uint64_t>(rank_));
@@ -306,7 +310,7 @@ TEST_F(TeamRequestTest, calls_give_the_same_whether_they_block_or_not) {
             const auto root_drawn = random.below(static_cast<std::uint64_t>(procs_));
             const std::uint64_t kind = random.below(AnyCall::kinds);
             const int root = static_cast<int>(root_drawn) % acp_query_team_size(team);
-            // The roots of the halves may differ, not those of the members of one.
+            // The roots of two halves of the ranks may differ, those of one half's members may not.
             const bool is_blocking = mine.chance(20);
             const std::string what = "round " + std::to_string(round) + ", call " +
                                      std::to_string(c) + " of kind " + std::to_string(kind) + ", " +
@@ -325,7 +329,7 @@ TEST_F(TeamRequestTest, calls_give_the_same_whether_they_block_or_not) {
     free_team(teams[1]);
 }
 
-// Each waits first for what the others wait for last.
+// Members wait for the two requests in opposite orders.
 TEST_F(TeamRequestTest, a_wait_on_one_team_moves_on_the_calls_on_others) {
     const acp_team_t other = acp_split_team(world_, 0, 0);
     ASSERT_NE(other, ACP_TEAM_NULL);
@@ -341,7 +345,7 @@ TEST_F(TeamRequestTest, a_wait_on_one_team_moves_on_the_calls_on_others) {
         EXPECT_EQ(first.back(), std::int64_t{procs_} * (procs_ - 1) / 2);
         EXPECT_EQ(second.back(), procs_ - 1);
     }
-    // A blocking call on one of them too.
+    // A blocking call on one of the teams also makes progress on the other one.
     std::int64_t number = rank_;
     const acp_team_request_t under_way =
         acp_nballreduce_team(world_, &number, &number, 1, ACP_INT64, ACP_MAX);
@@ -369,15 +373,18 @@ TEST_F(TeamRequestTest, nothing_ends_before_all_have_come) {
     }
 }
 
-// Who waits for a request passes over a team that another thread is in a call on just then, and must hear that this call was refused.
+// A thread that waits for a request skips a team while another thread is inside a call on it, and
+// must be woken when that call was refused.
 TEST_F(TeamRequestTest, a_barrier_in_time_that_is_refused_leaves_nobody_asleep) {
     constexpr int rounds = 100;
     constexpr std::int64_t long_ns =
-        1'000'000'000;  // a thread that missed its wake-up looks again after 2 s
+        // A thread that misses its wakeup polls again after 2 s.
+        1'000'000'000;
     const acp_team_t team = acp_split_team(world_, 0, rank_);
     for (int round = 0; round < rounds; ++round) {
         const acp_team_request_t first = acp_nbsync_team(team);
-        // Rank 0's second call is under way all the time, so that a barrier in time is refused.
+        // Rank 0's second request is in flight all the time, so a barrier with a timeout is
+        // refused.
         acp_team_request_t second = rank_ == 0 ? acp_nbsync_team(team) : ACP_TEAM_REQUEST_NULL;
         std::atomic<bool> is_over{false};
         std::thread beside([&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Teams are what the colours, keys and lists say; every misuse is told; what is freed is given back; barriers may be late. What calls give
-// is checked by team_model_test.cpp.
+// Teams have the members that colours, keys and lists select; every misuse is reported; freed
+// memory is reclaimed; barriers with a timeout can be repeated. The results of calls are checked by
+// team_model_test.cpp.
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -31,7 +32,7 @@ TEST_F(TeamTest, colours_and_keys_say_who_is_in_which_team) {
     if (procs_ > 1) {
         EXPECT_EQ(acp_translate_team_rank(world_, (rank_ + 1) % 2, halves), ACP_NONE);
     }
-    // Equal keys keep the order; a team of a team.
+    // Equal keys keep the order of ranks; a team is made from a team.
     const acp_team_t same = acp_split_team(halves, 7, 1);
     ASSERT_NE(same, ACP_TEAM_NULL) << acp_error_message();
     EXPECT_EQ(acp_query_team_rank(same), acp_query_team_rank(halves));
@@ -61,7 +62,7 @@ void multiply_matrices(void* into, const void* from, std::size_t count, void* co
     for (std::size_t i = 0; i < 3 * count; ++i) ours[i] = ours[i] * 3 + theirs[i];
 }
 
-// Neither associative nor commutative, so that the result shows the order.
+// The operation is neither associative nor commutative, so the result shows the order.
 TEST_F(TeamTest, elements_are_combined_in_the_order_of_ranks_on_a_node) {
     const acp_team_t node = acp_split_team_by_node(world_);
     ASSERT_NE(node, ACP_TEAM_NULL) << acp_error_message();
@@ -171,7 +172,7 @@ TEST_F(TeamTest, several_threads_use_several_teams_at_once) {
     for (const acp_team_t team : made) free_team(team);
 }
 
-// The moment between finding a team and using it is short: many teams.
+// The time between lookup and use of a team is short, so the test makes many teams.
 TEST_F(TeamTest, a_team_that_is_freed_while_another_thread_asks_for_it_is_gone) {
     constexpr int teams = 300;
     std::atomic<acp_team_t> team{world_};
@@ -208,12 +209,14 @@ TEST_F(TeamTest, a_freed_team_gives_all_its_memory_back) {
                   0);
         free_team(team);
     };
-    use_once();  // also what the team of all ranks takes
+    // Includes what the team of all ranks allocates at its first call.
+    use_once();
     sync_ranks();
     const std::size_t before = bytes();
     for (int i = 0; i < 30; ++i) use_once();
     sync_ranks();
-    // Less than one team takes: erased entries of the map by which ends of channels find each other are freed a batch at a time.
+    // Less than one team's memory: the map in which ends of channels find their partners reclaims
+    // its erased entries in batches.
     EXPECT_LE(bytes(), before + 64 * 1024);
 }
 
@@ -335,17 +338,17 @@ TEST_F(TeamTest, wrong_arguments_are_refused_and_leave_the_team_as_it_was) {
     ASSERT_EQ(acp_allreduce_team(world_, &number, &result, 1, ACP_INT64, ACP_SUM), 0)
         << acp_error_message();
     EXPECT_EQ(result, std::int64_t{procs_} * (procs_ - 1) / 2);
-    // Nothing is read or written where there is nothing.
+    // A call of 0 bytes or elements accesses no memory.
     EXPECT_EQ(acp_broadcast_team(world_, nullptr, 0, 0), 0) << acp_error_message();
     EXPECT_EQ(acp_allreduce_team(world_, nullptr, nullptr, 0, ACP_FLOAT, ACP_MAX), 0);
 }
 
-// Makes a call with make(team), of which rank 0 makes another than the others.
+// Calls make(team), which on rank 0 makes another call than on the others.
 template <typename Make>
 void check_mismatch(acp_team_t world, const std::vector<std::string>& parts, const Make& make) {
     const acp_team_t team = acp_split_team(world, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
-    // A root may be done before the others find that they have called something else.
+    // A root may return before the others find the mismatch.
     const bool is_refused = make(team) != 0 || acp_sync_team(team) != 0;
     EXPECT_TRUE(is_refused);
     EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
@@ -353,7 +356,7 @@ void check_mismatch(acp_team_t world, const std::vector<std::string>& parts, con
         EXPECT_NE(std::string(acp_error_message()).find(part), std::string::npos)
             << part << " is not in: " << acp_error_message();
     }
-    // From now on it is broken, whatever is called and whatever was not over.
+    // From then on the team is broken: every call fails, also one in flight.
     char byte = 0;
     EXPECT_EQ(acp_broadcast_team(team, &byte, 1, 0), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_MISMATCH) << acp_error_message();
@@ -404,7 +407,7 @@ TEST_F(TeamTest, different_calls_of_members_are_told_to_all_with_what_each_has_c
     });
 }
 
-// Without these members ever exchanging anything. A build of the preset dev always checks.
+// The mismatch is found although these members exchange no message. A debug build always checks.
 TEST_F(TeamTest, calls_that_are_checked_before_they_are_made_are_told_apart) {
 #ifdef NDEBUG
     const bool is_checking = std::getenv("ACP_CHECK") != nullptr;

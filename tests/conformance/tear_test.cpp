@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Indivisibility: an aligned copy of 1, 2, 4 or 8 bytes is never seen in half. One rank flips a word between two
+// Indivisibility: no aligned copy of 1, 2, 4 or 8 bytes is torn. One rank flips a word between two
 // values by copies, the others read it by copies, and its owner also by plain loads.
 #include <atomic>
 #include <tuple>
@@ -21,7 +21,7 @@ constexpr std::size_t second_value = 136;
 constexpr std::size_t seen_value = 192;
 constexpr std::size_t stop_flag = 256;
 
-// The low `width` bytes of the word at an offset, loaded as one.
+// Loads the low `width` bytes of the word at an offset by one instruction.
 std::uint64_t load_word(const Arena& arena, std::size_t offset, std::size_t width) {
     switch (width) {
         case 1:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors on every rank, from every rank: they keep what is put into them, many change one at once, and every misuse is told and
-// changes nothing.
+// Vectors on every rank, from every rank: they keep their content, many ranks change one at once,
+// and every misuse is refused and changes nothing.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -54,7 +54,7 @@ protected:
         expect_error(code, parts);
     }
 
-    // The first rank's vector, known to all.
+    // The vector that rank 0 makes and all ranks use.
     acp_vector_t shared(int owner) {
         const acp_vector_t mine = rank_ == 0 ? acp_create_vector(0, owner) : acp_vector_t{};
         return {exchange(mine.ga)[0]};
@@ -69,7 +69,7 @@ TEST_F(VectorTest, does_what_a_string_does_on_every_rank) {
         ASSERT_NE(vector.ga, ACP_GA_NULL) << acp_error_message();
         EXPECT_EQ(acp_query_rank(vector.ga), owner);
         for (int i = 0; i < 150; ++i) {
-            // Some are longer than what goes into one operation.
+            // Some texts are longer than one operation carries.
             const std::string text(random.below(random.chance(10) ? 5'000 : 60),
                                    static_cast<char>('a' + i % 26));
             const std::size_t at = random.below(model.size() + 1);
@@ -235,7 +235,8 @@ TEST_F(VectorTest, a_megabyte_goes_in_and_out) {
 }
 
 TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
-    // One rank after the other: the block of a vector that one has destroyed may be another's by then.
+    // Ranks take turns: the block of a vector that one rank has destroyed could be another rank's
+    // block by the next call.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {
         sync_ranks();
         if (turn / procs_ != rank_) continue;
@@ -258,7 +259,7 @@ TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
         }
         EXPECT_EQ(acp_read_vector(vector, 7, &byte, 1), 0);
         EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), 3), -1);
-        // More than the owner's heap has room for.
+        // Sizes beyond the room in the owner's heap.
         for (const std::size_t bytes :
              {std::size_t{1} << 50, std::numeric_limits<std::size_t>::max() - 4}) {
             EXPECT_EQ(acp_write_vector(vector, 5, long_text.data(), bytes), -1);
@@ -357,7 +358,7 @@ TEST_F(VectorTest, a_full_heap_refuses_and_the_vector_stays) {
     sync_ranks();
 }
 
-// A second thread lets the content grow over an index and shrink again.
+// A second thread makes the content grow beyond an index and shrink again.
 TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_says_what_it_lacks) {
     if (rank_ == 0) {
         const int owner = procs_ - 1;

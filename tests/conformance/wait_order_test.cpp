@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members have begun together ends in whatever order each of them waits for it, and also while they meet: whoever waits goes on with all
-// that its process has under way. Exchanges whose messages are read in place, long messages of channels, and calls on teams: each ends on one
-// member only after another one has taken its part in it.
+// Operations that members have started together complete in whatever order each member waits for
+// them, also while ranks are in a barrier: a waiting thread makes progress on all operations of its
+// process. The operations are exchanges whose messages are read in place, long messages of
+// channels, and calls on teams: each completes on one member only after another member has done its
+// part.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -19,10 +21,12 @@
 namespace acp::test {
 namespace {
 
-constexpr std::size_t message_bytes = 16384;  // so long that it is read in place
-constexpr std::size_t long_bytes = 1 << 20;   // so long that it is lent, or moved in pieces
+// Long enough to be read in place.
+constexpr std::size_t message_bytes = 16384;
+// The receiver copies it directly, or it is sent in pieces.
+constexpr std::size_t long_bytes = 1 << 20;
 
-// What was begun, of which the end is to be waited for.
+// An operation that was started and will be awaited.
 class Begun {
 public:
     Begun() = default;
@@ -31,7 +35,7 @@ public:
     Begun& operator=(const Begun&) = delete;
 
     virtual void begin(int round) = 0;
-    // 1: it has ended; 0: not yet; -1: it has failed.
+    // 1: completed; 0: not yet; -1: failed.
     virtual int test() = 0;
     virtual int wait() = 0;
     virtual void check(int round) = 0;
@@ -58,7 +62,7 @@ void fill(const Buffer& buffer, int number, int round) {
         buffer.data()[i] = byte_of(acp_rank(), next_rank(), number, i, round);
 }
 
-// Each member sends to the next one.
+// An exchange: each member sends to the next one.
 class RingExchange final : public Begun {
 public:
     RingExchange(acp_team_t team, int number) : number_(number) {
@@ -95,7 +99,7 @@ private:
     acp_plan_t plan_ = ACP_PLAN_NULL;
 };
 
-// Likewise, by a message of a channel. Of a job of several ranks.
+// A message of a channel from each member to the next one, in a job of several ranks.
 class RingMessage final : public Begun {
 public:
     RingMessage()
@@ -136,7 +140,7 @@ private:
     std::array<acp_request_t, 2> requests_{};
 };
 
-// The sum of what all bring.
+// The sum of one number of each member.
 class TeamSum final : public Begun {
 public:
     explicit TeamSum(acp_team_t team) : team_(acp_split_team(team, 0, acp_rank())) {
@@ -175,7 +179,7 @@ std::int64_t cpu_us(const rusage& used) {
     return us(used.ru_utime) + us(used.ru_stime);
 }
 
-// Longer than a thread that waits takes to fall asleep.
+// Longer than a waiting thread spins before it sleeps.
 void let_it_sleep() {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // lint: sleep is the subject
 }
@@ -195,10 +199,11 @@ protected:
         ASSERT_EQ(ended, 1) << acp_error_message();
     }
 
-    // Waits for all in an order of this rank's own; among them stands a meeting.
+    // Waits for all operations in this rank's own order; the barrier call is one of them.
     template <typename Meet>
     void end_all(int round, Random& own, const Meet& meet) {
-        std::vector<std::size_t> order(all_.size() + 1);  // the last one: the meeting
+        // The last one: the barrier.
+        std::vector<std::size_t> order(all_.size() + 1);
         std::iota(order.begin(), order.end(), 0);
         for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[own.below(i)]);
         for (const std::size_t which : order) {
@@ -263,7 +268,8 @@ TEST_F(WaitOrderTest, all_that_was_begun_goes_on_while_ranks_meet) {
     run_rounds([] { return acp_sync(); });
 }
 
-// A rank that meets all is not woken by what comes for its exchanges, so it looks again and again.
+// Arriving messages of an exchange do not wake a rank that sleeps in acp_sync, so its thread polls
+// with a timer.
 TEST_F(WaitOrderTest, an_exchange_goes_on_in_a_rank_that_sleeps_in_a_meeting) {
     RingExchange exchange(world_, 0);
     exchange.begin(0);
@@ -278,7 +284,7 @@ TEST_F(WaitOrderTest, an_exchange_goes_on_in_a_rank_that_sleeps_in_a_meeting) {
     exchange.check(0);
 }
 
-// And uses little of its CPU all the same.
+// These polls use little CPU time.
 TEST_F(WaitOrderTest, a_rank_that_has_something_under_way_sleeps_in_a_meeting) {
     RingExchange exchange(world_, 0);
     exchange.begin(0);
@@ -297,7 +303,7 @@ TEST_F(WaitOrderTest, a_rank_that_has_something_under_way_sleeps_in_a_meeting) {
     exchange.check(0);
 }
 
-// An exchange that one thread starts while another one sleeps, waiting for another exchange.
+// One thread starts an exchange while another thread sleeps in the wait for another exchange.
 TEST_F(WaitOrderTest, a_thread_that_sleeps_goes_on_with_what_another_one_starts) {
     RingExchange first(world_, 0);
     RingExchange second(world_, 1);
@@ -307,7 +313,8 @@ TEST_F(WaitOrderTest, a_thread_that_sleeps_goes_on_with_what_another_one_starts)
             std::thread sleeper([&] { EXPECT_EQ(first.wait(), 0) << acp_error_message(); });
             let_it_sleep();
             second.begin(round);
-            // It ends when the others have begun the first one, which they do after the second one.
+            // The first exchange completes after the others have started it, which they do after
+            // the second one.
             sleeper.join();
             EXPECT_EQ(second.wait(), 0) << acp_error_message();
         } else {
@@ -321,7 +328,7 @@ TEST_F(WaitOrderTest, a_thread_that_sleeps_goes_on_with_what_another_one_starts)
     }
 }
 
-// What it looks at would be taken from it.
+// The end of the epoch would free the plan that the other thread waits for.
 TEST_F(WaitOrderTest, the_epoch_does_not_end_while_another_thread_waits) {
     if (procs_ == 1) GTEST_SKIP() << "a rank that is alone waits for nobody";
     RingExchange exchange(world_, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp_wait_word: ends for whoever writes the word and however, sees what the word was written behind, makes progress for others meanwhile,
-// and ends by its time, by a signal handler and by wrong arguments.
+// acp_wait_word: ends when any rank writes the word, by any path; sees the data that was written
+// before the word; makes progress for other requests; and ends by its timeout, by a signal handler
+// and by wrong arguments.
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -20,14 +21,14 @@ constexpr std::size_t other_place = 8;
 constexpr std::size_t bytes_place = 64;
 constexpr std::size_t few_bytes = 256;
 constexpr std::int64_t for_ever = -1;
-// Longer than any thread looks without sleeping.
+// Longer than any thread spins before it sleeps.
 constexpr std::int64_t until_asleep_ns = 20'000'000;
 
 int wait_until(const void* word, acp_word_comparison_t comparison, std::uint64_t value) {
     return acp_wait_word(word, 8, comparison, value, for_ever);
 }
 
-// Lets others fall asleep: waits that long for a word that nobody writes.
+// Lets other ranks fall asleep: waits for a word that no rank writes.
 void let_others_sleep() {
     const std::uint64_t never = 0;
     EXPECT_EQ(acp_wait_word(&never, 8, ACP_WORD_NOT_EQUAL, 0, until_asleep_ns), ACP_ERR_TIMEOUT);
@@ -100,7 +101,8 @@ TEST_P(WaitWordTest, sees_a_plain_store_of_another_thread) {
     sync_ranks();
 }
 
-// The sender of the long message must go on with it, or the word is never written.
+// The word is written only after the message has arrived, so the waiting sender must make progress
+// on it.
 TEST_P(WaitWordTest, goes_on_with_requests_of_channels) {
     if (procs_ == 1 || !is_any_reached()) GTEST_SKIP() << "needs two ranks that reach each other";
     const Arena arena(GetParam(), bytes_place);
@@ -136,7 +138,8 @@ void expect_comparisons() {
 
     const struct {
         acp_word_comparison_t comparison;
-        bool less, equal, greater;  // whether it holds where the value is less than the word ...
+        // Expected results where the value is less than, equal to or greater than the word.
+        bool less, equal, greater;
     } all[] = {{ACP_WORD_EQUAL, false, true, false},   {ACP_WORD_NOT_EQUAL, true, false, true},
                {ACP_WORD_LESS, false, false, true},    {ACP_WORD_LESS_EQUAL, false, true, true},
                {ACP_WORD_GREATER, true, false, false}, {ACP_WORD_GREATER_EQUAL, true, true, false}};
@@ -184,7 +187,7 @@ TEST_F(WaitWord, refuses_what_is_no_word_no_comparison_and_no_value_of_it) {
 
 extern "C" void acp_test_note_nothing(int) {}
 
-// A handler that runs before the call waits does not end it, so signals come until one has.
+// A handler that runs before the call waits does not end it, so signals are repeated until one has.
 TEST_F(WaitWord, ends_when_a_signal_handler_has_run) {
     struct sigaction action {};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workspaces: what is written is read wherever its blocks lie, the blocks lie where 3.0 says, and misuse is told on every rank.
+// Workspaces: reads return the bytes written, on whichever ranks the blocks lie; the blocks lie on
+// the ranks that ACP 3.0 defines; misuse is reported on every rank.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -70,7 +71,7 @@ TEST_F(WorkspaceTest, what_one_rank_writes_another_reads_across_blocks) {
 TEST_F(WorkspaceTest, blocks_begin_behind_those_of_the_last_one) {
     constexpr std::size_t block = 4'096;
     ASSERT_EQ(acp_setparams_ws(0, block), 0);
-    // One block each: on rank 0, then on the next.
+    // Workspaces of one block each: the first on rank 0, the second on the next rank.
     std::vector<acp_wsd_t> made;
     for (int turn = 0; turn <= procs_; ++turn) {
         sync_ranks();
@@ -133,7 +134,7 @@ TEST_F(WorkspaceTest, misuse_is_told_and_changes_nothing) {
     EXPECT_EQ(acp_destroy_ws(workspace), -1) << "it is taken for the next one";
     EXPECT_EQ(acp_errno(), ACP_ERR_STALE);
     EXPECT_EQ(acp_destroy_ws(next), 0) << acp_error_message();
-    // Too much for the heaps, and more than there are bytes: on every rank.
+    // Sizes beyond the room in all heaps fail on every rank.
     for (const std::size_t size : {std::size_t{1} << 40, std::numeric_limits<std::size_t>::max()}) {
         EXPECT_EQ(acp_create_ws(size), ACP_WSD_NULL);
         EXPECT_EQ(acp_errno(), ACP_ERR_MEMORY) << acp_error_message();
