@@ -87,9 +87,9 @@ typedef struct {
 ACP_API int acp_heap_stat(int rank, acp_heap_stat_t* stat);
 
 /* Checks the management words of a rank's heap for consistency. They lie apart from the blocks: no
- * acp_copy reaches them, but a wild pointer of a process may. Call it while no rank allocates or
- * frees. Returns 0, or -1: ACP_ERR_SYSTEM with a message that names the first inconsistency, or as
- * acp_malloc. */
+ * acp_copy reaches them, but a wild pointer of a process may. Other threads and ranks may allocate
+ * and free concurrently. Returns 0, or -1: ACP_ERR_SYSTEM with a message that names the first
+ * inconsistency that lasts, or as acp_malloc. */
 ACP_API int acp_heap_check(int rank);
 
 #ifdef __cplusplus

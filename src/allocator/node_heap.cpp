@@ -464,7 +464,7 @@ heap::Usage NodeHeap::usage(std::uint32_t thread) {
 
 std::vector<std::string> NodeHeap::findings(std::uint32_t thread) {
     tidy(thread);
-    return heap::findings_of(heap_.control());
+    return heap::lasting_findings_of(heap_.control(), [] { os::nap(); });
 }
 
 }  // namespace acp::allocator

@@ -226,6 +226,8 @@ public:
 
     // Both call find_room() first.
     [[nodiscard]] heap::Usage usage(std::uint32_t thread);
+    // What is damaged, also while other threads allocate and free. Takes some milliseconds where
+    // the first walk finds something.
     [[nodiscard]] std::vector<std::string> findings(std::uint32_t thread);
 
     [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return heap_.limit_bytes(); }

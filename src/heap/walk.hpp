@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Walks over all units of a heap: measures the use, and checks the consistency of the heap's words.
 // A walk concurrent with threads that allocate and free sees each unit at some moment; its figures
-// are then approximate, and findings may be intermediate states. Reads only; any thread of any
-// process. Time: about 1 ms for each 100,000 units in use.
+// are then approximate, and a finding may be an intermediate state. lasting_findings_of() reports
+// contradictions that several walks find. Reads only; any thread of any process. Time:
+// about 1 ms for each 100,000 units in use.
 // Tests: tests/unit/heap/heap_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -67,6 +69,9 @@ private:
                 return visit_span(unit, word);
             case UnitState::large:
                 return visit_large(unit, word);
+            case UnitState::opening:
+            case UnitState::freeing:
+                return visit_changing(unit, word);
             case UnitState::span_part:
             case UnitState::large_part:
                 found_(unit, "it is a part, but no head lies before it");
@@ -115,6 +120,17 @@ private:
         }
         ++usage_.blocks;
         usage_.block_bytes += std::uint64_t{word.units} * unit_bytes;
+        return word.units;
+    }
+
+    // A run whose holder writes its parts or frees them: each unit behind the head may be claimed,
+    // a part, or free. A stopped holder leaves it so.
+    std::uint32_t visit_changing(std::uint32_t head, const UnitWord& word) {
+        if (word.units == 0 || !fits(head, word.units)) {
+            found_(head, "its run, which is being made or freed, ends behind the end of the heap");
+            return 1;
+        }
+        usage_.unit_bytes += std::uint64_t{word.units - 1} * unit_bytes;
         return word.units;
     }
 
@@ -176,6 +192,23 @@ template <template <class> class Atomic>
     };
     (void)detail::Walk<Atomic, decltype(note)>(control, note).run();
     return findings;
+}
+
+// The contradictions that each of several walks finds, with pause() between two walks.
+template <template <class> class Atomic, typename Pause>
+[[nodiscard]] std::vector<std::string> lasting_findings_of(const Control<Atomic>& control,
+                                                           const Pause& pause) {
+    constexpr int walks = 16;
+    std::vector<std::string> lasting = findings_of(control);
+    for (int walk = 1; walk < walks && !lasting.empty(); ++walk) {
+        pause();
+        const std::vector<std::string> now = findings_of(control);
+        const auto is_over = [&now](const std::string& finding) {
+            return std::find(now.begin(), now.end(), finding) == now.end();
+        };
+        lasting.erase(std::remove_if(lasting.begin(), lasting.end(), is_over), lasting.end());
+    }
+    return lasting;
 }
 
 }  // namespace acp::heap

@@ -293,6 +293,21 @@ TEST_F(HeapTest, misuse_is_told_and_changes_nothing) {
                    {"acp_malloc", "heap of rank " + std::to_string(rank_), "--heap-size"});
 }
 
+// Each rank checks the heap of the next one while all allocate and free in all heaps.
+TEST_F(HeapTest, a_heap_is_sound_also_while_others_allocate_and_free) {
+    constexpr int rounds = 4'000;
+    test::Random random(static_cast<std::uint64_t>(rank_) + 1);
+    for (int round = 0; round < rounds; ++round) {
+        const int owner = static_cast<int>(random.below(static_cast<std::uint64_t>(procs_)));
+        const acp_ga_t large = acp_malloc(20'000 + random.below(200'000), owner);
+        const acp_ga_t small = acp_malloc(16 + random.below(4'000), owner);
+        ASSERT_EQ(acp_heap_check((rank_ + 1) % procs_), 0) << acp_error_message();
+        EXPECT_EQ(acp_free(large), 0);
+        EXPECT_EQ(acp_free(small), 0);
+    }
+    sync_ranks();
+}
+
 // Every rank tries to free parts of containers of every rank.
 TEST_F(HeapTest, parts_of_containers_are_not_freed_by_their_addresses) {
     const std::string text(3'000, 't');

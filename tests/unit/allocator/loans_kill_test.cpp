@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process is killed before each access while it ends loans of its own or of a dead process:
-// each block is freed once. And a process is killed while it replaces a block by another one: one
-// of both stays.
+// A process that is killed before any access while it frees what is lent to it, or to one that is gone: each block is freed once. And one
+// that puts a block in the place of another one: one of both stays.
 #include <array>
 #include <csignal>
 
@@ -21,7 +20,7 @@ constexpr std::uint32_t loans_max = 4;
 constexpr std::uint32_t process_of_victim = 7;
 constexpr std::uint32_t process_gone = 8;
 
-// The common part of scenes of a heap with loans.
+// What scenes of a heap with loans have.
 template <typename Scene>
 struct SceneWithLoans : table::TableScene<Scene> {
     SceneWithLoans() : table::TableScene<Scene>(1) { this->own.blocks.set_loans(loans); }
@@ -36,7 +35,7 @@ struct SceneWithLoans : table::TableScene<Scene> {
 
     void keep(table::Stepped& by) { this->shared.heap.keep(by.blocks.cache()); }
 
-    // Frees a block as the allocator does, through the participant's word `freeing`.
+    // Frees as the allocator does, by the participant of the tables.
     [[nodiscard]] auto freeing_by(table::Stepped& by, std::uint32_t number) {
         return
             [this, &by, number](heap::Offset block, const auto& unlink, heap::Lent, std::uint32_t) {
@@ -55,7 +54,7 @@ struct SceneWithLoans : table::TableScene<Scene> {
             freeing_by(by, number));
     }
 
-    // A block with a loan that was made before keep() belongs to that loan.
+    // A block that was lent before it was kept is the loan's.
     [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
         return table::TableScene<Scene>::is_shown(dead, block) || loans.has(block);
     }
@@ -95,8 +94,7 @@ struct LoanScene : SceneWithLoans<LoanScene> {
     std::array<heap::Offset, loans_max> blocks{};
 };
 
-// Replaces the program's block by others, as NodeHeap::lend() and replace() do: by a large block
-// and by a small one.
+// Puts blocks in the place of the program's one, as NodeHeap::lend() and replace() do: small and large ones.
 struct ReplaceScene : SceneWithLoans<ReplaceScene> {
     ReplaceScene() {
         first = allocate(own, 64);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fixture of the tests of operations on tables: their arguments as bytes, and a heap on which
-// they run.
+// What the tests of operations on tables share: their arguments as bytes, and a heap on which they are run.
 #pragma once
 
 #include <cstring>
@@ -34,7 +33,7 @@ inline const local::NumberedOperation& row_of(std::uint32_t number) {
     return table_operations().front();
 }
 
-// Assembles the arguments of an operation.
+// Arguments, put together.
 class Message {
 public:
     template <typename Value>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations through gateways over real sockets: both kinds of link pass the conformance
-// suite of links, an operation runs on the memory of the named process, batches share datagrams,
-// and a death ends the invocations that need the dead process.
+// Numbered operations through gateways over real sockets: both kinds of link keep to the suite of all links, an operation
+// runs on the memory of the process that was named, batches share datagrams, and a death ends what needs the dead.
 #include <algorithm>
 
 #include "datagram/counters.hpp"
@@ -34,15 +33,14 @@ constexpr local::OperationTable echo_table = [] {
     return table;
 }();
 
-// Process 0 of two nodes; the suite tests its link.
+// Process 0 of two nodes, whose link is the suite's.
 template <bool is_own>
 class Bed {
 public:
     Bed() {
-        // Connects the nodes while allocations succeed.
+        // The nodes meet while there is memory.
         EXPECT_EQ(job_.copy(0, good().target, good().source, 8), Code::ok);
-        // The suite polls its link.
-        job_.process(0).is_stopped = true;
+        job_.process(0).is_stopped = true;  // the suite polls its link
     }
 
     remote::Link& link() { return *job_.process(0).link; }
@@ -120,7 +118,7 @@ protected:
         return options;
     }
 
-    // Runs an operation to its end. The initiator has nothing else in flight.
+    // Runs an operation to its end. Nothing else of the initiator is under way.
     template <typename Arguments>
     Ended run(std::uint32_t number, std::uint32_t process, const Arguments& arguments) {
         token_ = job_.invoke(0, {process, number, bytes_of(arguments)});
@@ -132,7 +130,7 @@ protected:
         return ended;
     }
 
-    // The result of the operation that run() ran last.
+    // Of the one that run() ran last.
     template <typename Result>
     Result result() {
         Result result{};
@@ -142,7 +140,7 @@ protected:
         return result;
     }
 
-    // The number of datagrams with content that a node has received.
+    // Datagrams with content that a node has received.
     std::uint64_t delivered(std::uint32_t node) {
         const auto is_it = [](const datagram::CounterName& one) {
             return one.member == &datagram::EndpointCounters::delivered;
@@ -187,8 +185,7 @@ TEST_P(GatewayInvokeTest, what_an_operation_says_and_what_is_no_memory_comes_bac
 
 TEST_P(GatewayInvokeTest, a_batch_leaves_in_one_datagram_and_its_results_in_one) {
     const AddBelow asked{job_.memory(1, false).address, 1, 1000};
-    // Connects the nodes.
-    ASSERT_EQ(run(acp::test::add_below_number, 1, asked).code, Code::ok);
+    ASSERT_EQ(run(acp::test::add_below_number, 1, asked).code, Code::ok);  // they have met
     const std::uint64_t before = delivered(1);
     const std::uint64_t before_here = delivered(0);
     constexpr std::uint64_t batch = 16;

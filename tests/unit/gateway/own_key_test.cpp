@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the agent passes the job's secret to a rank, and the errors where it arrives incomplete.
+// The way of the ranks' secret from agent to rank, and what happens when it is cut.
 #include "gateway/own_key.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reader of the memory file of a gateway's counters finds them whole and of this build, or gets
-// an error.
+// A gateway's counters, as a reader of its memory file finds them: whole, of this build, or not at all.
 #include "unit/gateway/test_job.hpp"
 
 namespace acp::gateway::test {

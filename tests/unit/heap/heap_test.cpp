@@ -308,5 +308,41 @@ TEST_F(HeapTest, smashed_words_are_found) {
     expect_sound();
 }
 
+// As where the process that makes or frees the block is stopped.
+TEST_F(HeapTest, a_run_that_is_being_made_or_freed_is_not_damaged) {
+    make(4);
+    const Offset block = heap_->allocate(cache_, 5 * unit_bytes);
+    ASSERT_NE(block, no_block);
+    const Control<>& control = heap_->control();
+    auto& head = control.unit(static_cast<std::uint32_t>(block >> unit_shift));
+    const std::uint64_t before = head.load(std::memory_order_relaxed);
+    for (const UnitState state : {UnitState::opening, UnitState::freeing}) {
+        head.store(UnitWord{state, no_size_class, 0, 1, 5}.packed(), std::memory_order_relaxed);
+        EXPECT_TRUE(findings_of(control).empty()) << findings_of(control).front();
+        EXPECT_EQ(usage().unit_bytes, 5 * unit_bytes);
+        head.store(UnitWord{state, no_size_class, 0, 1, 5'000}.packed(), std::memory_order_relaxed);
+        EXPECT_EQ(findings_of(control).size(), 5U) << "longer than the heap, and four parts";
+    }
+    head.store(before, std::memory_order_relaxed);
+    expect_sound();
+}
+
+TEST_F(HeapTest, what_lasts_is_damaged_and_what_passes_is_not) {
+    make(4);
+    const Offset block = heap_->allocate(cache_, 5 * unit_bytes);
+    const Control<>& control = heap_->control();
+    auto& head = control.unit(static_cast<std::uint32_t>(block >> unit_shift));
+    const std::uint64_t before = head.load(std::memory_order_relaxed);
+    head.store(0, std::memory_order_relaxed);
+    EXPECT_EQ(lasting_findings_of(control, [] {}).size(), 4U) << "parts without a head";
+    int pauses = 0;
+    const auto mend = [&] {
+        if (++pauses == 5) head.store(before, std::memory_order_relaxed);
+    };
+    EXPECT_TRUE(lasting_findings_of(control, mend).empty());
+    EXPECT_EQ(pauses, 5);
+    expect_sound();
+}
+
 }  // namespace
 }  // namespace acp::heap

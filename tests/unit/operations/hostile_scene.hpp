@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two heaps of one node, of process 1 and of process 2, each with a container of every kind, blocks
-// of the program, a loan and a separate block; and a valid request of every numbered operation on
-// the first heap. Requests may change the first heap; the second one is a bystander. One thread.
+// Two heaps of one node, of process 1 and of process 2, each with a container of every kind, blocks of the program, a lent and a separate
+// block; and a valid request of every numbered operation on the first heap. What requests do to the first heap they may do; the
+// second one is a bystander. One thread.
 #pragma once
 
 #include <array>
@@ -46,21 +46,17 @@ struct Request {
     Bytes bytes;
 };
 
-// The blocks and containers in the heap of one process.
+// What the heap of one process holds.
 struct HeapContent {
-    // Blocks of the program, filled with a pattern.
-    std::vector<std::uint64_t> blocks;
+    std::vector<std::uint64_t> blocks;  // of the program, filled with a pattern
     std::uint64_t separate = 0;
     allocator::LentBlock lent;
     std::array<std::uint64_t, 2> lists{};
-    // Elements of the first list.
-    std::vector<list::Position> elements;
-    // Elements of the second list.
-    std::vector<list::Position> others;
+    std::vector<list::Position> elements;  // of the first list
+    std::vector<list::Position> others;    // of the second list
     allocator::TableName table;
     allocator::TableName many;
-    // The record of the table's first key.
-    std::uint64_t record = 0;
+    std::uint64_t record = 0;  // of the table's first key
     allocator::DirectoryName directory;
     allocator::SequenceName vector;
     allocator::SequenceName deque;
@@ -73,8 +69,7 @@ public:
     static constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
     static constexpr std::uint64_t id = 0x1d;
     static constexpr std::uint32_t elements = 8;
-    // Offset in the starter memory.
-    static constexpr std::uint64_t desk_at = 1'024;
+    static constexpr std::uint64_t desk_at = 1'024;  // in the starter memory
 
     HostileScene() : target_content_(fill(target)), bystander_content_(fill(bystander)) {
         make_desk();
@@ -112,17 +107,16 @@ public:
         return owner_.space.starter_address(target);
     }
 
-    // A valid request of each row of the table of operations.
+    // A valid request of each row.
     [[nodiscard]] std::vector<Request> valid_requests() const;
 
-    // Words that an operation may accept as an address, number or size.
+    // Words that are likely to mean something to an operation.
     [[nodiscard]] std::vector<std::uint64_t> telling_words() const;
 
-    // Checks that the bystander's heap has its initial content.
+    // The bystander is as it was made.
     void expect_bystander_unharmed();
 
-    // Checks the structure of both heaps, and walks and counts each container of the target that
-    // still exists.
+    // The heaps contradict themselves nowhere, and each container of the target that is still there can be walked and counted.
     void expect_sound();
 
 private:
@@ -145,7 +139,7 @@ private:
         return bytes;
     }
 
-    // Runs a request that must succeed.
+    // Runs a request that must do what it says.
     void ask(std::uint32_t process, std::uint32_t number, const Bytes& bytes) {
         EXPECT_EQ(run({number, bytes}, process), Code::ok) << number;
     }
