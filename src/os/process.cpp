@@ -7,6 +7,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <new>
@@ -177,6 +178,10 @@ bool call_in_forked_child(void (*callback)()) noexcept {
 }
 
 void end_by_abort() noexcept {
+    if (ftrylockfile(stdout) == 0) {
+        (void)fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
     std::abort();
 }
 

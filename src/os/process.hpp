@@ -60,7 +60,8 @@ Result<FileDescriptor> open_process(int pid);
 // undone; the callback must be async-signal-safe. false when memory allocation fails.
 bool call_in_forked_child(void (*callback)()) noexcept;
 
-// Ends the process by SIGABRT; a handler of the program runs first.
+// Ends the process by SIGABRT; a handler of the program runs first. Writes the C library's buffer
+// of standard output before, unless another thread is using the stream.
 [[noreturn]] void end_by_abort() noexcept;
 
 }  // namespace acp::os

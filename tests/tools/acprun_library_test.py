@@ -51,6 +51,12 @@ class Library(ToolTest):
         self.assert_fails(acprun("-n", "2", RANK, "init", "sync", "1:exit=0", "pause"), 1,
                           "rank 1 .* exited with code 0 without acp_finalize; the other rank", "acp_abort")
 
+    def test_buffered_output_is_not_lost_where_acp_ends_the_process(self):
+        for end in (("init", "print-buffered=kept", "abort=out of cheese"), ("init", "finalize", "print-buffered=kept", "sync")):
+            with self.subTest(end=end):
+                result = acprun("-n", "1", RANK, *end, env={"ACP_ON_ERROR": "fatal"})
+                self.assertEqual((result.returncode, result.stdout), (134, b"kept\n"), result)
+
     def test_abort_ends_the_job(self):
         result = acprun("-n", "3", RANK, "init", "1:abort=out of cheese", "sync", "pause")
         self.assert_fails(result, 134, "out of cheese", "rank 1 .* called acp_abort; the other 2 ranks were ended")

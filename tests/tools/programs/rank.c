@@ -314,7 +314,10 @@ static void act(const char* verb, const char* value) {
         printf("%d of %d\n", acp_rank(), acp_procs());
     else if (strcmp(verb, "print") == 0)
         printf("%s\n", value);
-    else if (strcmp(verb, "exit") == 0)
+    else if (strcmp(verb, "print-buffered") == 0) {
+        printf("%s\n", value);
+        return; /* the buffer is not flushed */
+    } else if (strcmp(verb, "exit") == 0)
         exit(number);
     else if (strcmp(verb, "child") ==
              0) { /* one that keeps whatever a fork leaves it, until it is ended */
