@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A container and its model of the standard library: both make the same steps and must return the
-// same. A step is three numbers that each container interprets, so that RapidCheck makes random
-// ones and finds the shortest list of steps that still fails. Knows no ranks except the one on
-// which the container lies. Used by rank 0 alone.
+// A container and its model of the standard library, which do the same steps and must tell the same. A step is three numbers, whose
+// meaning is the container's business, so that RapidCheck makes random ones and finds the shortest list of steps that still
+// fails. Knows nothing of ranks but the one on which the container lies. Used by rank 0 alone.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +25,10 @@ public:
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    // Makes a step on both. Throws Mismatch if they differ.
+    // Does a step on both. Throws Mismatch where they differ.
     virtual void apply(const Step& step) = 0;
 
-    // Compares the whole content.
+    // Compares all that is in them.
     virtual void compare() = 0;
 
     // Destroys the container.
@@ -40,17 +39,16 @@ struct Mismatch {
     std::string what;
 };
 
-// Throws Mismatch with the description and the error message of the library's last call.
+// Throws what differs, and the error message of the library's last call.
 void must(bool is_so, std::string_view what);
 
-// A text whose length and bytes follow from the value. Some are longer than a message between
-// nodes.
+// A text of a length that a step's value tells, and whose bytes tell the value. Some fit into no message between nodes.
 [[nodiscard]] std::string text_of(std::uint32_t value);
 
 // One of few keys, one of them long.
 [[nodiscard]] std::string key_of(std::uint16_t which);
 
-// The kinds that make_model() knows; for other names it returns nullptr.
+// What the names of kinds stand for, on a rank. nullptr: there is no such kind.
 inline constexpr std::string_view kinds[] = {"heap",     "map",  "multimap", "set",
                                              "multiset", "list", "vector",   "deque"};
 [[nodiscard]] std::unique_ptr<Model> make_model(std::string_view kind, int rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Throws a Mismatch with the library's last message.
+// How a model tells of a difference.
 #include <acp.h>
 
 #include "containers/model.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques with std::string and std::deque<char> as models: every call that changes or
-// returns bytes, at every place.
+// Vectors and deques beside std::string and std::deque<char>: every call that changes bytes or tells of them, at every place.
 #include <algorithm>
 #include <deque>
 
@@ -12,7 +11,7 @@ namespace acp::test {
 
 namespace {
 
-// The calls of the vector, under names that both models use.
+// What both have alike, by the calls of the vector or the deque.
 struct OfVector {
     using Handle = acp_vector_t;
     using Bytes = std::string;
@@ -199,7 +198,7 @@ private:
              "the byte at an index");
     }
 
-    // Inserts a part of the other container.
+    // Part of the other one into this one.
     void insert_range(std::size_t at, std::size_t count) {
         count = std::min(count, other_bytes_.size());
         const auto first = Of::begin(other_);
@@ -209,7 +208,7 @@ private:
                       other_bytes_.begin() + static_cast<std::ptrdiff_t>(count));
     }
 
-    // Replaces the other container by a part of this one.
+    // Part of this one becomes the other one.
     void assign(std::size_t at, std::size_t count) {
         must(Of::assign_range(other_, place(at), place(at + count)) == 0, "assigning a range");
         other_bytes_.assign(iterator(at), iterator(at + count));
@@ -228,7 +227,7 @@ private:
 
 using VectorModel = SequenceModel<OfVector>;
 
-// A deque also has calls at its front.
+// A deque has a front besides.
 class DequeModel final : public SequenceModel<OfDeque> {
 public:
     using SequenceModel<OfDeque>::SequenceModel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts, strikes and checks jobs under fault.
+// Starting, striking and checking jobs under fault.
 #include "faults/fault_job.hpp"
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 namespace acp::test {
 namespace {
 
-// A job that takes longer is stuck.
-constexpr std::int64_t patience_ns = 60 * second_ns;
+constexpr std::int64_t patience_ns = 60 * second_ns;  // before a job is called stuck
 
 JobOptions job_options(const FaultOptions& options, const std::string& board_entry) {
     JobOptions job;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job under fault, as its driver uses it: it starts the job with a board, strikes at a chosen or
-// random moment, and checks the survivors' errors, the launcher's end, and that no process or file
-// is left. One driver thread.
+// A job under fault, seen from its driver: starts it with a board, strikes at a chosen or random moment, and
+// checks what the others noticed, how the launcher ended, and that nothing is left. One driver thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace acp::test {
 
-// The number of emulated nodes of a job: TEST_NODES, or one.
+// Emulated nodes of a job: TEST_NODES, or one.
 [[nodiscard]] int nodes_wanted();
 
 struct FaultOptions {
@@ -24,9 +23,8 @@ struct FaultOptions {
     int ranks = 4;
     int nodes = nodes_wanted();
     int victim = 1;
-    // Acprun's options for real nodes; empty: emulated ones.
-    std::vector<std::string> hosts;
-    bool is_continuing = true;  // acprun --on-failure
+    std::vector<std::string> hosts;  // acprun's options that make the nodes; none: emulated ones
+    bool is_continuing = true;       // acprun --on-failure
     std::uint64_t seed = 1;
     std::vector<std::string> environment;
 };
@@ -39,7 +37,7 @@ public:
 
     [[nodiscard]] Job& job() { return job_; }
 
-    // The job's output so far.
+    // What the job wrote so far.
     [[nodiscard]] std::string job_output() const { return job_.output(); }
 
     [[nodiscard]] const FaultOptions& options() const { return options_; }
@@ -50,27 +48,25 @@ public:
     // Whether two ranks are on one node.
     [[nodiscard]] bool are_together(int rank, int other) const;
 
-    // Waits until every rank has reached the phase.
+    // Waits until every rank is in the phase or a later one.
     void await_all(Phase phase) const;
     void await(int rank, Phase phase) const;
 
     // Sends SIGKILL. Returns the time just before.
     std::int64_t kill_process(pid_t process);
 
-    // Checks that every rank but the victim has failed with ACP_ERR_PEER and a message that names
-    // the victim. Appends each rank's nanoseconds from the strike to its failure.
+    // Every rank but the victim failed: with ACP_ERR_PEER, naming the victim. Appends the nanoseconds from the
+    // strike to each one's notice.
     void expect_survivors_notice(std::int64_t struck_at_ns, std::vector<std::int64_t>& delays);
 
-    // Checks that every rank of the list fails before the deadline with ACP_ERR_PEER and a message
-    // that names the other node.
+    // Every rank of the list has failed with ACP_ERR_PEER by then, naming the other node.
     void expect_cut_off(const std::vector<int>& ranks, std::int64_t deadline_ns);
 
-    // Checks that the launcher ends with the code, and that nothing of the job is left on the
-    // machine after a limited time.
+    // The launcher ends with the code, and within the time nothing of the job is left on the machine.
     void expect_end(int code, std::int64_t struck_at_ns);
     void expect_end_with_any_failure(std::int64_t struck_at_ns);
 
-    // Checks that no process is left after a limited time, and no name of shared memory.
+    // No process is left within the time; no name outlives them.
     void expect_nothing_left();
 
 private:
@@ -82,10 +78,9 @@ private:
     Job job_;
 };
 
-// The documented times in nanoseconds, and the factor that a noisy machine is granted.
+// The promises, in nanoseconds, and what a noisy machine is granted.
 inline constexpr std::int64_t notice_promise_ns = 50'000'000;
-// Between nodes.
-inline constexpr std::int64_t far_notice_promise_ns = 100'000'000;
+inline constexpr std::int64_t far_notice_promise_ns = 100'000'000;  // on another node
 inline constexpr std::int64_t end_promise_ns = 1'000'000'000;
 inline constexpr std::int64_t noise_factor = 20;
 
@@ -94,7 +89,7 @@ void print_delays(const std::string& what,
                   std::vector<std::int64_t> delays,
                   std::int64_t promise_ns);
 
-// The number of trials of a test: TEST_TRIALS, or the given number.
+// Trials per test: TEST_TRIALS, or the given number.
 [[nodiscard]] int trials_wanted(int otherwise);
 
 }  // namespace acp::test

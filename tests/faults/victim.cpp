@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks fault tests kill, stop, or let end by an error. It works as the board
-// says, notes on the board how its first failed call ended, and ends with 0 if no failure was a
-// wrong one.
+// The program whose ranks fault tests kill, stop, or let end badly. Works as the board says, notes on the board how
+// its first failed call ended, and ends with 0 when every failure was one it may meet.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -24,12 +23,11 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t memory_bytes = 64 * 1024;
-// Longer than all messages in flight to a rank.
+// More than all messages on the way to a rank hold.
 constexpr std::size_t long_memory_bytes = 4 * 1024 * 1024;
 constexpr int bad_memory_code = 9;
 
-// The layout of Work::exact: words and bytes in starter memory, and a row per rank in registered
-// memory.
+// Where Work::exact keeps what: in starter memory, and a row per rank in registered memory.
 constexpr std::size_t exact_word = 0;
 constexpr std::size_t exact_old = 8;
 constexpr std::size_t exact_source = 1024;
@@ -42,8 +40,7 @@ public:
     Victim(FaultBoard& board, int rank_hint) : board_(board), rank_(rank_hint) {}
 
     int run() {
-        // Published by enter().
-        note().parent.store(getppid(), std::memory_order_relaxed);
+        note().parent.store(getppid(), std::memory_order_relaxed);  // published by enter
         note().process.store(getpid(), std::memory_order_relaxed);
         enter(Phase::started);
         if (acp_init(nullptr, nullptr) != 0) {
@@ -85,8 +82,7 @@ private:
         return false;
     }
 
-    // A rank that leaves ends its memory, and that would be a second failure for ranks that still
-    // work.
+    // Who leaves takes its memory along, which would be another failure for those still at work.
     void await_other_survivors() {
         for (int rank = 0; rank < acp_procs() && board_.work != Work::revocation; ++rank) {
             while (rank != board_.victim &&
@@ -133,7 +129,7 @@ private:
         }
     }
 
-    // Rounds until a common last one, which rank 0 announces before the barrier that opens it.
+    // Rounds with an agreed end: rank 0 announces the last one before the barrier that opens it.
     void work_in_rounds() {
         Random random(board_.seed + static_cast<std::uint64_t>(rank_));
         for (std::uint64_t round = 1;; ++round) {
@@ -182,8 +178,7 @@ private:
         return acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK || fail("acp_wait");
     }
 
-    // Copies and atomics to the memories of all ranks, by paths that need no thread of the owner. A
-    // step visits all ranks.
+    // To everybody's memory and back, by what needs no thread of its owner. A step is one round of them all.
     void run_errands() {
         const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
         const std::size_t place = 2048 + 64 * static_cast<std::size_t>(rank_);
@@ -202,9 +197,8 @@ private:
         }
     }
 
-    // Puts bytes to each rank and gets them back, and adds to a word there: the bytes that return
-    // are those sent, old values grow, and at the end each word is the sum of all additions. A step
-    // visits all ranks.
+    // Bytes put to each other rank and got back, and a word there that all count up: what comes back is what went, the
+    // words grow, and in the end hold what all have added. A step is one round of them all.
     void work_exactly() {
         const std::size_t sizes[] = {8, 1024, 15'000};
         auto* own = static_cast<std::byte*>(acp_query_address(acp_query_starter_ga(rank_)));
@@ -260,12 +254,11 @@ private:
 
     void wait_for_command() {
         if (is_victim()) {
-            // Stops its service thread too.
-            raise(SIGSTOP);
+            raise(SIGSTOP);  // so that its service thread does not run the command either
             pause_for_ever();
         }
         const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
-        // Commands that were issued before the victim stopped are run; the next one waits.
+        // Commands issued before the victim stopped are run; one is not.
         while (note().phase.load(std::memory_order_relaxed) == Phase::working) {
             const acp_handle_t handle = acp_add8(own, memory_of(board_.victim), 1, ACP_HANDLE_NULL);
             if (board_.work == Work::command_complete) {
@@ -280,8 +273,8 @@ private:
         }
     }
 
-    // After the call the source belongs to this process again, also when the victim has died in the
-    // transfer: the program unmaps it before it waits for the put.
+    // The source is this process's again when the call has returned, also when the victim has died under it: the program unmaps it
+    // before it looks how the put has ended.
     void wait_for_source() {
         if (is_victim()) {
             raise(SIGSTOP);
@@ -335,8 +328,7 @@ private:
         std::abort();
     }
 
-    // Rank 0: no byte lands after a registration has ended, also when copiers die inside their
-    // copies.
+    // Rank 0: nothing lands after a registration ended, also when copiers die inside their copies.
     void revoke() {
         acp_unregister_memory(key_);
         while (board_.may_end.load(std::memory_order_acquire) == 0 && !has_bad_memory_) {
@@ -381,7 +373,8 @@ private:
     bool has_bad_memory_ = false;
 };
 
-// The rank before acp_init: the launcher's variable.
+// The rank before acp_init tells it: processes take numbers from the board in the order they start, which the
+// launcher's own numbering replaces once it is known.
 int rank_from_environment() {
     const char* text = std::getenv("ACP_RANK");
     return text == nullptr ? -1 : std::atoi(text);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a saved plan. Any input is accepted or refused with a line and a reason; an accepted
-// plan has every byte of every message once, valid engines and consistent times, and is written as
-// a text with the same meaning. One thread.
+// The text of a saved plan. Whatever it is, it is read or refused with a line and a reason; what was read has every byte of every message once, engines that
+// are there and times that fit, and is shown as a text that means the same. One thread.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +17,7 @@ using exchange::SentPiece;
 
 namespace {
 
-// The messages of the texts in the corpus.
+// Those of the texts that are kept.
 const std::vector<SentMessage> messages{{1, 1000}, {2, 0}, {1, 30}, {0, 70'000}};
 const OrderOwner owner{2, 8, messages};
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small programs, one per scenario, for the edges of the library's life. The drivers start them as
-// "life_probe SCENARIO [ARGUMENT...]", alone or under acprun; a program ends with 0 if every check
-// held, and else prints the others.
+// Small programs, one per scenario, for the edges of the library's life. Started by the drivers as "life_probe SCENARIO
+// [ARGUMENT...]", alone or under acprun; ends with 0 when all was as documented, else says what was not.
 #include "life/probe.hpp"
 
 #include <cstdio>
@@ -59,8 +58,7 @@ int main(int argc, char** argv) {
     if (argc < 2) return 2;
     test::arm_watchdog(60, argv[1]);
     const rlimit no_core = {0, 0};
-    // Many of these end by SIGABRT, as documented.
-    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CORE, &no_core);  // many of these end by SIGABRT, as they should
     test::arguments.assign(argv + 2, argv + argc);
     const std::string name = argv[1];
     if (!test::run_calls(name) && !test::run_refusals(name) && !test::run_late(name) &&

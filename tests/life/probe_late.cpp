@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scenarios: calls while a thread or the process ends, forked children, descriptors that the
-// program closed, and accesses after acp_finalize has returned.
+// Scenarios: calls while a thread or the process ends, forked children, descriptors that the program closed, and what is
+// written after acp_finalize has returned.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -26,16 +26,14 @@ namespace {
 constexpr acp_handle_t now = ACP_HANDLE_NULL;
 
 void expect_copies(const char* when) {
-    // Each use has a pair of words of its own.
-    static std::atomic<std::uint64_t> uses{0};
+    static std::atomic<std::uint64_t> uses{0};  // each has a pair of words of its own
     const std::uint64_t pair = 16 + 2 * (uses.fetch_add(1) % 1000);
     const acp_ga_t first = acp_query_starter_ga(acp_rank()) + 8 * pair;
     std::atomic<std::uint64_t>* words = words_of(acp_rank()) + pair;
     words[0].store(4711);
     words[1].store(0);
     for (int round = 0; round < 3;
-         // Only the first round takes the slow path.
-         ++round) {
+         ++round) {  // the first goes the long way, later ones may be inline
         const acp_handle_t copied = acp_copy(first + 8, first, 8, now);
         check(acp_wait(copied, -1) == ACP_OK && words[1].load() == 4711, when);
     }
@@ -46,8 +44,8 @@ void expect_copies(const char* when) {
     check(acp_unregister_memory(key) == 0, when);
 }
 
-// Opens a context of PM messages and prepares a sleep in poll(2) if the scenario's argument asks
-// for that: then the library has a thread. ACP_PM_NULL: it does not ask.
+// Opens a context of PM messages and prepares a sleep in poll(2), where the scenario's argument asks for it: then the library has a thread for that.
+// ACP_PM_NULL: it does not ask.
 acp_pm_t armed_context() {
     if (argument(0) != "poll") return ACP_PM_NULL;
     const acp_pm_t pm = acp_open_pm(0);
@@ -57,7 +55,7 @@ acp_pm_t armed_context() {
     return pm;
 }
 
-// Checks that a message of a rank to itself ends its sleep in poll(2).
+// A message of a rank to itself ends a sleep in poll(2).
 void expect_poll_wakes(acp_pm_t pm, const char* when) {
     if (pm == ACP_PM_NULL) return;
     check(acp_after_select_pm(pm) == 0, when);
@@ -72,8 +70,7 @@ void expect_poll_wakes(acp_pm_t pm, const char* when) {
     check(acp_receive_pm(pm, &data, nullptr, nullptr) == 1 && acp_release_pm(pm) == 0, when);
 }
 
-// Constructed before the first use of the library, so it is destroyed after all objects that the
-// library has made since.
+// Constructed before the library is used, so destroyed after all that the library made on the way.
 struct CallsWhenDestroyed {
     const char* when;
     bool is_last = false;
@@ -102,8 +99,7 @@ void thread_that_calls_late(int* rounds, bool does_call_before) {
     if (does_call_before) expect_copies("in a thread");
 }
 
-// The main thread ends by exit(): atexit handlers and static destructors make calls, and leave the
-// job.
+// Main ends by exit(): atexit handlers and static destructors call, and leave the job.
 void calls_while_ending() {
     static CallsWhenDestroyed static_calls{"in a static destructor", true};
     (void)t_calls.when;
@@ -121,7 +117,7 @@ void calls_while_ending() {
     std::exit(wrong_count() == 0 ? 0 : 1);
 }
 
-// The main thread ends first, and another one leaves the job.
+// The main thread ends first; another one leaves the job.
 void main_thread_exits() {
     join();
     expect_copies("in the main thread");
@@ -135,7 +131,7 @@ void main_thread_exits() {
     pthread_exit(nullptr);
 }
 
-// All threads of one rank end, but its process does not. The other ranks get an error.
+// All threads of one rank end, and nobody ends its process. The others wait for it.
 void all_threads_exit() {
     join();
     expect_copies("in the main thread");
@@ -150,8 +146,7 @@ void all_threads_exit() {
     pthread_exit(nullptr);
 }
 
-// Children of a process whose other threads use hazard lines all the time end in every possible
-// way.
+// Children of a process whose threads claim and give back lines all the time end in every way there is.
 void children_that_end() {
     join();
     const acp_pm_t pm = armed_context();
@@ -194,7 +189,7 @@ void children_that_end() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Counts this process's descriptors that belong to the library.
+// Names of this process's descriptors that are the library's.
 int count_library_descriptors() {
     int count = 0;
     DIR* folder = opendir("/proc/self/fd");
@@ -225,8 +220,7 @@ void descriptors_of_a_started_program() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// The program closes all descriptors and opens a file of its own under every number: no epoch uses
-// one of them.
+// The program closes everything and opens a file of its own under every number: no epoch touches it.
 void closed_descriptors() {
     join();
     const acp_pm_t pm = armed_context();
@@ -253,11 +247,10 @@ void closed_descriptors() {
     check(after == content, "the program's file was written");
 }
 
-// The program closes its standard streams, as a daemon does, and uses the library: none of the
-// library's descriptors takes their numbers, and none is passed to a program that is started.
+// Closes its standard streams, as a daemon does, and uses the library: no descriptor of that is one of them, and none goes to a
+// program that is started.
 void closed_streams() {
-    // Errors are printed here.
-    const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);
+    const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);  // the reasons go here
     for (int stream = 0; stream < 3; ++stream) close(stream);
     std::vector<bool> was_open(600);
     for (std::size_t number = 3; number < was_open.size(); ++number) {
@@ -292,8 +285,7 @@ void closed_streams() {
     check(wrong == 0 && wrong_count() == 0, "descriptors with closed streams");
 }
 
-// The program closes its descriptors before it joins: without an agent acp_init fails with that
-// reason, and maps nothing; with an agent it gets new ones.
+// It closes them before it joins: without an agent to ask acp_init says so, and nothing is mapped; from an agent it gets others.
 void closed_before_init() {
     char name[] = "/tmp/life-probe-XXXXXX";
     const int user_file = mkstemp(name);
@@ -317,15 +309,14 @@ void closed_before_init() {
     check(fstat(user_file, &status) == 0 && status.st_size == 0, "the program's file");
 }
 
-// Rank 2 dies, rank 0 leaves and reuses its memory, while rank 1 keeps copying into it.
+// Rank 2 dies, rank 0 leaves and takes its memory back, while rank 1 goes on copying into it.
 void memory_after_finalize() {
     join();
     constexpr std::size_t bytes = 1 << 20;
     std::atomic<std::uint64_t>* words = words_of(0);
     const int rank = acp_rank();
     if (rank == 2) {
-        // Copies are in flight.
-        await(words[1], 10);
+        await(words[1], 10);  // copies are under way
         _exit(7);
     }
     if (rank == 0) {

@@ -159,6 +159,26 @@ class ObservedProgramTest(ToolTest):
                 self.assertNotEqual(code, 0, text)
                 self.assertIn("heap-use-after-free", text)
 
+    @needs("setarch")
+    def test_thread_sanitizer_of_the_program_finds_its_races_and_no_others(self):
+        program = OBSERVED + "_tsan"
+        if not os.path.exists(program):
+            self.skipTest("the build has sanitizers of its own")
+        with tempfile.TemporaryDirectory() as folder:
+            suppressions = os.path.join(folder, "suppressions")
+            with open(suppressions, "w") as file:
+                file.write("race:libacp.so\n")
+            env = {"TSAN_OPTIONS": f"suppressions={suppressions}"}
+            for start in ALONE, TWO_RANKS, TWO_NODES:
+                with self.subTest(start=start):
+                    code, text = run(start, ["setarch", "-R"], program=program, env=env)
+                    self.assertNotIn("WARNING: ThreadSanitizer", text)
+                    self.assertEqual(code, 0, text)
+                    code, text = run(start, ["setarch", "-R"], "race", program=program, env=env)
+                    self.assertEqual(code, 66, text)
+                    self.assertIn("data race", text)
+                    self.assertIn("raced", text)
+
 
 if __name__ == "__main__":
     main()

@@ -2,7 +2,7 @@
 /* A small correct program for the test of other tools: it uses the heap of its neighbour by calls, by a pointer and by a system call.
  * Arguments, each a word: "lock" calls mlockall(MCL_FUTURE) before acp_init; "lock-all" calls mlockall(MCL_CURRENT | MCL_FUTURE |
  * MCL_ONFAULT) after it; "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" writes to a block of
- * malloc that it has freed. */
+ * malloc that it has freed; "race" lets two threads write one variable without a lock. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -37,7 +37,10 @@ static void print_status(const char* name, const char* when) {
     if (file != NULL) fclose(file);
 }
 
+static volatile int raced;
+
 static void* use(void* unused) {
+    if (is_asked("race")) raced = raced + 1;
     const int next = (acp_rank() + 1) % acp_procs();
     char text[] = "0123456789";
     char read_back[sizeof text] = "";
@@ -66,10 +69,10 @@ int main(int argc, char** argv) {
     if (is_asked("lock") && mlockall(MCL_FUTURE) != 0) return 77;
     if (acp_init(&argc, &argv) != 0) fail("acp_init");
     if (is_asked("lock-all") && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return 77;
-    use(NULL);
     pthread_t thread;
-    if (pthread_create(&thread, NULL, use, NULL) != 0 || pthread_join(thread, NULL) != 0)
-        fail("pthread_create");
+    if (pthread_create(&thread, NULL, use, NULL) != 0) fail("pthread_create");
+    use(NULL);
+    if (pthread_join(thread, NULL) != 0) fail("pthread_join");
     if (acp_sync() != 0) fail("acp_sync");
     print_status("RssShmem", "in use");
     if (is_asked("wrong")) {
