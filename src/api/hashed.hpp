@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -368,6 +370,9 @@ std::int64_t call_many(const char* call,
         [&](data::Hashed& hashed, const ContainerName& name) -> base::Result<std::int64_t> {
             if (entries == nullptr && count != 0)
                 return base::Status(base::Code::argument, "entries is NULL");
+            constexpr std::size_t bytes_most = std::numeric_limits<std::ptrdiff_t>::max();
+            if (count > bytes_most / sizeof(acp_entry_t))
+                return base::Status(base::Code::argument, "no array has so many entries");
             return run_batch(hashed, name, kind, {entries, count});
         },
         [&] { return ", " + std::to_string(count) + " keys"; });

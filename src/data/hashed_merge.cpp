@@ -11,7 +11,6 @@
 
 namespace acp::data {
 
-using base::Code;
 using base::Status;
 using table::Effect;
 
@@ -76,36 +75,13 @@ Status HashedWalk::put_copy(const ContainerName& into, const WalkReader::Entry& 
     return put.is_ok() ? Status() : std::move(put).failure();
 }
 
-// If a key for another node is too long for an add message, it is inserted with its count, or its count is replaced if it is
-// unchanged.
 Status HashedWalk::add_count(const ContainerName& into, const WalkReader::Entry& entry) {
-    const std::uint64_t count = count_of(entry);
-    auto changed = hashed_.change(into, entry.key, {ChangeKind::add_to_count, count, 0}, nullptr);
-    if (changed.is_ok()) {
-        return changed.value().effect == Effect::out_of_range
-                   ? no_such_count(entry.key, changed.value().number)
-                   : Status();
-    }
-    auto failure = std::move(changed).failure();
-    if (failure.code() != Code::limit) return failure;
-    for (;;) {
-        auto put = hashed_.put(into, {entry.key, entry.value, PutMode::insert, {}}, nullptr);
-        if (!put.is_ok()) return std::move(put).failure();
-        if (put.value().effect == Effect::done) return {};
-        std::uint64_t before = 0;
-        const auto room = std::as_writable_bytes(std::span(&before, 1));
-        auto found = hashed_.find(into, entry.key, room, nullptr);
-        if (!found.is_ok()) return std::move(found).failure();
-        if (found.value().effect != Effect::done) continue;
-        if (before >= table::ended_count - count) return no_such_count(entry.key, before);
-        const std::uint64_t sum = before + count;
-        put = hashed_.put(into,
-                          {entry.key, std::as_bytes(std::span(&sum, 1)), PutMode::replace,
-                           std::as_bytes(std::span(&before, 1))},
-                          nullptr);
-        if (!put.is_ok()) return std::move(put).failure();
-        if (put.value().effect == Effect::done) return {};
-    }
+    const ChangeWords words{ChangeKind::add_to_count, count_of(entry), 0};
+    auto changed = hashed_.change(into, entry.key, words, nullptr);
+    if (!changed.is_ok()) return std::move(changed).failure();
+    return changed.value().effect == Effect::out_of_range
+               ? no_such_count(entry.key, changed.value().number)
+               : Status();
 }
 
 // Tests whether both exist, before one is changed.
@@ -149,29 +125,21 @@ Status HashedWalk::move(const ContainerName& into, const ContainerName& from, Sc
     return visit_tables(
         from, scope,
         [&](const TablePlace& place, const WalkReader::Entry& entry) -> Status {
-            const auto erase = [&] {
-                auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
-                                                            entry.head.record);
-                return erased.is_ok() ? Status() : std::move(erased).failure();
-            };
             auto put = put_copy(into, entry);
             if (!put.is_ok()) return put;
-            return from.kind == ContainerKind::multiset ? take_count(from, entry, erase) : erase();
+            if (from.kind == ContainerKind::multiset) return take_count(from, entry);
+            auto erased = hashed_.tables().erase_record(place_of_walked(place, entry.head),
+                                                        entry.head.record);
+            return erased.is_ok() ? Status() : std::move(erased).failure();
         },
         nothing_to_flush);
 }
 
-// Subtracts from one count the number that was added to the other; if a key of another node is too long for that message, the
-// whole count is erased.
-template <typename Erase>
-Status HashedWalk::take_count(const ContainerName& from,
-                              const WalkReader::Entry& entry,
-                              const Erase& erase) {
+// Subtracts from one count the number that was added to the other.
+Status HashedWalk::take_count(const ContainerName& from, const WalkReader::Entry& entry) {
     auto changed =
         hashed_.change(from, entry.key, {ChangeKind::take_from_count, count_of(entry), 0}, nullptr);
-    if (changed.is_ok()) return {};
-    auto failure = std::move(changed).failure();
-    return failure.code() == Code::limit ? erase() : std::move(failure);
+    return changed.is_ok() ? Status() : std::move(changed).failure();
 }
 
 }  // namespace acp::data

@@ -117,11 +117,7 @@ private:
                               const Flush& flush);
     base::Status put_copy(const ContainerName& into, const WalkReader::Entry& entry);
     base::Status add_count(const ContainerName& into, const WalkReader::Entry& entry);
-    //   erase()  the entry from `from`
-    template <typename Erase>
-    base::Status take_count(const ContainerName& from,
-                            const WalkReader::Entry& entry,
-                            const Erase& erase);
+    base::Status take_count(const ContainerName& from, const WalkReader::Entry& entry);
 
     // The result for an entry of a walk: its key and value were read; it was erased; or its record
     // was reused in between, so that the walk must visit it again.

@@ -52,7 +52,7 @@ void TableViews::learn_table(TableView& view,
                                                                   table::offset_of(place.block));
     view.mark = table::Head<std::atomic>::mark_of(place.block, place.id);
     view.blocks = place.table - table::offset_of(place.block);
-    view.root.forget();
+    view.root.emplace();
     view.heap = place.heap;
     view.here = here;
 }

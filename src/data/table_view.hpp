@@ -27,6 +27,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "data/directory.hpp"
 #include "data/table_calls.hpp"
@@ -38,7 +39,7 @@
 
 namespace acp::data {
 
-// The view of a table; container 0: empty.
+// The view of a table; all zero: empty.
 struct alignas(128) TableView {
     std::uint64_t container = 0;  // ContainerView::number
     std::uint64_t index = 0;      // among the container's
@@ -46,8 +47,8 @@ struct alignas(128) TableView {
     std::uint64_t mark = 0;    // the table's mark while it belongs to the container
     GlobalAddress blocks = 0;  // address of the heap's first block
     allocator::NodeHeap* heap = nullptr;
-    allocator::FinderPlace here;  // the thread's place in the heap
-    table::KnownRoot<> root;
+    allocator::FinderPlace here;             // the thread's place in the heap
+    std::optional<table::KnownRoot<>> root;  // has a value once the view is learned
 
     [[nodiscard]] GlobalAddress address(table::BlockNumber block) const noexcept {
         return blocks + table::offset_of(block);
@@ -63,7 +64,7 @@ struct alignas(128) ContainerView {
     ContainerKind kind = ContainerKind{};  // 0: an empty view
     hash::HashFunction function = hash::HashFunction{};
     std::uint64_t seed = 0;
-    std::uint64_t slots = 1;   // initial number of slots per table
+    std::uint64_t slots = 0;   // initial number of slots per table
     std::uint64_t tables = 0;  // number of its tables
     // If both are powers of two: table_of() by a shift and a mask.
     static constexpr std::uint64_t no_mask = ~std::uint64_t{0};
@@ -205,7 +206,7 @@ private:
             return Found::unknown;
         const table::ReadGround<std::atomic> ground(view.here.base, view.here.limit_bytes,
                                                     *view.here.shown, true);
-        const auto spot = view.root.spot_for_find(ground, head, hash);
+        const auto spot = view.root->spot_for_find(ground, head, hash);
         using Finder = table::Finder<>;
         const auto seen = Finder(ground).find_once(
             head, spot, {key.data(), static_cast<std::uint32_t>(key.size()), hash},

@@ -30,8 +30,6 @@ public:
         return spot_anew(ground, head, hash);
     }
 
-    void forget() noexcept { *this = {}; }
-
 private:
     // Caches nothing while the table grows, or if its number of buckets is no power of two, or its
     // words lead out of the heap. The ground is a copy, so that the caller's stays in registers.

@@ -34,7 +34,7 @@ std::size_t page_bytes() {
 // object at a time.
 class FetchedPages {
 public:
-    // arena  its first pages are the content; each process has one more page, where fetched pages
+    //   arena  its first pages are the content; each process has one more page, where fetched pages
     // arrive
     FetchedPages(const Arena& arena, int owner, int caller, int signal_number)
         : arena_(arena), owner_(owner), caller_(caller), file_(memfd_create("fetched", 0)) {

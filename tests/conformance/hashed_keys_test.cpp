@@ -171,5 +171,23 @@ TEST_F(HashedKeysTest, a_hash_that_is_none_is_refused) {
     expect_refused(ACP_ERR_ARGUMENT, {"ACP_HASH_DEFAULT"});
 }
 
+// The bytes of as many entries are more than an address space has, or overflow to a few.
+TEST_F(HashedKeysTest, counts_that_no_array_has_are_refused) {
+    acp_entry_t entry{};
+    const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
+    const acp_multiset_t set = acp_create_multiset(1, &rank_, 1, rank_);
+    for (const std::size_t count :
+         {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / sizeof entry + 2, std::size_t{1} << 60}) {
+        EXPECT_EQ(acp_find_many_map(map, count, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_find_many_map", "no array has so many entries"});
+        EXPECT_EQ(acp_insert_many_map(map, count, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_many_map", std::to_string(count)});
+        EXPECT_EQ(acp_add_many_multiset(set, count, &entry), -1);
+        expect_refused(ACP_ERR_ARGUMENT, {"acp_add_many_multiset", std::to_string(count)});
+    }
+    EXPECT_EQ(acp_destroy_map(map), 0);
+    EXPECT_EQ(acp_destroy_multiset(set), 0);
+}
+
 }  // namespace
 }  // namespace acp::test

@@ -14,7 +14,7 @@ namespace acp::test {
 
 class PmFixture : public RankedTest {
 protected:
-    // number  of the context, the same on all ranks
+    //   number  of the context, the same on all ranks
     explicit PmFixture(int number, int scheme = ACP_PM_POOL) : number_(number), scheme_(scheme) {}
 
     void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps, multimaps, sets and multisets that are filled (filled.hpp).
+// Maps, multimaps, sets and multisets for filled.hpp.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -11,7 +11,7 @@ namespace acp::test {
 
 namespace {
 
-// Keys tell their number; values are of the size that is asked for.
+// Keys contain their number; values have the requested size.
 struct OfMap {
     using Handle = acp_map_t;
     static constexpr auto create = acp_create_map;
@@ -41,7 +41,7 @@ struct OfMap {
     }
 };
 
-// Four entries have one key.
+// Four entries share a key.
 struct OfMultimap {
     using Handle = acp_multimap_t;
     static constexpr auto create = acp_create_multimap;
@@ -67,7 +67,7 @@ struct OfMultimap {
     }
 };
 
-// Keys have the size that is asked for, or 3 bytes.
+// Keys have the requested size, or 3 bytes.
 struct OfSet {
     using Handle = acp_set_t;
     static constexpr auto create = acp_create_set;
@@ -150,7 +150,7 @@ public:
         }
     }
 
-    // By a walk: every entry once, with its bytes. By its key: a few.
+    // A walk visits every entry once, with its bytes; a few are also found by key.
     void compare() override {
         constexpr std::size_t at_once = 256;
         std::vector<std::uint64_t> room(4'096);

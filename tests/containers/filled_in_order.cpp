@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists, vectors and deques that are filled (filled.hpp).
+// Lists, vectors and deques for filled.hpp.
 #include <algorithm>
 #include <cstring>
 #include <list>
@@ -36,7 +36,7 @@ public:
             const acp_list_it_t made = acp_insert_list(middle_, bytes, bytes_, elements_);
             if (!is_done(made.elem != ACP_GA_NULL, "insert")) return false;
             const auto made_number = numbers_.insert(middle_number_, number);
-            // The next ones are put before this one, then behind it.
+            // Alternates: the next element goes before this one, the one after it behind.
             if (number % 2 == 0) middle_ = made;
             if (number % 2 == 0) middle_number_ = made_number;
         }
@@ -113,7 +113,7 @@ struct OfDeque {
     static constexpr auto size = acp_size_deque;
 };
 
-// Elements of one size, one behind the other.
+// Elements of one size, contiguous.
 template <typename Of>
 class FilledSequence final : public Filled {
 public:
@@ -144,7 +144,7 @@ public:
         return true;
     }
 
-    // Ends alone are removed in place.
+    // Only elements at the ends are removed in place.
     void thin_out() override {
         const std::size_t count = back_.size() / 2;
         must(Of::pop_back(handle_, count * bytes_) == 0, "pop_back");
@@ -157,7 +157,7 @@ public:
             wanted += content_of(*number, bytes_);
         for (const std::uint32_t number : back_) wanted += content_of(number, bytes_);
         must(Of::size(handle_) == wanted.size(), "the size");
-        // More at once is carried between nodes by a block of the owner's heap, in which there is no room.
+        // Longer reads go between nodes through a block of the owner's heap, which has no room.
         std::string read(900, '?');
         for (std::size_t at = 0; at < wanted.size(); at += read.size()) {
             const std::size_t count = std::min(read.size(), wanted.size() - at);

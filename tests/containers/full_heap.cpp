@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heaps that containers fill to the last byte: every call ends, a call that has no room fails with ACP_ERR_MEMORY, all elements
-// that were put are found with their bytes, and afterwards the heap is whole. For each kind, size of element and order of growth, on the
-// heap of each rank. Rank 0 does it, but for the last order, in which all ranks do it at the same time. Arguments: how many KiB of
-// the heap containers may fill (0: all of it; the rest is one block, before them), and the elements' sizes, each as N or FIRST-LAST; a
-// step (FIRST-LAST/STEP) takes another size for each kind and order.
+// Heaps that containers fill to the last byte: every call ends, a call without room fails with
+// ACP_ERR_MEMORY, all inserted elements are found with their bytes, and afterwards the heap is as
+// before. For each kind, size of element and order of growth, on the heap of each rank. Rank 0 does
+// this, except for the last order, in which all ranks do it at the same time. Arguments: how many
+// KiB of the heap containers may fill (0: all of it; one block before them takes the rest), and the
+// elements' sizes, each as N or FIRST-LAST; a step (FIRST-LAST/STEP) takes another size for each
+// kind and order.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -36,15 +38,15 @@ constexpr std::array<const char*, 6> orders{"append", "prepend",     "middle",
 constexpr std::size_t together = 5;
 constexpr std::size_t unit_bytes = 16'384;
 
-// What a call that copies the content may fill.
+// The room for containers whose calls copy the content.
 constexpr std::size_t copied_room = std::size_t{64} << 10;
 
-// One heap. What is allocated here is freed at the end.
+// The heap of a rank. Blocks that are allocated here are freed at the end.
 class Heap {
 public:
     explicit Heap(int rank) : rank_(rank) {}
 
-    // The largest block, by whole units.
+    // The size of the largest free block, in whole units.
     [[nodiscard]] std::size_t largest() const {
         std::size_t least = 0;
         for (std::size_t most = stat().limit / unit_bytes + 1; most - least > 1;) {
@@ -57,7 +59,7 @@ public:
         return least * unit_bytes;
     }
 
-    // Allocates a block. false: there is no room.
+    // Allocates a block. False: there is no room.
     bool take(std::size_t bytes) {
         const acp_ga_t block = acp_malloc(bytes, rank_);
         if (!is_done(block != ACP_GA_NULL, "acp_malloc")) return false;
@@ -65,7 +67,7 @@ public:
         return true;
     }
 
-    // Allocates all that is left, down to blocks of 16 bytes.
+    // Allocates all remaining room, down to blocks of 16 bytes.
     void take_rest() {
         held_ = blocks_.size();
         for (std::size_t bytes = std::size_t{1} << 23; bytes >= 16; bytes /= 2) {
@@ -84,7 +86,7 @@ public:
         return stat;
     }
 
-    // Whether it is as it was when it had so many blocks, and a largest one of so many bytes could be allocated.
+    // Checks that the heap has that many blocks, and room for a block of the former largest size.
     void expect_whole(std::size_t blocks, std::size_t largest_bytes) const {
         must(acp_heap_check(rank_) == 0, "acp_heap_check");
         must(stat().blocks == blocks, "blocks are left");
@@ -101,7 +103,7 @@ private:
 
     int rank_;
     std::vector<acp_ga_t> blocks_;
-    std::size_t held_ = 0;  // of them, before take_rest()
+    std::size_t held_ = 0;  // number of blocks before take_rest()
 };
 
 struct Sizes {
@@ -116,13 +118,14 @@ public:
         for (int rank = 0; rank < acp_procs(); ++rank) {
             heaps_.emplace_back(rank);
             blocks_.push_back(heaps_.back().stat().blocks);
-            acp_sync();  // one after the other
+            acp_sync();  // the ranks take turns
             largest_.push_back(acp_rank() == 0 ? heaps_.back().largest() : 0);
             acp_sync();
         }
     }
 
-    // Returns whether all went well. A failure ends the job, since the ranks wait for each other.
+    // Returns whether all cases passed. A failure ends the job, since the ranks wait for each
+    // other.
     bool run() {
         std::size_t shift = 0;
         for (const std::string_view kind : filled_kinds) {
@@ -189,7 +192,7 @@ private:
         for (auto& filled : all) filled->destroy();
     }
 
-    // Leaves so much of the heap, beside what the containers have; 0: all.
+    // Allocates a block so that containers have `room` bytes; 0: all.
     static void leave(Heap& heap, std::size_t room) {
         const std::size_t largest = heap.largest();
         if (room != 0 && room < largest) must(heap.take(largest - room), "acp_malloc");
@@ -198,7 +201,7 @@ private:
     [[nodiscard]] std::size_t room_of(const Case& one, const Filled& filled) const {
         const bool is_copied = filled.copies_to_insert() && place_of(one) != Place::back;
         if (is_copied) return room_ == 0 ? copied_room : std::min(room_, copied_room);
-        // Bytes one by one take long from another node.
+        // Single bytes to another node take long.
         return filled.copies_to_insert() ? std::min(room_, one.bytes * 2'048) : room_;
     }
 
@@ -207,7 +210,7 @@ private:
         return one.order == 2 ? Place::middle : Place::back;
     }
 
-    // Until each of them has failed to grow.
+    // Inserts until each container has had no room.
     void grow(const Case& one, const std::vector<std::unique_ptr<Filled>>& all) {
         std::size_t full = 0;
         std::vector<bool> is_full(all.size());
@@ -224,7 +227,7 @@ private:
         }
     }
 
-    // With not one block left.
+    // Fills the rest of the heap, and checks that further calls fail and change nothing.
     void look_at_full(Heap& heap, const std::vector<std::unique_ptr<Filled>>& all) {
         heap.take_rest();
         for (const auto& filled : all) {
@@ -256,7 +259,7 @@ private:
     std::size_t room_;
     std::vector<Sizes> sizes_;
     std::vector<Heap> heaps_;
-    std::vector<std::size_t> blocks_;  // of each heap, before
+    std::vector<std::size_t> blocks_;  // number in each heap before the containers
     std::vector<std::size_t> largest_;
     std::string name_;
     std::uint32_t next_ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps, multimaps, sets and multisets beside their kin of the standard library.
+// Maps, multimaps, sets and multisets with models of the standard library.
 #include <map>
 #include <set>
 
@@ -89,7 +89,7 @@ private:
         must(value.substr(0, bytes) == known->second, "a value");
     }
 
-    // Values of 8 bytes are numbers. 1: it was there; 0: it was inserted.
+    // Values of 8 bytes are numbers. 1: the key had an entry; 0: it was inserted.
     void add(const std::string& key, std::uint64_t addend) {
         const auto known = model_.find(key);
         if (known != model_.end() && known->second.size() != sizeof addend) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of a rank beside a model of its blocks: each keeps its bytes until it is freed, no two overlap, and their number is right.
+// The heap of a rank with a model of its blocks: each keeps its bytes until it is freed, no two
+// overlap, and their number is right.
 #include <cstring>
 #include <map>
 #include <vector>
@@ -93,7 +94,7 @@ private:
         blocks_.erase(one);
     }
 
-    // What is no block's start is refused and changes nothing.
+    // Calls with an address that is not the start of a block are refused and change nothing.
     void misuse(std::uint16_t which) {
         if (blocks_.empty()) return;
         const auto one = one_of(which);

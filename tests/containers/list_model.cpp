@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two lists of a rank beside std::list<std::string>: every call, at every place, on elements that lie in the list and on others.
+// Two lists of a rank with std::list<std::string> as models: every call, at every place, on
+// elements of the list and of the other one.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -151,7 +152,7 @@ private:
         must(bytes_of(acp_dereference_list_it(behind)) == *next, "the place behind");
     }
 
-    // Steps that look at many elements come less often.
+    // Steps that visit many elements are rarer.
     void apply_to_all(const Step& step, std::size_t at) {
         if (step.value % 4 != 0) return walk(at);
         switch (step.what % 16) {
@@ -193,7 +194,7 @@ private:
         one_.texts.remove(text);
     }
 
-    // From a place of the other list to its end, before a place of this one.
+    // Moves the elements from a place of the other list to its end before a place of this one.
     void splice(std::size_t at) {
         const std::size_t from = two_.texts.size() / 2;
         must(acp_splice_range_list(one_.place(at), two_.place(from), acp_end_list(two_.list)) == 0,

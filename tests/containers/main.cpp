@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Properties of the heap and the containers: whatever is done to one tells the same as its model (model.hpp), and leaves no block. For
-// each kind and each rank rank 0 does random lists of steps, and RapidCheck finds the shortest that fails; the other ranks sleep. RC_PARAMS
-// takes the seed that a failure prints. Arguments: about how many steps for each kind, and the kinds (none: all).
+// Properties of the heap and the containers: after random steps a container returns the same as its
+// model (model.hpp), and it leaves no block. For each kind and each rank, rank 0 makes random lists
+// of steps, and RapidCheck finds the shortest that fails; the other ranks sleep. RC_PARAMS takes
+// the seed that a failure prints. Arguments: about how many steps for each kind, and the kinds
+// (none: all).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +22,7 @@ template <>
 struct Arbitrary<acp::test::Step> {
     static Gen<acp::test::Step> arbitrary() {
         using acp::test::Step;
-        // Of full range from the first list on: RapidCheck's numbers are small at first.
+        // Numbers of full range from the first list on: RapidCheck's are small at first.
         return gen::build<Step>(
             gen::set(&Step::what, gen::resize(kNominalSize, gen::arbitrary<std::uint8_t>())),
             gen::set(&Step::which, gen::resize(kNominalSize, gen::arbitrary<std::uint16_t>())),
@@ -90,7 +92,7 @@ std::string run(std::string_view kind, int rank, const std::vector<Step>& steps)
     return found;
 }
 
-// Whether the property holds for about so many steps.
+// Whether the property holds for about that many steps.
 bool holds(std::string_view kind, int rank, std::size_t steps_wanted) {
     std::size_t done = 0;
     const std::string name = std::string(kind) + " on rank " + std::to_string(rank);
@@ -103,7 +105,8 @@ bool holds(std::string_view kind, int rank, std::size_t steps_wanted) {
                 *rc::gen::container<std::vector<Step>>(count, rc::gen::arbitrary<Step>());
             done += steps.size();
             const std::string found = run(kind, rank, steps);
-            // Told at once: RapidCheck tells what it found in the shortest list only, which may do well when it is done again.
+            // Printed at once: RapidCheck prints only the failure of the shortest list, which may
+            // pass when it is run again.
             if (!found.empty()) std::fprintf(stderr, "%s: %s\n", name.c_str(), found.c_str());
             if (!found.empty()) RC_FAIL(found);
         });

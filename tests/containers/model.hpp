@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A container and its model of the standard library, which do the same steps and must tell the same. A step is three numbers, whose
-// meaning is the container's business, so that RapidCheck makes random ones and finds the shortest list of steps that still
-// fails. Knows nothing of ranks but the one on which the container lies. Used by rank 0 alone.
+// A container and its model of the standard library: both make the same steps and must return the
+// same. A step is three numbers that each container interprets, so that RapidCheck makes random
+// ones and finds the shortest list of steps that still fails. Knows no ranks except the one on
+// which the container lies. Used by rank 0 alone.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +26,10 @@ public:
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    // Does a step on both. Throws Mismatch where they differ.
+    // Makes a step on both. Throws Mismatch if they differ.
     virtual void apply(const Step& step) = 0;
 
-    // Compares all that is in them.
+    // Compares the whole content.
     virtual void compare() = 0;
 
     // Destroys the container.
@@ -39,16 +40,17 @@ struct Mismatch {
     std::string what;
 };
 
-// Throws what differs, and the error message of the library's last call.
+// Throws Mismatch with the description and the error message of the library's last call.
 void must(bool is_so, std::string_view what);
 
-// A text of a length that a step's value tells, and whose bytes tell the value. Some fit into no message between nodes.
+// A text whose length and bytes follow from the value. Some are longer than a message between
+// nodes.
 [[nodiscard]] std::string text_of(std::uint32_t value);
 
 // One of few keys, one of them long.
 [[nodiscard]] std::string key_of(std::uint16_t which);
 
-// What the names of kinds stand for, on a rank. nullptr: there is no such kind.
+// The kinds that make_model() knows; for other names it returns nullptr.
 inline constexpr std::string_view kinds[] = {"heap",     "map",  "multimap", "set",
                                              "multiset", "list", "vector",   "deque"};
 [[nodiscard]] std::unique_ptr<Model> make_model(std::string_view kind, int rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model tells of a difference.
+// Throws a Mismatch with the library's last message.
 #include <acp.h>
 
 #include "containers/model.hpp"

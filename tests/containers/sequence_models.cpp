@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques beside std::string and std::deque<char>: every call that changes bytes or tells of them, at every place.
+// Vectors and deques with std::string and std::deque<char> as models: every call that changes or
+// returns bytes, at every place.
 #include <algorithm>
 #include <deque>
 
@@ -11,7 +12,7 @@ namespace acp::test {
 
 namespace {
 
-// What both have alike, by the calls of the vector or the deque.
+// The calls of the vector, under names that both models use.
 struct OfVector {
     using Handle = acp_vector_t;
     using Bytes = std::string;
@@ -198,7 +199,7 @@ private:
              "the byte at an index");
     }
 
-    // Part of the other one into this one.
+    // Inserts a part of the other container.
     void insert_range(std::size_t at, std::size_t count) {
         count = std::min(count, other_bytes_.size());
         const auto first = Of::begin(other_);
@@ -208,7 +209,7 @@ private:
                       other_bytes_.begin() + static_cast<std::ptrdiff_t>(count));
     }
 
-    // Part of this one becomes the other one.
+    // Replaces the other container by a part of this one.
     void assign(std::size_t at, std::size_t count) {
         must(Of::assign_range(other_, place(at), place(at + count)) == 0, "assigning a range");
         other_bytes_.assign(iterator(at), iterator(at + count));
@@ -227,7 +228,7 @@ private:
 
 using VectorModel = SequenceModel<OfVector>;
 
-// A deque has a front besides.
+// A deque also has calls at its front.
 class DequeModel final : public SequenceModel<OfDeque> {
 public:
     using SequenceModel<OfDeque>::SequenceModel;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks and nodes that fall silent without dying: a stopped rank holds up nobody but itself, a stopped agent and a
-// network that swallows everything are taken for a lost node after ACP_PEER_TIMEOUT. Drivers over TEST_NODES nodes.
+// Ranks and nodes that fall silent without dying: a stopped rank delays only itself; a stopped
+// agent, and a network that drops everything, are reported as a lost node after ACP_PEER_TIMEOUT.
+// Drivers over TEST_NODES nodes.
 #include <csignal>
 #include <ctime>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace acp::test {
 namespace {
 
 constexpr std::int64_t peer_timeout_ns = 2 * second_ns;
-// A node is found lost when a timer rings, and told of to its ranks.
+// A gateway detects a lost node by a timer, and then notifies its ranks.
 constexpr std::int64_t grace_ns = 2 * second_ns;
 
 class ApartTest : public ::testing::Test {
@@ -42,7 +43,7 @@ protected:
         nanosleep(&time, nullptr);  // lint: sleep is the subject
     }
 
-    // The ranks that are, or are not, on the node of one.
+    // The ranks that are on the node of rank `one`, or all others.
     static std::vector<int> ranks_of(const FaultJob& fault, int one, bool are_near) {
         std::vector<int> ranks;
         for (int rank = 0; rank < fault.options().ranks; ++rank) {
@@ -54,7 +55,7 @@ protected:
     }
 };
 
-// Five seconds, in which every other rank does its errands as ever, also to the stopped one's memory.
+// For five seconds every other rank makes steps, which also access the stopped rank's memory.
 TEST_F(ApartTest, a_stopped_rank_delays_only_itself) {
     FaultJob fault(options_with(Work::errands, "ACP_ATTACH=auto"));
     fault.await_all(Phase::working);
@@ -112,7 +113,8 @@ TEST_F(ApartTest, a_node_whose_agent_is_stopped_is_lost_to_the_others_in_time) {
 TEST_F(ApartTest, a_network_that_swallows_everything_ends_all_waits_in_time) {
     for (const Work work : {Work::errands, Work::barriers}) {
         FaultOptions options = options_with(work, "ACP_PEER_TIMEOUT=2");
-        options.environment.emplace_back("ACP_FAULT=blackhole=2s..1000s");  // of the first datagram
+        // Begins 2 s after the first datagram.
+        options.environment.emplace_back("ACP_FAULT=blackhole=2s..1000s");
         FaultJob fault(options);
         fault.await_all(Phase::working);
         const std::int64_t deadline = now_ns() + 2 * second_ns + peer_timeout_ns + grace_ns;

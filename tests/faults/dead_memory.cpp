@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that go on with the memory of a rank which has died while its node lives: its starter memory, the blocks of its heap, and the
-// containers there. The last rank dies; each survivor has blocks and containers of its own there, and words that all of them count up.
+// Survivors use the memory of a dead rank whose node lives: its starter memory, the blocks of its
+// heap, and the containers there. The last rank dies; each survivor has blocks and containers of
+// its own there, and all survivors count up common words.
 #include <array>
 #include <csignal>
 #include <cstddef>
@@ -24,7 +25,7 @@ constexpr std::size_t long_bytes = 300'000;
 constexpr std::uint64_t additions = 100;
 constexpr int elements = 20;
 
-// What the victim leaves to one survivor.
+// The blocks and containers that the victim makes for one survivor.
 struct Share {
     acp_ga_t block;
     acp_list_t list;
@@ -34,18 +35,20 @@ struct Share {
     acp_multiset_t bag;
 };
 
-// At the start of the victim's starter memory.
+// The content of the start of the victim's starter memory.
 struct Estate {
     std::array<Share, survivors> shares;
     acp_map_t spread;  // over all ranks
     acp_ga_t counter;  // a word in its heap
     acp_ga_t secret;   // registered private memory
     std::uint64_t sum;
-    std::uint64_t finished;  // survivors that have done their work
-    std::uint64_t left;      // survivors that need the victim's node no longer
+    // Survivors that have done their work.
+    std::uint64_t finished;
+    // Survivors that no longer need the victim's node.
+    std::uint64_t left;
 };
 
-// In a survivor's or the victim's starter memory behind the estate: room for each survivor's bytes.
+// Behind the Estate, starter memories have room for the bytes of each survivor.
 constexpr std::size_t room_at = 65'536;
 
 [[noreturn]] void give_up(const std::string& what) {
@@ -127,7 +130,7 @@ public:
         expect_secret_gone();
     }
 
-    // Each survivor sees the work of all; the one on the victim's node leaves last.
+    // Each survivor checks the work of all; the one on the victim's node leaves last.
     void leave() {
         add_one(offsetof(Estate, finished));
         await(offsetof(Estate, finished), survivors);
@@ -151,7 +154,7 @@ private:
         while (word_at(in_estate(offset)) < value) usleep(100);  // lint: a pause between looks
     }
 
-    // By plain pointers and by global addresses, to the memory and back.
+    // Copies bytes there and back, by plain pointers and by global addresses.
     void use_bytes(acp_ga_t there) {
         for (const std::size_t bytes : {std::size_t{8}, short_bytes, long_bytes}) {
             std::vector<char> sent(bytes);
@@ -261,7 +264,7 @@ private:
         must(acp_destroy_multiset(share_.bag) == 0, "acp_destroy_multiset");
     }
 
-    // A map over all ranks: a part of its entries lies with the victim.
+    // A map over all ranks: some of its entries lie on the victim.
     void use_spread_map() const {
         for (int i = 0; i < 50; ++i) {
             const int key = 100 * acp_rank() + i;
@@ -284,7 +287,7 @@ private:
         must(list.ga != ACP_GA_NULL && acp_destroy_list(list) == 0, "acp_create_list there");
     }
 
-    // Memory of the process itself has died with it.
+    // Private memory of the victim is lost with its process.
     void expect_secret_gone() {
         char bytes[short_bytes] = {};
         const auto expect_peer = [](acp_handle_t handle, const char* what) {
@@ -309,7 +312,7 @@ int run() {
     std::vector<std::byte> secret(acp_rank() == victim ? long_bytes : 0);
     if (acp_rank() == victim) die_and_leave(secret);
     must(acp_sync() == 0, "acp_sync");
-    // After this every survivor's node has heard of the death.
+    // After this call every survivor's node has detected the death.
     must(acp_sync() == -1 && acp_errno() == ACP_ERR_PEER, "acp_sync with a dead rank");
     Heir heir;
     heir.work();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs in which a rank dies and the others use its memory, on its node and from another: dead_memory.cpp. Driver.
+// Jobs in which a rank dies and the others, on its node and on another one, use its memory:
+// dead_memory.cpp. Driver.
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>

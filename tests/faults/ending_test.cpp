@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that end badly by themselves, and ranks that are stopped and continued.
+// Ranks that end by an error of their own, and ranks that are stopped and continued.
 #include <algorithm>
 #include <csignal>
 #include <ctime>
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(endings,
 
 class StopTest : public ::testing::TestWithParam<const char*> {};
 
-// Two seconds are what is promised; nothing else in this test depends on time.
+// The documented time is two seconds; nothing else in this test depends on time.
 TEST_P(StopTest, of_a_rank_for_two_seconds_fails_nothing) {
     adopt_orphans();
     for (int trial = 0; trial < trials_wanted(1); ++trial) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands for ssh between two networks of a test (support/joined_networks.hpp): HOST COMMAND runs the command in the
-// network that TEST_NETWORK_HOST names, by a shell as a login would.
+// Replaces ssh between two networks of a test (support/joined_networks.hpp): HOST COMMAND runs the
+// command in the network that TEST_NETWORK_HOST names, by a shell like a login.
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>

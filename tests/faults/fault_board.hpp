@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fault test's driver and the ranks of its job tell each other: who runs, how far it is, how its wait ended.
-// Zero is the valid beginning. Writers: each rank its own note; the driver the rest.
+// Shared memory between a fault test's driver and the ranks of its job: processes, progress, and
+// how waits ended. Zeros are its valid initial state. Writers: each rank its own note; the driver
+// the other fields.
 #pragma once
 
 #include <atomic>
@@ -13,19 +14,19 @@ inline constexpr int fault_ranks_max = 64;
 
 enum class Phase : std::int32_t { absent, started, joined, working, failed, finished };
 
-// What the ranks do when the fault strikes.
+// The activity of the ranks when the fault strikes.
 enum class Work : std::int32_t {
     traffic,           // copies and atomics in all directions, with a barrier now and then
     barriers,          // acp_sync in a loop
-    errands,           // to all others' memory that can be reached without them, and no barrier
-    exact,             // likewise, every byte and every total looked at; one agreed end
+    errands,           // copies and atomics to all memories that need no owner's help; no barrier
+    exact,             // errands with every byte and every total checked; the ranks end together
     barrier_wait,      // all but the victim wait in acp_sync
     command_wait,      // all but the victim wait in acp_wait for a command only the victim can run
-    command_complete,  // likewise in acp_complete
-    source_wait,       // likewise in acp_wait_source, for a put that only the victim can run
-    copied_put,        // likewise in acp_put_copied
-    revocation,        // rank 0 registers and unregisters, the others copy into it
-    early_end,         // the victim ends in the way Ending says, the others work on
+    command_complete,  // all but the victim wait for such a command in acp_complete
+    source_wait,  // all but the victim wait in acp_wait_source for a put only the victim can run
+    copied_put,   // all but the victim wait in acp_put_copied for such a put
+    revocation,   // rank 0 registers and unregisters, the others copy into it
+    early_end,    // the victim ends as Ending says, the others continue
 };
 
 enum class Ending : std::int32_t { none, exit_zero, exit_three, abort, segfault, acp_abort };
@@ -33,8 +34,10 @@ enum class Ending : std::int32_t { none, exit_zero, exit_three, abort, segfault,
 struct RankNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> parent;
-    std::atomic<Phase> phase;        // release by the rank, after what belongs to it
-    std::atomic<std::int32_t> code;  // of the failure
+    // Release by the rank, after its other fields.
+    std::atomic<Phase> phase;
+    // The failure's error code.
+    std::atomic<std::int32_t> code;
     std::atomic<std::int64_t> failed_at_ns;
     std::atomic<std::uint64_t> steps;
     std::atomic<std::uint64_t> memory;  // global address of its registered memory
@@ -47,9 +50,12 @@ struct FaultBoard {
     Ending ending;
     std::int32_t victim;
     std::uint64_t seed;
-    std::atomic<std::int32_t> may_end;      // driver: enough work
-    std::atomic<std::uint64_t> last_round;  // rank 0: agreed end of the work, 0 = not yet
-    std::atomic<std::uint64_t> cycles;      // of revocation
+    // Set by the driver when the work suffices.
+    std::atomic<std::int32_t> may_end;
+    // Agreed by rank 0; 0: not yet.
+    std::atomic<std::uint64_t> last_round;
+    // The number of revocations.
+    std::atomic<std::uint64_t> cycles;
     RankNote ranks[fault_ranks_max];
 };
 

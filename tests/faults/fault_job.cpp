@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting, striking and checking jobs under fault.
+// Starts, strikes and checks jobs under fault.
 #include "faults/fault_job.hpp"
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 namespace acp::test {
 namespace {
 
-constexpr std::int64_t patience_ns = 60 * second_ns;  // before a job is called stuck
+// A job that takes longer is stuck.
+constexpr std::int64_t patience_ns = 60 * second_ns;
 
 JobOptions job_options(const FaultOptions& options, const std::string& board_entry) {
     JobOptions job;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job under fault, seen from its driver: starts it with a board, strikes at a chosen or random moment, and
-// checks what the others noticed, how the launcher ended, and that nothing is left. One driver thread.
+// A job under fault, as its driver uses it: it starts the job with a board, strikes at a chosen or
+// random moment, and checks the survivors' errors, the launcher's end, and that no process or file
+// is left. One driver thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace acp::test {
 
-// Emulated nodes of a job: TEST_NODES, or one.
+// The number of emulated nodes of a job: TEST_NODES, or one.
 [[nodiscard]] int nodes_wanted();
 
 struct FaultOptions {
@@ -23,8 +24,9 @@ struct FaultOptions {
     int ranks = 4;
     int nodes = nodes_wanted();
     int victim = 1;
-    std::vector<std::string> hosts;  // acprun's options that make the nodes; none: emulated ones
-    bool is_continuing = true;       // acprun --on-failure
+    // Acprun's options for real nodes; empty: emulated ones.
+    std::vector<std::string> hosts;
+    bool is_continuing = true;  // acprun --on-failure
     std::uint64_t seed = 1;
     std::vector<std::string> environment;
 };
@@ -37,7 +39,7 @@ public:
 
     [[nodiscard]] Job& job() { return job_; }
 
-    // What the job wrote so far.
+    // The job's output so far.
     [[nodiscard]] std::string job_output() const { return job_.output(); }
 
     [[nodiscard]] const FaultOptions& options() const { return options_; }
@@ -48,25 +50,27 @@ public:
     // Whether two ranks are on one node.
     [[nodiscard]] bool are_together(int rank, int other) const;
 
-    // Waits until every rank is in the phase or a later one.
+    // Waits until every rank has reached the phase.
     void await_all(Phase phase) const;
     void await(int rank, Phase phase) const;
 
     // Sends SIGKILL. Returns the time just before.
     std::int64_t kill_process(pid_t process);
 
-    // Every rank but the victim failed: with ACP_ERR_PEER, naming the victim. Appends the nanoseconds from the
-    // strike to each one's notice.
+    // Checks that every rank but the victim has failed with ACP_ERR_PEER and a message that names
+    // the victim. Appends each rank's nanoseconds from the strike to its failure.
     void expect_survivors_notice(std::int64_t struck_at_ns, std::vector<std::int64_t>& delays);
 
-    // Every rank of the list has failed with ACP_ERR_PEER by then, naming the other node.
+    // Checks that every rank of the list fails before the deadline with ACP_ERR_PEER and a message
+    // that names the other node.
     void expect_cut_off(const std::vector<int>& ranks, std::int64_t deadline_ns);
 
-    // The launcher ends with the code, and within the time nothing of the job is left on the machine.
+    // Checks that the launcher ends with the code, and that nothing of the job is left on the
+    // machine after a limited time.
     void expect_end(int code, std::int64_t struck_at_ns);
     void expect_end_with_any_failure(std::int64_t struck_at_ns);
 
-    // No process is left within the time; no name outlives them.
+    // Checks that no process is left after a limited time, and no name of shared memory.
     void expect_nothing_left();
 
 private:
@@ -78,9 +82,10 @@ private:
     Job job_;
 };
 
-// The promises, in nanoseconds, and what a noisy machine is granted.
+// The documented times in nanoseconds, and the factor that a noisy machine is granted.
 inline constexpr std::int64_t notice_promise_ns = 50'000'000;
-inline constexpr std::int64_t far_notice_promise_ns = 100'000'000;  // on another node
+// Between nodes.
+inline constexpr std::int64_t far_notice_promise_ns = 100'000'000;
 inline constexpr std::int64_t end_promise_ns = 1'000'000'000;
 inline constexpr std::int64_t noise_factor = 20;
 
@@ -89,7 +94,7 @@ void print_delays(const std::string& what,
                   std::vector<std::int64_t> delays,
                   std::int64_t promise_ns);
 
-// Trials per test: TEST_TRIALS, or the given number.
+// The number of trials of a test: TEST_TRIALS, or the given number.
 [[nodiscard]] int trials_wanted(int otherwise);
 
 }  // namespace acp::test

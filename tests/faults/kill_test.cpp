@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank, of the agent and of acprun, at random moments and in every kind of wait. A driver: the ranks
-// are faults_victim. TEST_TRIALS sets how often the random ones strike, TEST_NODES over how many nodes; seeds are printed and taken from TEST_SEED.
+// SIGKILL of a rank, of the agent and of acprun, at random moments and in every kind of wait. A
+// driver: the ranks are faults_victim. TEST_TRIALS sets the number of random trials, TEST_NODES the
+// number of nodes; seeds are printed and taken from TEST_SEED.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -35,7 +36,8 @@ protected:
         arm_watchdog(240, ::testing::UnitTest::GetInstance()->current_test_info()->name());
     }
 
-    // Lets a random time up to the bound pass; the clock is the moment to strike, not a wait for an event.
+    // Passes a random time below the bound; it chooses the moment of the strike, and waits for no
+    // event.
     void pass_time(std::int64_t bound_ns) {
         const std::int64_t until =
             now_ns() +
@@ -58,7 +60,7 @@ protected:
         return options;
     }
 
-    // Waits for a random moment in the job's life: also before and during acp_init.
+    // Waits for a random moment in the job's life, also before and during acp_init.
     void await_random_moment(const FaultJob& fault) {
         if (random_.chance(30)) {
             fault.await(fault.options().victim, Phase::started);
@@ -120,7 +122,8 @@ TEST_F(KillTest, of_the_agent_ends_the_job_and_leaves_nothing) {
         allow_one_trial();
         SCOPED_TRACE("trial " + std::to_string(trial));
         FaultJob fault(random_options(trial % 2 == 0));
-        const int rank = fault.options().victim;  // of the agent's node
+        // Its agent is killed.
+        const int rank = fault.options().victim;
         fault.await(rank, Phase::started);
         pass_time(20 * millisecond_ns);
         ASSERT_NE(fault.agent_of(rank), fault.job().process()) << "the parent is not an agent";
@@ -146,7 +149,7 @@ TEST_F(KillTest, of_acprun_ends_the_job_and_leaves_nothing) {
     print_delays("from the kill of acprun to the end of the job", delays, end_promise_ns);
 }
 
-// The blocking waits, entered for certain before the strike.
+// The victim is killed when all other ranks are certainly in the blocking call.
 class BlockedWaitTest : public KillTest, public ::testing::WithParamInterface<Work> {};
 
 TEST_P(BlockedWaitTest, ends_when_the_rank_it_waits_for_is_killed) {
@@ -157,7 +160,8 @@ TEST_P(BlockedWaitTest, ends_when_the_rank_it_waits_for_is_killed) {
         options.work = GetParam();
         options.victim = static_cast<int>(random_.below(4));
         if (GetParam() == Work::source_wait || GetParam() == Work::copied_put) {
-            options.environment.emplace_back("ACP_ATTACH=off");  // or the kernel runs the put
+            // Otherwise the kernel runs the put.
+            options.environment.emplace_back("ACP_ATTACH=off");
         }
         FaultJob fault(options);
         fault.await_all(Phase::working);
@@ -197,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(waits,
                              }
                          });
 
-// Far more ranks than cores, most of them asleep or all of them at work.
+// Many more ranks than cores, most of them asleep or all of them at work.
 class ManyRanksTest : public KillTest, public ::testing::WithParamInterface<Work> {};
 
 TEST_P(ManyRanksTest, hear_of_the_death_of_one_of_them) {
@@ -253,7 +257,8 @@ TEST_F(KillTest, of_readers_inside_their_copies_lets_unregister_end_and_nothing_
         fault.await(0, Phase::failed);
         EXPECT_EQ(fault.board().ranks[0].phase.load(std::memory_order_acquire), Phase::finished)
             << fault.board().ranks[0].where << ": " << fault.board().ranks[0].message;
-        fault.expect_end(137, struck);  // rank 0 would give 9 had anything landed
+        // Rank 0 would end with 9 if a copy had landed.
+        fault.expect_end(137, struck);
         EXPECT_EQ(fault.job().output().find("code 9"), std::string::npos) << fault.job().output();
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire between two hosts: found among other networks, pulled and put back, pulled for good, and carrying less than one end
-// believes. The
-// hosts are networks of the test's own (support/joined_networks.hpp), reached by a stand-in for ssh; without root
-// nothing is tested, and it is said why.
+// The wire between two hosts: found among other networks, pulled and put back, pulled for good, and
+// with a smaller MTU than one end assumes. The hosts are networks of the test's own
+// (support/joined_networks.hpp), reached by a replacement of ssh; without root the tests are
+// skipped, with the reason.
 #include <algorithm>
 #include <ctime>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t peer_timeout_ns = 3 * second_ns;
 constexpr const char* peer_timeout = "ACP_PEER_TIMEOUT=3";
 constexpr std::int64_t pulled_ns = 3 * second_ns / 2;
-// A node is found lost when a timer rings, and told of to its ranks.
+// A gateway detects a lost node by a timer, and then notifies its ranks.
 constexpr std::int64_t grace_ns = 2 * second_ns;
 
 void pass(std::int64_t time_ns) {
@@ -31,7 +31,8 @@ void pass(std::int64_t time_ns) {
     nanosleep(&time, nullptr);  // lint: sleep is the subject
 }
 
-// With one rank per host, the ranks' own gateways carry commands; with two, the agents'.
+// With one rank per host, ranks are their own gateways; with two, the agents' gateways carry
+// commands.
 class LinkTest : public ::testing::TestWithParam<int> {
 protected:
     void SetUp() override {
@@ -46,7 +47,7 @@ protected:
 
     void TearDown() override { arm_watchdog(0, ""); }
 
-    // Networks anew, with so many bridges before the wire's device.
+    // Makes the networks anew, with a number of bridges before the wire's device.
     void put_bridges_before(int bridges) {
         std::string why_not;
         networks_ = JoinedNetworks::create(why_not, bridges);
@@ -77,7 +78,7 @@ protected:
         return steps;
     }
 
-    // Waits until each rank has done some more steps. Returns how long the last one took.
+    // Waits until each rank has made more steps. Returns the duration of the last one.
     static std::int64_t await_more_steps(const FaultJob& fault, std::uint64_t more) {
         const std::int64_t start = now_ns();
         const std::vector<std::uint64_t> before = steps_of(fault);
@@ -96,7 +97,7 @@ protected:
         return now_ns() - start;
     }
 
-    // The longest datagram that each side's gateway for commands sends now, as acpstat shows.
+    // The longest datagram that each side's gateway for commands sends now, by acpstat.
     static std::vector<std::uint32_t> lengths_of(const FaultJob& fault) {
         JobOptions look;
         look.is_launched = false;
@@ -140,7 +141,8 @@ protected:
         return ranks;
     }
 
-    // Every rank finished, what it saw was right, and nothing is left in either network.
+    // Checks that every rank has finished without a wrong byte, and that no socket is left in
+    // either network.
     void expect_good_end(FaultJob& fault) const {
         fault.board().may_end.store(1, std::memory_order_release);
         fault.expect_end(0, now_ns());
@@ -162,7 +164,7 @@ private:
     std::unique_ptr<JoinedNetworks> networks_;
 };
 
-// One more than a node has addresses, each the same on both hosts.
+// One address more than a node keeps, and each of them the same on both hosts.
 TEST_P(LinkTest, behind_nine_bridges_it_is_found_and_no_rail_is_a_bridge) {
     put_bridges_before(9);
     FaultJob fault(options_for(Work::exact));
@@ -191,7 +193,8 @@ TEST_P(LinkTest, pulled_and_put_back_in_time_costs_nothing_but_that_time) {
     for (int side = 0; side < JoinedNetworks::sides; ++side) {
         await_more_steps(fault, 50);
         networks().set_up(side, false);
-        pass(pulled_ns / 5);  // for what was on its way
+        // For datagrams in flight.
+        pass(pulled_ns / 5);
         const std::vector<std::uint64_t> before = steps_of(fault);
         pass(pulled_ns / 5 * 4);
         EXPECT_EQ(steps_of(fault), before) << "the wire was not pulled, it seems";
@@ -214,7 +217,8 @@ TEST_P(LinkTest, pulled_for_good_ends_all_waits_in_time_and_leaves_nothing) {
         networks().set_up(side, false);
         fault.expect_cut_off(all_ranks(fault), struck_ns + peer_timeout_ns + grace_ns);
         for (const int rank : all_ranks(fault)) {
-            const int lost = rank < GetParam() ? 1 : 0;  // side
+            // The other side.
+            const int lost = rank < GetParam() ? 1 : 0;
             const std::string message = fault.board().ranks[rank].message;
             const std::string node = "on node " + std::to_string(lost) + " (" +
                                      JoinedNetworks::addresses[static_cast<std::size_t>(lost)] +
@@ -228,13 +232,14 @@ TEST_P(LinkTest, pulled_for_good_ends_all_waits_in_time_and_leaves_nothing) {
     }
 }
 
-// What two ends carry, and the longest datagrams each may send then.
+// The MTU of both ends, and the longest datagrams that each sends with it.
 struct Lengths {
     std::uint32_t mtu[JoinedNetworks::sides];
     std::uint32_t datagram_bytes[JoinedNetworks::sides];
 };
 
-// UDP's part of the frames; what is tried below Ethernet's; what is tried first; what is sent before anything is known.
+// Payloads of UDP: in frames of 1400 and 1500 bytes; tried below Ethernet's; the first step; in
+// frames of 1000 bytes; before any probe.
 constexpr std::uint32_t of_1400 = 1372;
 constexpr std::uint32_t of_1500 = 1472;
 constexpr std::uint32_t tried = 1452;
@@ -266,8 +271,8 @@ TEST_P(LinkTest, carrying_less_than_one_end_believes_is_found_out_and_used) {
     }
 }
 
-// What was sent in longer datagrams passes no more, and these two hosts' wire carries no fragments of the long frames
-// that one end still believes in: an error tells, nobody waits for ever.
+// Datagrams of the previous length are lost now, since this wire carries no fragments of the long
+// frames that one end still assumes: all waits end in an error that names the MTU.
 TEST_P(LinkTest, carrying_less_all_at_once_ends_in_an_error_that_says_so) {
     for (int side = 0; side < JoinedNetworks::sides; ++side) {
         networks().set_mtu(side, 9000);

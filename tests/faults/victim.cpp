@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks fault tests kill, stop, or let end badly. Works as the board says, notes on the board how
-// its first failed call ended, and ends with 0 when every failure was one it may meet.
+// The program whose ranks fault tests kill, stop, or let end by an error. It works as the board
+// says, notes on the board how its first failed call ended, and ends with 0 if no failure was a
+// wrong one.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -23,11 +24,12 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t memory_bytes = 64 * 1024;
-// More than all messages on the way to a rank hold.
+// Longer than all messages in flight to a rank.
 constexpr std::size_t long_memory_bytes = 4 * 1024 * 1024;
 constexpr int bad_memory_code = 9;
 
-// Where Work::exact keeps what: in starter memory, and a row per rank in registered memory.
+// The layout of Work::exact: words and bytes in starter memory, and a row per rank in registered
+// memory.
 constexpr std::size_t exact_word = 0;
 constexpr std::size_t exact_old = 8;
 constexpr std::size_t exact_source = 1024;
@@ -40,7 +42,8 @@ public:
     Victim(FaultBoard& board, int rank_hint) : board_(board), rank_(rank_hint) {}
 
     int run() {
-        note().parent.store(getppid(), std::memory_order_relaxed);  // published by enter
+        // Published by enter().
+        note().parent.store(getppid(), std::memory_order_relaxed);
         note().process.store(getpid(), std::memory_order_relaxed);
         enter(Phase::started);
         if (acp_init(nullptr, nullptr) != 0) {
@@ -82,7 +85,8 @@ private:
         return false;
     }
 
-    // Who leaves takes its memory along, which would be another failure for those still at work.
+    // A rank that leaves ends its memory, and that would be a second failure for ranks that still
+    // work.
     void await_other_survivors() {
         for (int rank = 0; rank < acp_procs() && board_.work != Work::revocation; ++rank) {
             while (rank != board_.victim &&
@@ -129,7 +133,7 @@ private:
         }
     }
 
-    // Rounds with an agreed end: rank 0 announces the last one before the barrier that opens it.
+    // Rounds until a common last one, which rank 0 announces before the barrier that opens it.
     void work_in_rounds() {
         Random random(board_.seed + static_cast<std::uint64_t>(rank_));
         for (std::uint64_t round = 1;; ++round) {
@@ -178,7 +182,8 @@ private:
         return acp_wait(ACP_HANDLE_ALL, -1) == ACP_OK || fail("acp_wait");
     }
 
-    // To everybody's memory and back, by what needs no thread of its owner. A step is one round of them all.
+    // Copies and atomics to the memories of all ranks, by paths that need no thread of the owner. A
+    // step visits all ranks.
     void run_errands() {
         const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
         const std::size_t place = 2048 + 64 * static_cast<std::size_t>(rank_);
@@ -197,8 +202,9 @@ private:
         }
     }
 
-    // Bytes put to each other rank and got back, and a word there that all count up: what comes back is what went, the
-    // words grow, and in the end hold what all have added. A step is one round of them all.
+    // Puts bytes to each rank and gets them back, and adds to a word there: the bytes that return
+    // are those sent, old values grow, and at the end each word is the sum of all additions. A step
+    // visits all ranks.
     void work_exactly() {
         const std::size_t sizes[] = {8, 1024, 15'000};
         auto* own = static_cast<std::byte*>(acp_query_address(acp_query_starter_ga(rank_)));
@@ -254,11 +260,12 @@ private:
 
     void wait_for_command() {
         if (is_victim()) {
-            raise(SIGSTOP);  // so that its service thread does not run the command either
+            // Stops its service thread too.
+            raise(SIGSTOP);
             pause_for_ever();
         }
         const acp_ga_t own = acp_query_starter_ga(rank_) + 1024;
-        // Commands issued before the victim stopped are run; one is not.
+        // Commands that were issued before the victim stopped are run; the next one waits.
         while (note().phase.load(std::memory_order_relaxed) == Phase::working) {
             const acp_handle_t handle = acp_add8(own, memory_of(board_.victim), 1, ACP_HANDLE_NULL);
             if (board_.work == Work::command_complete) {
@@ -273,8 +280,8 @@ private:
         }
     }
 
-    // The source is this process's again when the call has returned, also when the victim has died under it: the program unmaps it
-    // before it looks how the put has ended.
+    // After the call the source belongs to this process again, also when the victim has died in the
+    // transfer: the program unmaps it before it waits for the put.
     void wait_for_source() {
         if (is_victim()) {
             raise(SIGSTOP);
@@ -328,7 +335,8 @@ private:
         std::abort();
     }
 
-    // Rank 0: nothing lands after a registration ended, also when copiers die inside their copies.
+    // Rank 0: no byte lands after a registration has ended, also when copiers die inside their
+    // copies.
     void revoke() {
         acp_unregister_memory(key_);
         while (board_.may_end.load(std::memory_order_acquire) == 0 && !has_bad_memory_) {
@@ -373,8 +381,7 @@ private:
     bool has_bad_memory_ = false;
 };
 
-// The rank before acp_init tells it: processes take numbers from the board in the order they start, which the
-// launcher's own numbering replaces once it is known.
+// The rank before acp_init: the launcher's variable.
 int rank_from_environment() {
     const char* text = std::getenv("ACP_RANK");
     return text == nullptr ? -1 : std::atoi(text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text and bytes that become configuration: ACP_* variables, the fault plan, the launcher's variables, lists and files
-// of hosts, a launch plan, a table of peers. Whatever they are, they are read or refused with a message; and what
-// was read means the same when it is written and read again. One thread.
+// Text and bytes that become configuration: ACP_* variables, the fault plan, the launcher's
+// variables, lists and files of hosts, a launch plan, a table of peers. Any input is accepted or
+// refused with a message; an accepted value is the same after it was written and read again. One
+// thread.
 #include "base/config.hpp"
 
 #include <string>
@@ -31,7 +32,7 @@ void require_message(const base::Result<T>& result) {
     require(result.is_ok() || !result.failure().message().empty(), "what is refused is explained");
 }
 
-// Lines of the text, as entries of an environment.
+// The lines of the text as entries of an environment.
 Environment entries_of(std::string_view text) {
     Environment entries;
     while (!text.empty()) {
@@ -60,7 +61,7 @@ void read_variables(std::string_view text) {
     }
 }
 
-// The value of one variable, so that the fuzzer need not find its name.
+// Reads a value for a known variable, so that the fuzzer need not find its name.
 void read_variable(Input& input) {
     const auto& all = base::variables();
     const std::string name(all[input.below(static_cast<std::uint32_t>(all.size()))].name);
@@ -132,7 +133,7 @@ void read_plan(const std::string& bytes) {
             "a plan is written as it was read");
 }
 
-// As it is, and as one of this build's version.
+// Reads the bytes as they are, and again with this build's version.
 void read_plans(std::string_view bytes) {
     read_plan(std::string(bytes));
     std::string plan = "version=" + std::to_string(launch::launch_plan_version);
@@ -177,7 +178,7 @@ void choose_among(const base::Result<launch::NetworkChoice>& choice, const Envir
     }
 }
 
-// A line of the user's choice; behind it a line of interfaces for each node.
+// The first line is the user's choice; each further line has the interfaces of a node.
 void read_networks(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto choice = launch::NetworkChoice::from(text.substr(0, end));

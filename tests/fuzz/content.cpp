@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is inside DATA, from a node that is connected, authentic and gone mad: sealed headers, acknowledgements of what
-// was and was not sent, credit, pings, under any packet number, while the gateway under test sends to it. Other
-// nodes must not notice, and no buffer may be lost. One thread.
+// Contents of DATA from a hostile node that is connected and authentic: sealed headers,
+// acknowledgements of sent and unsent packet numbers, credit, pings, under any packet number, while
+// the gateway under test sends to it. Other nodes must not be disturbed, and no buffer may leak.
+// One thread.
 #include "fuzz/hostile_scene.hpp"
 
 namespace acp::fuzz {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of somebody without the job key: any bytes, and real ones that were tampered with, from any address.
-// Nothing a user could notice may change. With security off, where anybody may say anything, nothing may break all
-// the same. One thread.
+// Datagrams of an attacker without the job key: any bytes, and real datagrams that were changed,
+// from any address. No effect may be visible to a user. With security off, where any datagram is
+// accepted, nothing may break. One thread.
 #include "fuzz/hostile_scene.hpp"
 
 namespace acp::fuzz {
@@ -12,7 +12,7 @@ using datagram::testing::relabelled;
 
 constexpr int datagrams_max = 64;
 
-// One that really travelled.
+// A datagram that an honest node has sent.
 Datagram real(const BadInputScene& scene, std::uint32_t which) {
     switch (which) {
         case 0:
@@ -28,8 +28,9 @@ Datagram real(const BadInputScene& scene, std::uint32_t which) {
     }
 }
 
-// Mostly told its right length and version, for which a 1 stands: a fuzzer guesses them badly, all else would be
-// dropped before it is looked at, and inputs that were kept outlive a version.
+// Mostly sets the right length and version (a 1 stands for the version): a fuzzer rarely guesses
+// them, without them a datagram is dropped unread, and kept inputs must stay valid for later
+// versions.
 Datagram labelled(Datagram datagram) {
     constexpr std::uint16_t own_label = 0x8000;
     if (datagram.size() < datagram::outer_bytes) return datagram;
@@ -38,7 +39,7 @@ Datagram labelled(Datagram datagram) {
     return label < own_label ? relabelled(std::move(datagram)) : datagram;
 }
 
-// Cut off, or one bit turned over.
+// Truncates the datagram, or flips one bit.
 Datagram tampered(Datagram datagram, Input& input) {
     if (input.below(2) == 0) {
         datagram.resize(input.take<std::uint16_t>() % datagram.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a fuzzer or the replay of a corpus enters a target. What the targets borrow from the unit tests may find a
-// failure as they do: it ends the process too. One thread.
+// The entry points by which a fuzzer or the replay of a corpus runs a target. Code of the unit
+// tests that the targets use may report a failure to gtest: that ends the process too. One thread.
 #include <gtest/gtest.h>
 
 #include "fuzz/fuzz.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of a node gone mad, in datagrams of their own, to the routers of two honest nodes that are at work for their
-// processes and ask the mad one too. Each command must end, once, and nothing may be left over in the routers; what
-// the honest want of each other must end well, unless the mad node acted for them, as any node of a job may. One
-// thread.
+// Frames of a hostile node, in datagrams of their own, to the routers of two honest nodes, which
+// carry their processes' commands and send some to the hostile node. Each command must end once,
+// and nothing may be left in the routers; commands between honest nodes must succeed unless the
+// hostile node has acted for them, as any node of a job may. One thread.
 #include "router/frames.hpp"
 
 #include <map>
@@ -31,7 +31,7 @@ router::test::MemorySettings memory_of(Input& input) {
     return settings;
 }
 
-// Little room for everything: memory is what a job costs, and limits are where defects live.
+// Small limits everywhere, to save memory and to reach the limits.
 RouterSettings few() {
     RouterSettings settings;
     settings.commands_max = 64;
@@ -48,7 +48,7 @@ public:
     explicit RandomJob(Input& input)
         : job_({procs_per_node, procs_per_node, procs_per_node}, 1, {}, memory_of(input), few()) {}
 
-    // A command of an honest process.
+    // Submits a command of an honest process.
     void submit(Input& input) {
         if (submitted_.size() >= commands_max) return;
         const std::uint32_t initiator = input.below(mad_process);
@@ -70,7 +70,8 @@ public:
         submitted_[{initiator, token}] = target < mad_process && source < mad_process;
     }
 
-    // Frames of the mad node. Those built field by field reach further than any bytes do.
+    // Sends frames of the hostile node. Frames built field by field reach deeper code than random
+    // bytes.
     void inject(Input& input) {
         std::vector<std::byte> frames;
         for (std::uint32_t left = 1 + input.below(4); left > 0; --left) append(frames, input);
@@ -100,7 +101,8 @@ public:
     }
 
 private:
-    // The mad node may call the honest ones dead, and is believed.
+    // Whether the hostile node has reported honest processes or nodes as lost, which the routers
+    // believe.
     [[nodiscard]] bool has_false_news() const {
         for (NodeId node = 0; node < mad; ++node) {
             for (const auto& [process, status] : job_.nodes[node]->ends.dead) {
@@ -113,7 +115,7 @@ private:
         return false;
     }
 
-    // Of an honest process's memory, within or not.
+    // An address in an honest process's memory, or outside it.
     [[nodiscard]] std::uint64_t any_address(Input& input) const {
         if (input.below(4) == 3) return input.take<std::uint64_t>();
         const std::uint32_t process = input.below(mad_process);
@@ -135,7 +137,7 @@ private:
                   frames.begin() + static_cast<std::ptrdiff_t>(at + sizeof frame));
     }
 
-    // Whom a frame is said to be for.
+    // The initiator that a frame names.
     std::uint32_t any_initiator(Input& input) {
         const std::uint32_t initiator = input.below(3 * procs_per_node + 1);
         has_acted_for_others_ = has_acted_for_others_ || initiator < mad_process;
@@ -147,7 +149,7 @@ private:
 
     FakeJob job_;
     bool has_acted_for_others_ = false;
-    // By initiator and token: whether only honest nodes have a part in it.
+    // By initiator and token: whether only honest nodes take part in the command.
     std::map<std::pair<std::uint32_t, std::uint64_t>, bool> submitted_;
 };
 
@@ -224,7 +226,7 @@ void RandomJob::append(std::vector<std::byte>& frames, Input& input) {
     }
 }
 
-// What stands at the end of commands, its own and others'.
+// Appends a frame that answers a command, of the hostile node or of another one.
 void RandomJob::append_answer(std::vector<std::byte>& frames, Input& input) {
     const std::uint32_t initiator = any_initiator(input);
     const std::uint64_t token = input.byte();

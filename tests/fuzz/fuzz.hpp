@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every fuzz target is: a function that turns a fuzzer's bytes into decisions, lets the tested code live through
-// them, and ends the process when something does not hold that should. Whatever the bytes are, a target does the
-// same each time it is given them. Knows no target and no fuzzer. One thread.
+// The interface of fuzz targets: a target turns a fuzzer's bytes into decisions, runs the tested
+// code with them, and ends the process if a requirement does not hold. A target is deterministic in
+// its bytes. Knows no target and no fuzzer. One thread.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace acp::fuzz {
 
-// The bytes, taken off the front. When there are no more, everything is 0.
+// Takes values off the front of the bytes. Behind the last byte every value is 0.
 class Input {
 public:
     explicit Input(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
@@ -34,20 +34,21 @@ public:
 
     [[nodiscard]] std::uint8_t byte() noexcept { return take<std::uint8_t>(); }
 
-    // 0 .. count - 1, of one byte.   1 <= count <= 256
+    // 0 .. count - 1, from one byte.
+    //     count  1 to 256
     [[nodiscard]] std::uint32_t below(std::uint32_t count) noexcept { return byte() % count; }
 
-    // At most so many, fewer when there are no more.
+    // At most `count` bytes, fewer at the end of the input.
     [[nodiscard]] std::vector<std::byte> bytes(std::size_t count) {
         const auto taken = rest_.first(std::min(count, rest_.size()));
         rest_ = rest_.subspan(taken.size());
         return {taken.begin(), taken.end()};
     }
 
-    // A piece whose length is said in front of it, in two bytes.
+    // A piece with its length in two bytes before it.
     [[nodiscard]] std::vector<std::byte> piece() { return bytes(take<std::uint16_t>()); }
 
-    // All that is left.
+    // All remaining bytes.
     [[nodiscard]] std::string_view text() noexcept {
         const std::string_view all(reinterpret_cast<const char*>(rest_.data()), rest_.size());
         rest_ = {};
@@ -58,8 +59,8 @@ private:
     std::span<const std::byte> rest_;
 };
 
-// Ends the process, which is how a fuzzer learns of it, unless the condition holds.
-//   what  does not hold then
+// Ends the process unless the condition holds, so that the fuzzer records the input.
+//     what  the requirement
 inline void require(bool condition, const char* what) {
     if (condition) return;
     std::fprintf(stderr, "fuzz: broken promise: %s\n", what);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway of the job gone mad: it has the job key and signs whatever it likes, as several nodes, in any order, with
-// true and made-up cookies and nonces, while time goes on and the gateway under test wants to talk to it. Nodes it
-// does not pretend to be must not notice. One thread.
+// A hostile gateway of the job: it has the job key and signs any packets, as several nodes, in any
+// order, with true and made-up cookies and nonces, while time passes and the gateway under test
+// wants to connect to it. Nodes under whose number it does not act must not be disturbed. One
+// thread.
 #include "fuzz/hostile_scene.hpp"
 
 namespace acp::fuzz {
@@ -12,7 +13,8 @@ using datagram::testing::address_of;
 
 constexpr int steps_max = 64;
 
-// Whom it pretends to be: all but those whose life is asked for at the end; and one past the last.
+// A node under whose number it acts: any but those whose connection is checked at the end; or one
+// past the last.
 NodeId any_source(Input& input) {
     constexpr std::array<NodeId, 7> sources = {BadInputScene::connected, BadInputScene::unmet,
                                                BadInputScene::severed,   BadInputScene::connecting,
@@ -21,7 +23,7 @@ NodeId any_source(Input& input) {
     return sources[input.below(sources.size())];
 }
 
-// Up to seven fields are overwritten, wherever they begin.
+// Overwrites up to seven fields, at any offset.
 template <typename Packet>
 void spoil(Packet& packet, Input& input) {
     std::array<std::byte, sizeof packet> bytes{};
@@ -86,7 +88,7 @@ void step(HostileScene& hostile, Input& input) {
             return feed_response(hostile, input);
         case 3:
             return feed_close(hostile, input);
-        case 4: {  // any datagram under its own header
+        case 4: {  // any datagram under a header of this source
             const NodeId source = any_source(input);
             hostile.feed(input.bytes(input.below(128)), address_of(source));
             return;

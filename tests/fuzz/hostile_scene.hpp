@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway of tests/unit/datagram/bad_input_scene.hpp, which knows nodes in every state there is, between honest
-// nodes and somebody hostile: what it answers is measured, and at the end the honest must still hear each other and
-// nothing may be left over. One thread.
+// The gateway of tests/unit/datagram/bad_input_scene.hpp, which has peers in every state, between
+// honest nodes and an attacker: the size of its answers is checked, and at the end the honest nodes
+// must still be connected, and nothing may leak. One thread.
 #pragma once
 
 #include "fuzz/fuzz.hpp"
@@ -14,7 +14,7 @@ using datagram::testing::Datagram;
 
 class HostileScene {
 public:
-    static constexpr std::uint32_t send_buffers = 32;  // memory is what a scene costs
+    static constexpr std::uint32_t send_buffers = 32;  // few, to save memory
 
     static datagram::Settings settings() {
         datagram::Settings settings = BadInputScene::settings();
@@ -29,8 +29,8 @@ public:
         };
     }
 
-    // Gives a datagram to the gateway. What that answers, and all it sends meanwhile, is lost.
-    //   from  whence it seems to come
+    // Passes a datagram to the gateway. All datagrams that the gateway then sends are lost.
+    //     from  the source address
     void feed(const Datagram& datagram, const datagram::Address& from) {
         answered_ = 0;
         scene.net.drops = [this](datagram::NodeId, datagram::NodeId, datagram::Bytes bytes) {
@@ -44,7 +44,7 @@ public:
         require(answered_ <= datagram.size(), "no answer is longer than its question");  // WIRE-14
     }
 
-    // Time goes on, and the honest nodes talk.
+    // Time passes, and the honest nodes exchange datagrams.
     void pass(datagram::Time span) {
         scene.net.drops = [this](datagram::NodeId, datagram::NodeId, datagram::Bytes bytes) {
             note(bytes);
@@ -54,7 +54,8 @@ public:
         scene.net.drops = {};
     }
 
-    // Those nobody spoke ill of still hear each other, and what was owed to the others is acknowledged or given up.
+    // Checks that nodes that no hostile datagram named are connected, and that datagrams to the
+    // others are acknowledged or given up.
     void require_life() {
         auto& hosts = scene.net.hosts;
         hosts[0].send(BadInputScene::caller, 1000);
@@ -66,7 +67,7 @@ public:
         require(scene.net[0].free_buffers() == send_buffers, "all buffers come back");
     }
 
-    // The last of each that the gateway sent.
+    // The last packet of each kind that the gateway sent.
     datagram::CookiePacket cookie;
     datagram::InitPacket init;
     BadInputScene scene;

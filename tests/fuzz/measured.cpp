@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of measured exchanges, behind that of the network on which they were measured: a line of "=" parts the two, and without one the network
-// is a small torus. Whatever they are, they are read or refused with a message; of what was read each exchange has times and either a problem, all of
-// whose messages are in the queues, or copies that the simulator carries out. One thread.
+// The text of measured exchanges, after the text of the network on which they were measured: a line
+// of "=" separates both, and without it the network is a small torus. Any input is accepted or
+// refused with a message; each accepted exchange has times and either a problem, all of whose
+// messages are in the queues, or copies that the simulator carries out. One thread.
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -19,7 +20,7 @@ using exchange::NetworkModel;
 namespace {
 
 constexpr std::string_view parting = "\n=\n";
-constexpr std::uint32_t nodes_max = 64;  // so that one input takes no long time
+constexpr std::uint32_t nodes_max = 64;  // to bound the time of an input
 
 NetworkModel network_of(std::string_view text) {
     auto read = exchange::network_from_text(text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a network model. Whatever it is, it is read or refused with a message; what was read passes its check, is shown as
-// a text that means the same, and has routes that lead where they should. One thread.
+// The text of a network model. Any input is accepted or refused with a message; an accepted model
+// passes its check, is written as a text with the same meaning, and has routes that end at their
+// destinations. One thread.
 #include <algorithm>
 
 #include "exchange/network_text.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a saved plan. Whatever it is, it is read or refused with a line and a reason; what was read has every byte of every message once, engines that
-// are there and times that fit, and is shown as a text that means the same. One thread.
+// The text of a saved plan. Any input is accepted or refused with a line and a reason; an accepted
+// plan has every byte of every message once, valid engines and consistent times, and is written as
+// a text with the same meaning. One thread.
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +18,7 @@ using exchange::SentPiece;
 
 namespace {
 
-// Those of the texts that are kept.
+// The messages of the texts in the corpus.
 const std::vector<SentMessage> messages{{1, 1000}, {2, 0}, {1, 30}, {0, 70'000}};
 const OrderOwner owner{2, 8, messages};
 

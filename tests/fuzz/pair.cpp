@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two gateways and a network in whose place the fuzzer decides: which datagram is delivered, lost, doubled or damaged,
-// when time passes, who sends what. Then the network behaves, and all that was sent must have arrived whole and
-// once; unless one of them rightly gave the other up, of which both must learn then. One thread.
+// Two gateways, and a network in which the fuzzer decides which datagram is delivered, lost,
+// doubled or damaged, when time passes, and who sends how much. Then the network works, and every
+// frame must arrive whole and once, unless one gateway has rightly severed the other: then both
+// must learn that. One thread.
 #include <deque>
 
 #include "datagram/probe_timer.hpp"
@@ -20,7 +21,8 @@ using datagram::testing::s;
 constexpr std::uint32_t send_buffers = 48;
 constexpr std::size_t under_way_max = 256;
 constexpr int steps_max = 512;
-constexpr Time between_tries_max = ProbeTimer::timeout_max_ns;  // of probes; an INIT waits for less
+// Between probes; INITs are repeated sooner.
+constexpr Time between_tries_max = ProbeTimer::timeout_max_ns;
 
 Settings settings_of(Input& input) {
     Settings settings;
@@ -65,7 +67,7 @@ public:
 
     void flush(NodeId node) { net_.flush(node); }
 
-    // What the fuzzer does to a datagram that is under way.
+    // The fuzzer's action on a datagram in flight.
     void handle(Input& input) {
         if (under_way_.empty()) return;
         const std::size_t which = input.byte() % under_way_.size();
@@ -95,13 +97,13 @@ public:
         }
     }
 
-    // The network behaves from now on.
+    // Lets the network work from now on.
     void finish() {
         net_.drops = {};
         deliver_all();
         const bool is_quiet = net_.settle(120 * s);
         require(is_quiet, "what is owed comes to an end");
-        // Both have something to say, so that both learn what the other thinks.
+        // Both send a frame, so that each learns the other's state.
         for (NodeId node = 0; node < 2; ++node) submit(node, testing::frame_head);
         require(net_.settle(120 * s), "the last words arrive, or it is clear that they never will");
         const bool is_severed = net_[0].is_severed(1) || net_[1].is_severed(0);
@@ -111,7 +113,7 @@ public:
         }
         if (!is_severed) return;
         require(net_[0].is_severed(1) && net_[1].is_severed(0), "both learn that they are apart");
-        // What is left of it once the network behaves may be too short for another try.
+        // The remaining timeout may be too short for another try after the network works again.
         const Time least = std::min(settings_.connect_timeout_ns, settings_.peer_timeout_ns);
         require(time_passed_ + between_tries_max >= least, "nobody gives up before its time");
     }
@@ -129,7 +131,8 @@ private:
         net_[1 - one.from].on_datagram(net_.now, address_of(one.from), copy);
     }
 
-    // Of what the other sent: all, or, once they are apart, some.
+    // Checks the content that the other node has sent: all of it, or some of it if they are
+    // severed.
     void require_content(NodeId node, bool is_severed) {
         const testing::Host& host = net_.hosts[node];
         require(!host.has_damage, "frames arrive as they were sent");

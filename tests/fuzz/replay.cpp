@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives every file of the folders it is named to a fuzz target, in the place of a fuzzer: what a corpus keeps stays
-// mended under any compiler. Also one file, to look at a finding. One thread.
+// Passes every file of the given folders, or one file, to a fuzz target, without a fuzzer: the
+// inputs of a corpus stay tested under any compiler. One thread.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -32,7 +32,7 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& place) 
     return files;
 }
 
-// false: cannot be read
+// False: the file cannot be read.
 bool replay(const std::filesystem::path& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) {
@@ -40,7 +40,7 @@ bool replay(const std::filesystem::path& file) {
         return false;
     }
     const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-    // Said before, for it may be the last that is said.
+    // Printed before the run, since the run may end the process.
     std::printf("%s\n", file.filename().c_str());
     std::fflush(stdout);
     acp::test::arm_watchdog(seconds_per_file, file.c_str());

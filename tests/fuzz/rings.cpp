@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process gone mad beside the gateway of its node: it writes whatever it likes into its own rings and rings any
-// bell, also while the gateway is reading; and a gateway gone mad towards an honest process. The other processes'
-// commands arrive in order and end once, and neither side reads or writes where it should not. One thread.
+// A hostile process beside the gateway of its node: it writes anything into its own rings and rings
+// any bell, also while the gateway is reading; and a hostile gateway beside an honest process. The
+// other processes' commands arrive in order and end once, and neither side reads or writes outside
+// its rings. One thread.
 #include <deque>
 
 #include "node/death.hpp"
@@ -17,12 +18,13 @@ using namespace remote;
 constexpr std::uint32_t procs = 3;
 constexpr std::uint32_t mad = 0;
 constexpr std::uint32_t honest = 1;
-constexpr std::uint32_t deceived = 2;  // honest, but what it reads of the gateway is spoilt
+// An honest process; the test overwrites the gateway's words for it.
+constexpr std::uint32_t deceived = 2;
 constexpr int steps_max = 256;
 
 class Node {
 public:
-    // What the mad process does at some moment.
+    // One action of the hostile process.
     void go_mad(Input& input) {
         RingPair& pair = ring_pair(segment_, mad);
         switch (input.below(7)) {
@@ -56,7 +58,7 @@ public:
         }
     }
 
-    // What a mad gateway would leave for a process.
+    // Overwrites words as a hostile gateway would, and checks what a process gets from them.
     void deceive(Input& input) {
         RingPair& pair = ring_pair(segment_, deceived);
         EndedRecord record{};
@@ -87,7 +89,7 @@ public:
         links_[honest]->flush();
     }
 
-    // The gateway takes some; meanwhile the mad process goes on.
+    // The gateway takes commands, and the hostile process acts between them.
     void take(Input& input) {
         const std::uint32_t most = 1 + input.below(64);
         const std::uint32_t taken = rings_.take(

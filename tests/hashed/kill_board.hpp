@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of kills and the ranks that work on hashed containers tell each other. Zero is the valid beginning. Writers: each
-// rank its own note, rank 0 the containers before it works; the driver the rest.
+// Shared memory between the driver of kills and the ranks that work on hashed containers. Zeros are
+// its valid initial state. Writers: each rank its own note; rank 0 the containers, before the ranks
+// work; the driver the other fields.
 #pragma once
 
 #include <atomic>
@@ -13,28 +14,38 @@
 namespace acp::test {
 
 inline constexpr int kill_ranks = 4;
-inline constexpr int shared_keys = 3;  // of the multiset: all ranks count them
+// Keys of the multiset that all ranks count.
+inline constexpr int shared_keys = 3;
 
 enum class KillPhase : std::int32_t {
     absent,
     working,
-    rested,     // has ended its work after the kill
-    verified,   // has found what it had stored
-    destroyed,  // needs the containers no more
-    cleaned,    // has looked at all heaps, which frees what its calls had left to be freed
-    looked,     // needs no heap any more
+    // The rank has stopped working, after the kill.
+    rested,
+    // The rank has found all entries that it had stored.
+    verified,
+    // The rank no longer needs the containers.
+    destroyed,
+    // The rank has read the state of all heaps, which reclaims its removed entries.
+    cleaned,
+    // The rank no longer needs any heap.
+    looked,
     failed,
 };
 
 struct KillNote {
     std::atomic<std::int32_t> process;
-    std::atomic<KillPhase> phase;              // release by the rank, after what belongs to it
-    std::atomic<std::uint64_t> blocks_before;  // of its heap, without containers
+    // Release by the rank, after its other fields.
+    std::atomic<KillPhase> phase;
+    // Blocks in the rank's heap before the containers are made.
+    std::atomic<std::uint64_t> blocks_before;
     std::atomic<std::uint64_t> blocks_after;
-    // What it has added to shared keys and not taken back: after the call under way, and before it. A kill in the call leaves either.
+    // How often the rank has added a shared key and not removed it: after the call in flight, and
+    // before it. A kill in the call leaves either count.
     std::atomic<std::int64_t> shared_after[shared_keys];
     std::atomic<std::int64_t> shared_before[shared_keys];
-    char message[480];  // of the first thing that was wrong
+    // The first failure.
+    char message[480];
 };
 
 struct KillBoard {
@@ -44,15 +55,16 @@ struct KillBoard {
 
     std::uint64_t seed;
     std::int32_t victim;
-    std::int32_t
-        has_tables_on_victim;  // 0: ranks of other nodes do not reach the memory of a dead one
+    // 0: ranks of other nodes cannot access a dead rank's memory.
+    std::int32_t has_tables_on_victim;
     std::atomic<std::int32_t> is_struck;
-    acp_map_t unused;  // with a table on each rank, that of the victim too
+    // Has a table on each rank, the victim included.
+    acp_map_t unused;
     acp_map_t map;
     acp_multimap_t multimap;
     acp_multiset_t multiset;
-    acp_map_t pairs[kill_ranks]
-                   [2];  // each is swapped by its rank, and used by nobody else before the end
+    // Each pair is swapped by its rank only, and used by no other before verify_pairs().
+    acp_map_t pairs[kill_ranks][2];
     KillNote ranks[kill_ranks];
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank that works on containers, at random moments: the others go on, find all they had stored, walk over the entries and
-// destroy the containers, and no heap has a block more than before. A driver (support/kill_driver.hpp): the ranks are hashed_victim.
+// SIGKILL of a rank that works on containers, at random moments: the survivors continue, find all
+// entries that they stored, walk over all entries and destroy the containers, and no heap has more
+// blocks than before. A driver (support/kill_driver.hpp): the ranks are hashed_victim.
 #include <iostream>
 
 #include "hashed/kill_board.hpp"
@@ -35,8 +36,9 @@ protected:
         }
     }
 
-    // A rank that is killed at the instruction by which it frees a block leaves that block; so does one that is killed between filling
-    // a block in a heap of another node and giving it to a table there.
+    // Two kinds of blocks leak: a block whose free was interrupted at its last instruction, and a
+    // block in a heap of another node that the victim had filled but not yet given to a table
+    // there.
     void expect_heaps_as_before(const KillBoard& board, const Job& job, std::uint64_t most) {
         std::uint64_t left = 0;
         std::string in_heaps;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks work on one map, one multimap and one multiset until one of them is killed. The survivors go on for a while,
-// verify every key of their own, walk over all entries, and destroy the containers. Each rank has a model of its own keys, which
-// nobody else changes; of other keys it looks whether values are whole.
+// The program whose ranks work on one map, one multimap and one multiset until one of them is
+// killed. The survivors continue for a while, verify all of their own keys, walk over all entries,
+// and destroy the containers. Each rank has a model of its own keys, which no other rank changes;
+// of other keys it checks that their values are whole.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,13 +25,14 @@ namespace {
 
 constexpr std::uint64_t own_keys = 24;
 constexpr int operations_after_kill = 200;
-constexpr std::uint64_t keys_of_pair = 12;  // of each of two
+// The number of entries of each map of a pair.
+constexpr std::uint64_t keys_of_pair = 12;
 
 std::string key_of(int rank, std::uint64_t number) {
     return "rank " + std::to_string(rank) + " key " + std::to_string(number);
 }
 
-// A value that tells whose it is, and whether it is whole. Some fit into no message.
+// A value from which its key can be read, and whether it is whole. Some are longer than a message.
 std::string value_for(const std::string& key, std::uint64_t number) {
     const std::size_t more = number % 10 == 0 ? 700 + number % 2'000 : number % 60;
     return key + " = " + std::to_string(number) + " " + std::string(more, 'v');
@@ -50,7 +52,8 @@ public:
           random_(board.seed + static_cast<std::uint64_t>(rank_)) {}
 
     int run() {
-        note().process.store(getpid(), std::memory_order_relaxed);  // published by enter
+        // Published by enter().
+        note().process.store(getpid(), std::memory_order_relaxed);
         note().blocks_before.store(blocks_of_heap(rank_), std::memory_order_relaxed);
         must(acp_sync() == 0, "acp_sync");
         if (rank_ == 0) make_containers();
@@ -66,7 +69,8 @@ public:
         await_survivors(KillPhase::verified);
         if (rank_ == first_survivor() && is_well_) {
             use_unused();
-            verify_sizes();  // which destroys what goes with the victim
+            // Its calls also reclaim the victim's unfinished entries.
+            verify_sizes();
             verify_pairs();
             destroy_containers();
         }
@@ -89,7 +93,7 @@ private:
 
     void enter(KillPhase phase) { note().phase.store(phase, std::memory_order_release); }
 
-    // Notes the first thing that is wrong.
+    // Notes the first failure.
     void must(bool is_so, const std::string& what) {
         if (is_so || !is_well_) return;
         is_well_ = false;
@@ -109,7 +113,8 @@ private:
         }
     }
 
-    // Until the library knows of the death: containers that are destroyed earlier leave what the victim was linking.
+    // Waits until the library has detected the death: containers that are destroyed before would
+    // leak the blocks that the victim was linking.
     void await_notice() {
         const int met = acp_sync();
         must(met != 0 && acp_errno() == ACP_ERR_PEER, "acp_sync after a death");
@@ -121,7 +126,7 @@ private:
         return stat.blocks;
     }
 
-    // Directories lie on any of the ranks that have tables.
+    // The directory of each container lies on a random rank among those that have its tables.
     void make_containers() {
         std::vector<int> ranks;
         for (int rank = 0; rank < kill_ranks; ++rank) {
@@ -157,10 +162,11 @@ private:
         must(acp_swap_map(pair[0], pair[1]) == 0, "acp_swap_map");
     }
 
-    // Both as they were, or both swapped, whenever the rank was killed.
+    // Each pair is either swapped or not, whenever the rank was killed.
     void verify_pairs() {
         for (const auto& pair : board_.pairs) {
-            for (const acp_map_t map : pair)  // settles the exchange, if the victim was in one
+            // Completes the victim's swap, if it was in one.
+            for (const acp_map_t map : pair)
                 must(acp_size_map(map) == keys_of_pair, "the size of a swapped map");
             const std::string first = key_of(0, 0);
             const int is_swapped = acp_find_map(pair[1], first.data(), first.size()).success;
@@ -180,7 +186,7 @@ private:
         return rank != board_.victim || board_.has_tables_on_victim != 0;
     }
 
-    // A map that nobody has used before the death: its tables on the survivors are used all the same.
+    // This map is first used after the death: its tables on the survivors work.
     void use_unused() {
         int stored = 0;
         for (std::uint64_t number = 0; number < own_keys; ++number) {
@@ -266,7 +272,7 @@ private:
         must(value == wanted->second, "the value of " + key + " is another one: " + value);
     }
 
-    // The values of a key, by its iterators.
+    // The values of a key, read by iterators.
     std::multiset<std::string> values_of(const std::string& key) {
         std::multiset<std::string> values;
         const acp_multimap_ib_t found = acp_find_multimap(board_.multimap, key.data(), key.size());
@@ -322,7 +328,8 @@ private:
         }
     }
 
-    // Takes back only what it has added, so that the count is the sum of what all have added.
+    // Each rank removes at most what it has added, so the count is the sum of the ranks' own
+    // counts.
     void count_shared() {
         const std::uint64_t which = random_.below(shared_keys);
         const std::string key = "shared " + std::to_string(which);
@@ -399,7 +406,7 @@ private:
         return content;
     }
 
-    // Nobody changes anything now: every entry comes once, and whole.
+    // No rank changes an entry now: a walk visits every entry once, with a whole value.
     void walk() {
         std::map<std::string, std::string> in_map;
         for (acp_map_it_t it = acp_begin_map(board_.map); it.elem != ACP_GA_NULL && is_well_;
@@ -440,7 +447,7 @@ private:
         }
     }
 
-    // The library knows of the death, and nobody changes anything.
+    // The library has detected the death, and no rank changes an entry.
     void verify_sizes() {
         must(acp_size_map(board_.map) == entries_of_map_, "acp_size_map");
         must(acp_size_multimap(board_.multimap) == entries_of_multimap_, "acp_size_multimap");
@@ -454,7 +461,8 @@ private:
     std::map<std::string, std::string> map_;
     std::map<std::string, std::multiset<std::string>> multimap_;
     std::map<std::string, std::uint64_t> multiset_;
-    std::size_t entries_of_map_ = 0;  // by a walk
+    // Counted by a walk.
+    std::size_t entries_of_map_ = 0;
     std::size_t entries_of_multimap_ = 0;
     std::size_t entries_of_multiset_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ACP_ON_ERROR makes of calls that may not be made, of a barrier that fails, and of failures in their time; and
-// what is told to two threads.
+// The effect of ACP_ON_ERROR on calls in a wrong state, on a failing barrier, and on other
+// failures; and the errors of two threads.
 #include "life/driver.hpp"
 
 namespace acp::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where life_probe lies is known to what the build compiles alone.
+// The path of life_probe, which only the build knows.
 #include "life/driver.hpp"
 
 #include <utility>

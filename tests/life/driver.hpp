@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the drivers start a scenario of life_probe and look at its end.
+// Starts scenarios of life_probe and checks how they end.
 #pragma once
 
 #include <csignal>
@@ -24,7 +24,7 @@ protected:
 
     void TearDown() override { arm_watchdog(0, ""); }
 
-    // words: the scenario and its arguments. ranks 0: alone, without a launcher.
+    // words: the scenario and its arguments. ranks 0: no launcher.
     static JobResult probe(std::vector<std::string> words,
                            int ranks,
                            std::vector<std::string> environment = {errors_are_returned},

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that runs another program, which has memory at the same addresses, while the others copy into it without pause.
-// That program is this one again: it is linked for a fixed address, so its areas lie where the rank's were. Rank 0 puts
-// long copies, rank 2 short ones, rank 3 short ones many at a time; every word of a copy holds the copy's number. Each
-// writer says which of its copies failed, and the new program which copies it finds in its memory.
+// A rank runs another program, which has memory at the same addresses, while other ranks copy into
+// it without pause. That program is this one again: it is linked for a fixed address, so its areas
+// lie at the same addresses. Rank 0 puts long copies, rank 2 short ones, rank 3 short ones many at
+// a time; every word of a copy is the copy's number. Each writer prints its failed copies, and the
+// new program the copies that it finds in its memory.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -29,7 +30,7 @@ constexpr int ranks = 4;
 constexpr std::size_t area_words = std::size_t{1} << 20;
 constexpr std::uint64_t enough = 64;  // copies that a writer makes before the rank leaves
 
-// One area per writer. Zero in a new program, without anything being stored.
+// One area per writer. In the new program they are zero without any store.
 std::array<std::array<std::uint64_t, area_words>, ranks> areas;
 
 void say(int rank, const char* what, const std::set<std::uint64_t>& numbers, std::size_t words) {
@@ -45,17 +46,19 @@ void end(const char* call) {
     std::exit(3);
 }
 
-// Returns when the process is gone.
+// Returns when the process has ended.
 void await_end_of(const std::string& process) {
     const auto opened = static_cast<int>(syscall(SYS_pidfd_open, std::stoi(process), 0));
-    if (opened < 0) return;  // gone
+    // It has ended.
+    if (opened < 0) return;
     pollfd event{opened, POLLIN, 0};
     while (poll(&event, 1, -1) < 0 && errno == EINTR) {
     }
     close(opened);
 }
 
-// The new program: a stranger to the job.   writers  the process of each rank
+// The new program, which has no part in the job.
+//     writers  the process of each rank
 void look_at_areas(char** writers) {
     for (int rank = 0; rank < ranks; ++rank) {
         if (rank == victim) continue;
@@ -88,8 +91,9 @@ void run_another_program() {
     std::exit(3);
 }
 
-// Copies until one of them has failed because the rank is gone.
-//   target  the writer's area   words, at_once  of a copy, and how many are under way
+// Copies until one copy has failed by the end of the rank.
+//     target  the writer's area
+//     words, at_once  the length of a copy, and the number of copies in flight
 void write(int rank, acp_ga_t target, std::size_t words, std::size_t at_once) {
     std::vector<std::uint64_t> source(words * at_once);
     const acp_atkey_t key = acp_register_memory(source.data(), source.size() * 8, 0);

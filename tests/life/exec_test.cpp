@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What others copy into a rank that runs another program: the new program gets no more of it than the copies that were
-// being made at that moment, and none of those counts as good.
+// Ranks copy into a rank that runs another program: the new program receives at most the copies
+// that were in progress at that moment, and none of those is reported as successful.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -36,7 +36,7 @@ Said said(const std::string& output, int rank, const std::string& what) {
     return result;
 }
 
-//   words_max  that one call of the kernel moves for a writer
+//     words_max  the most words that one system call copies for a writer
 void expect_stranger_is_left_alone(const JobResult& result, std::uint64_t words_max) {
     EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
     for (const int writer : {0, 2, 3}) {
@@ -62,7 +62,8 @@ JobResult run(const std::vector<std::string>& spread) {
     return run_job(options);
 }
 
-constexpr int trials = 5;  // another moment of the copies each time
+// Each trial hits another moment of the copies.
+constexpr int trials = 5;
 
 TEST_F(ExecTest, copies_into_a_rank_that_runs_another_program_are_not_made_in_that_one) {
     constexpr std::uint64_t words_of_a_piece = 256 * 1024 / 8;  // JobRunner::attached_piece_bytes

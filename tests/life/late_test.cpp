@@ -29,7 +29,7 @@ TEST_F(LateTest, a_process_ends_with_the_last_thread_of_the_program) {
         for (const char* mode : {"ACP_INTRANODE=auto", "ACP_INTRANODE=mailbox"}) {
             std::vector<std::string> launcher = nodes;
             launcher.emplace_back("--timeout=60");
-            // The second one beside a thread that the library has for a sleep in poll(2).
+            // The second scenario also has the library's thread for a sleep in poll(2).
             for (const std::vector<std::string>& scenario :
                  {std::vector<std::string>{"all_threads_exit"}, {"all_threads_exit", "poll"}}) {
                 const JobResult result = probe(scenario, 2, {errors_are_returned, mode}, launcher);
@@ -59,7 +59,7 @@ TEST_F(LateTest, a_reset_needs_no_descriptor_and_touches_none_of_the_program) {
     expect_fine(probe({"closed", "poll"}, 2));
 }
 
-// In every way of reaching the others, for each opens descriptors of its own.
+// For every path to other ranks, since each opens descriptors of its own.
 TEST_F(LateTest, descriptors_0_1_and_2_stay_the_program_s) {
     for (const char* mode : {"ACP_INTRANODE=auto", "ACP_INTRANODE=mailbox", "ACP_INTRANODE=udp",
                              "ACP_TRACE=/tmp/life-probe-trace", "ACP_CHECK=1", "ACP_REPORT=1"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small programs, one per scenario, for the edges of the library's life. Started by the drivers as "life_probe SCENARIO
-// [ARGUMENT...]", alone or under acprun; ends with 0 when all was as documented, else says what was not.
+// Small programs, one per scenario, for the edges of the library's life. The drivers start them as
+// "life_probe SCENARIO [ARGUMENT...]", alone or under acprun; a program ends with 0 if every check
+// held, and else prints the others.
 #include "life/probe.hpp"
 
 #include <cstdio>
@@ -58,7 +59,8 @@ int main(int argc, char** argv) {
     if (argc < 2) return 2;
     test::arm_watchdog(60, argv[1]);
     const rlimit no_core = {0, 0};
-    setrlimit(RLIMIT_CORE, &no_core);  // many of these end by SIGABRT, as they should
+    // Many of these end by SIGABRT, as documented.
+    setrlimit(RLIMIT_CORE, &no_core);
     test::arguments.assign(argv + 2, argv + argc);
     const std::string name = argv[1];
     if (!test::run_calls(name) && !test::run_refusals(name) && !test::run_late(name) &&

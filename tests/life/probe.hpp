@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the scenarios of life_probe share: how they check, and how they join.
+// The common part of the scenarios of life_probe: checks, and joining.
 #pragma once
 
 #include <atomic>
@@ -10,23 +10,23 @@
 
 namespace acp::test {
 
-// Says what was wrong on stderr and counts it; the process then ends with 1.
+// Prints a failed check on stderr and counts it; the process then ends with 1.
 void check(bool is_right, const std::string& what);
 [[nodiscard]] int wrong_count();
 
-// Joins, or ends the process with 3 and the reason.
+// Joins the job, or ends the process with 3 and the reason.
 void join();
 
 // The words of a rank's starter memory, as all ranks of the node see them.
 [[nodiscard]] std::atomic<std::uint64_t>* words_of(int rank);
 
-// Looks until the word is at least the value.
+// Spins until the word is at least the value.
 void await(const std::atomic<std::uint64_t>& word, std::uint64_t value);
 
 // An argument of the scenario, "" when there is none.
 [[nodiscard]] std::string argument(int index);
 
-// The scenarios, by the file they are in. false: the name is not one of them.
+// Each runs a scenario of its file. False: the file has no such scenario.
 bool run_calls(const std::string& name);
 bool run_refusals(const std::string& name);
 bool run_late(const std::string& name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scenarios: each call of the interface when it may not be made, calls that fail in their time, and calls of two threads
+// Scenarios: each call of the interface in a wrong state, calls that fail, and calls of two threads
 // at once.
 #include <csignal>
 #include <cstdio>
@@ -87,7 +87,8 @@ const std::map<std::string, std::function<void()>>& calls() {
     return all;
 }
 
-// A call in a child process, which it ends by SIGABRT; what it says on stderr is the driver's to look at.
+// Makes a call in a child process and returns its status; the driver checks what it prints on
+// stderr.
 int status_of_child(const std::function<void()>& body) {
     std::fflush(nullptr);
     const pid_t child = fork();
@@ -115,7 +116,7 @@ void before_init() {
     expect_all_end_the_process("before acp_init");
 }
 
-// In children again: forked before there was anything to share, they may do as they like.
+// In children again: they are forked before acp_init, so they may use the library.
 void after_finalize() {
     for (const auto& [name, call] : calls()) {
         const int status = status_of_child([&call = call] {
@@ -139,7 +140,7 @@ void forked() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Rank 1 ends without a word; the others meet for ever if nobody tells them.
+// Rank 1 ends without leaving; if the others were not notified they would wait for ever.
 void sync_after_a_death() {
     join();
     if (acp_rank() == 1) _exit(7);
@@ -147,8 +148,9 @@ void sync_after_a_death() {
     std::puts("went on through dead barriers");
 }
 
-// The same, looked at. Memory of the node stays usable, and so does leaving. The only rank of another node was its
-// gateway, and nobody reaches its memory any more.   argument 0: nodes
+// The calls return their errors. Memory of the node stays usable, and leaving works.
+// The only rank of another node was its gateway, so its memory is lost with it.
+//     argument 0: nodes
 void sync_after_a_death_returned() {
     join();
     const int rank = acp_rank();
@@ -178,7 +180,7 @@ void bad_arguments_do_not_end_it() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Rank 1 comes to the barrier when one of two threads of rank 0 was told that it may not.
+// Rank 1 enters the barrier after one of two threads of rank 0 was refused.
 void two_threads_in_sync() {
     join();
     std::atomic<std::uint64_t>& told = *words_of(0);
@@ -208,7 +210,8 @@ void two_threads_in_sync() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// One thread waits for everything and is told of the failure; whose command it was is told too, once.
+// A thread that waits for all commands gets the failure; a wait for that very command gets it too,
+// each once.
 void failure_of_two_threads() {
     join();
     const acp_handle_t bad = acp_copy(ACP_GA_NULL, acp_query_starter_ga(acp_rank()), 8, now);
@@ -222,7 +225,8 @@ void failure_of_two_threads() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Rank 0 comes to acp_finalize when the others come to acp_sync, and ends; their next meeting can never be complete.
+// Rank 0 calls acp_finalize while the others call acp_sync, and ends; the others' next barrier can
+// never be complete.
 void others_meet_once_more() {
     join();
     if (acp_rank() != 0) check(acp_sync() == 0, "acp_sync meets an acp_finalize");
@@ -235,7 +239,8 @@ void others_meet_once_more() {
           "the message says what is wrong");
 }
 
-// The same where ranks carry their meetings themselves: all are told at once, and nobody waits for the next one.
+// Where ranks carry their meetings themselves, all of them get the error at once, and no rank waits
+// for the next meeting.
 void one_finalizes_while_others_meet() {
     join();
     const int result = acp_rank() == 0 ? acp_finalize() : acp_sync();
@@ -253,7 +258,8 @@ bool is_asleep(pid_t thread) {
     return text.find(") S ") != std::string::npos;
 }
 
-// The others come when rank 0's waiting thread was cancelled; that takes effect when its call has ended.
+// The other ranks enter the barrier after rank 0's waiting thread was cancelled; the cancellation
+// takes effect when its call has ended.
 void cancelled_in_a_call() {
     join();
     std::atomic<std::uint64_t>& told = *words_of(acp_rank());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scenarios: calls while a thread or the process ends, forked children, descriptors that the program closed, and what is
-// written after acp_finalize has returned.
+// Scenarios: calls while a thread or the process ends, forked children, descriptors that the
+// program closed, and accesses after acp_finalize has returned.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -26,14 +26,16 @@ namespace {
 constexpr acp_handle_t now = ACP_HANDLE_NULL;
 
 void expect_copies(const char* when) {
-    static std::atomic<std::uint64_t> uses{0};  // each has a pair of words of its own
+    // Each use has a pair of words of its own.
+    static std::atomic<std::uint64_t> uses{0};
     const std::uint64_t pair = 16 + 2 * (uses.fetch_add(1) % 1000);
     const acp_ga_t first = acp_query_starter_ga(acp_rank()) + 8 * pair;
     std::atomic<std::uint64_t>* words = words_of(acp_rank()) + pair;
     words[0].store(4711);
     words[1].store(0);
     for (int round = 0; round < 3;
-         ++round) {  // the first goes the long way, later ones may be inline
+         // Only the first round takes the slow path.
+         ++round) {
         const acp_handle_t copied = acp_copy(first + 8, first, 8, now);
         check(acp_wait(copied, -1) == ACP_OK && words[1].load() == 4711, when);
     }
@@ -44,8 +46,8 @@ void expect_copies(const char* when) {
     check(acp_unregister_memory(key) == 0, when);
 }
 
-// Opens a context of PM messages and prepares a sleep in poll(2), where the scenario's argument asks for it: then the library has a thread for that.
-// ACP_PM_NULL: it does not ask.
+// Opens a context of PM messages and prepares a sleep in poll(2) if the scenario's argument asks
+// for that: then the library has a thread. ACP_PM_NULL: it does not ask.
 acp_pm_t armed_context() {
     if (argument(0) != "poll") return ACP_PM_NULL;
     const acp_pm_t pm = acp_open_pm(0);
@@ -55,7 +57,7 @@ acp_pm_t armed_context() {
     return pm;
 }
 
-// A message of a rank to itself ends a sleep in poll(2).
+// Checks that a message of a rank to itself ends its sleep in poll(2).
 void expect_poll_wakes(acp_pm_t pm, const char* when) {
     if (pm == ACP_PM_NULL) return;
     check(acp_after_select_pm(pm) == 0, when);
@@ -70,7 +72,8 @@ void expect_poll_wakes(acp_pm_t pm, const char* when) {
     check(acp_receive_pm(pm, &data, nullptr, nullptr) == 1 && acp_release_pm(pm) == 0, when);
 }
 
-// Constructed before the library is used, so destroyed after all that the library made on the way.
+// Constructed before the first use of the library, so it is destroyed after all objects that the
+// library has made since.
 struct CallsWhenDestroyed {
     const char* when;
     bool is_last = false;
@@ -99,7 +102,8 @@ void thread_that_calls_late(int* rounds, bool does_call_before) {
     if (does_call_before) expect_copies("in a thread");
 }
 
-// Main ends by exit(): atexit handlers and static destructors call, and leave the job.
+// The main thread ends by exit(): atexit handlers and static destructors make calls, and leave the
+// job.
 void calls_while_ending() {
     static CallsWhenDestroyed static_calls{"in a static destructor", true};
     (void)t_calls.when;
@@ -117,7 +121,7 @@ void calls_while_ending() {
     std::exit(wrong_count() == 0 ? 0 : 1);
 }
 
-// The main thread ends first; another one leaves the job.
+// The main thread ends first, and another one leaves the job.
 void main_thread_exits() {
     join();
     expect_copies("in the main thread");
@@ -131,7 +135,7 @@ void main_thread_exits() {
     pthread_exit(nullptr);
 }
 
-// All threads of one rank end, and nobody ends its process. The others wait for it.
+// All threads of one rank end, but its process does not. The other ranks get an error.
 void all_threads_exit() {
     join();
     expect_copies("in the main thread");
@@ -146,7 +150,8 @@ void all_threads_exit() {
     pthread_exit(nullptr);
 }
 
-// Children of a process whose threads claim and give back lines all the time end in every way there is.
+// Children of a process whose other threads use hazard lines all the time end in every possible
+// way.
 void children_that_end() {
     join();
     const acp_pm_t pm = armed_context();
@@ -189,7 +194,7 @@ void children_that_end() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Names of this process's descriptors that are the library's.
+// Counts this process's descriptors that belong to the library.
 int count_library_descriptors() {
     int count = 0;
     DIR* folder = opendir("/proc/self/fd");
@@ -220,7 +225,8 @@ void descriptors_of_a_started_program() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// The program closes everything and opens a file of its own under every number: no epoch touches it.
+// The program closes all descriptors and opens a file of its own under every number: no epoch uses
+// one of them.
 void closed_descriptors() {
     join();
     const acp_pm_t pm = armed_context();
@@ -247,10 +253,11 @@ void closed_descriptors() {
     check(after == content, "the program's file was written");
 }
 
-// Closes its standard streams, as a daemon does, and uses the library: no descriptor of that is one of them, and none goes to a
-// program that is started.
+// The program closes its standard streams, as a daemon does, and uses the library: none of the
+// library's descriptors takes their numbers, and none is passed to a program that is started.
 void closed_streams() {
-    const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);  // the reasons go here
+    // Errors are printed here.
+    const int told = fcntl(2, F_DUPFD_CLOEXEC, 600);
     for (int stream = 0; stream < 3; ++stream) close(stream);
     std::vector<bool> was_open(600);
     for (std::size_t number = 3; number < was_open.size(); ++number) {
@@ -285,7 +292,8 @@ void closed_streams() {
     check(wrong == 0 && wrong_count() == 0, "descriptors with closed streams");
 }
 
-// It closes them before it joins: without an agent to ask acp_init says so, and nothing is mapped; from an agent it gets others.
+// The program closes its descriptors before it joins: without an agent acp_init fails with that
+// reason, and maps nothing; with an agent it gets new ones.
 void closed_before_init() {
     char name[] = "/tmp/life-probe-XXXXXX";
     const int user_file = mkstemp(name);
@@ -309,14 +317,15 @@ void closed_before_init() {
     check(fstat(user_file, &status) == 0 && status.st_size == 0, "the program's file");
 }
 
-// Rank 2 dies, rank 0 leaves and takes its memory back, while rank 1 goes on copying into it.
+// Rank 2 dies, rank 0 leaves and reuses its memory, while rank 1 keeps copying into it.
 void memory_after_finalize() {
     join();
     constexpr std::size_t bytes = 1 << 20;
     std::atomic<std::uint64_t>* words = words_of(0);
     const int rank = acp_rank();
     if (rank == 2) {
-        await(words[1], 10);  // copies are under way
+        // Copies are in flight.
+        await(words[1], 10);
         _exit(7);
     }
     if (rank == 0) {

@@ -20,7 +20,7 @@ bool names_the_victim() {
     return std::string(acp_error_message()).find("rank 2") != std::string::npos;
 }
 
-// One rank ends before it comes to acp_register_all.
+// One rank ends instead of calling acp_register_all.
 void register_all_without_a_rank() {
     join();
     if (acp_rank() == victim) _exit(victims_code);
@@ -43,7 +43,7 @@ void expect_peer(acp_handle_t handle, const std::string& what) {
           what + " ended with " + acp_strerror(code) + ": " + acp_error_message());
 }
 
-// Of registered memory: starter memory of a dead rank stays usable on its node.
+// Uses registered memory: starter memory of a dead rank stays usable on its node.
 void use_memory_of_the_dead(acp_ga_t dead) {
     std::vector<char> memory(longest, 'm');
     for (const std::size_t size : {std::size_t{8}, std::size_t{900}, std::size_t{5000}, longest}) {
@@ -67,22 +67,25 @@ void pointers_to_a_dead_rank() {
     check(acp_register_all(memory.data(), memory.size(), 0, addresses.data(), &key) == 0,
           "acp_register_all");
     if (acp_rank() == victim) {
-        await(words_of(victim)[1], 2);  // both others have all addresses
+        // Both others have got all addresses.
+        await(words_of(victim)[1], 2);
         _exit(victims_code);
     }
-    // The victim goes when it has been told by both: it may not have answered the second of them.
+    // The victim ends after both have added to its word: the second addition may stay unanswered.
     (void)acp_wait(acp_add8(ACP_GA_NULL, acp_query_starter_ga(victim) + 8, 1, ACP_HANDLE_NULL), -1);
     while (acp_wait(acp_add8(ACP_GA_NULL, addresses[victim], 1, ACP_HANDLE_NULL), -1) == ACP_OK) {
     }
     use_memory_of_the_dead(addresses[victim]);
-    const std::uint64_t sent = 4711;  // the living go on
+    // Survivors still reach each other.
+    const std::uint64_t sent = 4711;
     std::uint64_t seen = 0;
     const acp_ga_t other = addresses[static_cast<std::size_t>(1 - acp_rank())] +
                            8 * static_cast<acp_ga_t>(acp_rank() + 1);
     check(acp_wait(acp_put(other, &sent, 8, ACP_HANDLE_NULL), -1) == ACP_OK, "a put to the living");
     check(acp_wait(acp_get(&seen, other, 8, ACP_HANDLE_NULL), -1) == ACP_OK && seen == sent,
           "a get from the living");
-    // Neither leaves before the other is done. Who has seen the word may have left before it could answer.
+    // Each survivor waits until the other one is done. The other one may leave after it has seen
+    // the word and before it has answered.
     (void)acp_wait(acp_add8(ACP_GA_NULL, acp_query_starter_ga(1 - acp_rank()), 1, ACP_HANDLE_NULL),
                    -1);
     await(words_of(acp_rank())[0], 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scenarios: an allocation of the library is refused, or the process is killed, at a chosen moment of acp_init,
-// acp_reset or acp_finalize; and an acp_init that failed is called again. The moments are the allocations by operator
-// new of the thread that makes the call, counted from its beginning: this program's operator new serves the library too.
+// Scenarios: an allocation of the library is refused, or the process is killed, at a chosen moment
+// of acp_init, acp_reset or acp_finalize; and acp_init is called again after a failure. A moment is
+// a number of an allocation by operator new in the thread that makes the call: this program's
+// operator new serves the library too.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,8 @@ namespace {
 
 enum class AtMoment { nothing, refuse, kill };
 
-thread_local long t_left = 0;  // allocations until the moment; 0: it has passed, or none is wanted
+// Allocations until the moment; 0: it has passed, or none was chosen.
+thread_local long t_left = 0;
 thread_local AtMoment t_what = AtMoment::nothing;
 
 void* allocate(std::size_t bytes) {
@@ -65,7 +67,7 @@ public:
     Moment& operator=(const Moment&) = delete;
 
     ~Moment() {
-        // The driver goes on to later moments until there are no more.
+        // The driver continues with later moments until a run prints this.
         if (is_here_ && t_left > 0) std::puts("the moment never came");
         std::fflush(stdout);
         t_left = 0;
@@ -83,7 +85,8 @@ bool is_victim() {
     return rank != nullptr && std::atoi(rank) == victim;
 }
 
-// Everything works: private memory of the next rank too, and the ranks agree on what they are.
+// Checks that copies work, also into private memory of the next rank, and that the ranks agree on
+// their numbers.
 void expect_a_working_job() {
     static std::uint64_t memory[8];
     const int rank = acp_rank();
@@ -104,7 +107,7 @@ void expect_a_working_job() {
     check(acp_unregister_memory(key) == 0, "acp_unregister_memory");
 }
 
-// Whatever failed, the calls after it end, and name the reason.
+// Calls after a failure return, and name its reason.
 void expect_named(const char* call) {
     check(acp_errno() != ACP_OK, std::string(call) + " gives no code");
     check(std::strlen(acp_error_message()) > 10, std::string(call) + " gives no reason");
@@ -120,7 +123,8 @@ void use_what_is_left() {
     (void)acp_unregister_memory(acp_register_memory(&word, sizeof word, 0));
 }
 
-// acp_init in which one rank meets its moment. Where it lives, a further acp_init by all who failed goes well.
+// acp_init in which one rank has its moment. If it survives, a further acp_init of all ranks that
+// failed succeeds.
 void init_at_a_moment() {
     int tries = 0;
     for (;; ++tries) {
@@ -128,7 +132,8 @@ void init_at_a_moment() {
         if (acp_init(nullptr, nullptr) == 0) break;
         expect_named("acp_init");
         check(acp_initialized() == 0, "acp_initialized after an acp_init that failed");
-        if (acp_errno() == ACP_ERR_PEER || tries == 3) return;  // a rank is gone: nobody can join
+        // A rank has died: no rank can join.
+        if (acp_errno() == ACP_ERR_PEER || tries == 3) return;
     }
     expect_a_working_job();
     check(acp_finalize() == 0, "acp_finalize");
@@ -153,11 +158,11 @@ void reset_at_a_moment() {
     const bool was_begun = acp_initialized() == 0;
     use_what_is_left();
     if (is_death || !was_begun) {
-        // Where the old epoch still stands it is left in order, or as far as the dead allow.
+        // If the old epoch still exists, it is left, in order or as far as the death allows.
         (void)acp_finalize();
         return;
     }
-    // All ranks know that it failed: all may join anew, in the same epoch.
+    // All ranks have got the failure, so all may join again, in the same epoch.
     if (argument(2) == "finalize") check(acp_finalize() == -1, "acp_finalize of what was given up");
     check(acp_init(nullptr, nullptr) == 0, "acp_init after an acp_reset that failed on all");
     expect_a_working_job();
@@ -178,7 +183,7 @@ void finalize_at_a_moment() {
     check(acp_initialized() == 0, "this process has left");
 }
 
-// A setting that does not fit, mended by the program.
+// The program corrects an invalid setting and calls acp_init again.
 void init_again_after_a_bad_setting() {
     if (argument(0) == "all" || is_victim()) setenv("ACP_INTRANODE", "sideways", 1);
     int failures = 0;

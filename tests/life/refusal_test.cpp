@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective call in which one rank is refused memory, or dies, at every moment of it: nobody hangs, nobody crashes,
-// all return the same verdict, and where all live they may join again. The moments are counted by the probe; with
-// TEST_EVERY_MOMENT set none is left out.
+// A collective call in which an allocation of one rank is refused, or the rank dies, at every
+// moment: no call hangs or crashes, all return the same result, and if all ranks live they can join
+// again. The probe counts the moments; with TEST_EVERY_MOMENT set each of them is tested.
 #include <cstdlib>
 #include <iostream>
 
@@ -13,15 +13,16 @@ namespace {
 struct Kind {
     std::string name;
     std::vector<std::string> launcher;
-    std::string mode;  // of copies into private memory
+    // The path of copies into private memory.
+    std::string mode;
 };
 
 class RefusalTest : public LifeTest {
 protected:
     static constexpr int moments_max = 1000;
 
-    // Runs a scenario at one moment after another until there are no more.
-    //   step  from one moment to the next, where a run is long and not every moment is asked for
+    // Runs a scenario at one moment after another until a run has no such moment.
+    //     step  from one moment to the next, where runs are long
     static void sweep(const std::string& scenario,
                       const std::string& what,
                       const Kind& kind,
@@ -89,7 +90,8 @@ TEST_F(RefusalTest, by_death_in_reset_ends_all) {
     sweep("reset", "kill", by_agents, 5);
 }
 
-// acp_finalize of a job of one node allocates nothing today: then there is no moment, and the run is the check.
+// acp_finalize of a job of one node allocates nothing today: then no moment is reached, and the run
+// itself is the check.
 TEST_F(RefusalTest, in_finalize_leaves_all_the_same) {
     sweep("finalize", "refuse", on_one_node, 1);
     sweep("finalize", "refuse", by_agents, 1);

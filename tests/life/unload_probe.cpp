@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that is not linked to ACP and loads plugins that are.   unload_probe SCENARIO PLUGIN [PLUGIN]
-// It ends with 0 when all was right, else with 1 and a reason.
+// A program that is not linked to ACP and loads plugins that are.
+//     unload_probe SCENARIO PLUGIN [PLUGIN]
+// It ends with 0 if every check held, else with 1 and a reason.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +43,7 @@ struct Plugin {
     void* handle;
 };
 
-// A thread that uses the plugin, and ends when it is told.
+// A thread that uses the plugin, and ends on request.
 class User {
 public:
     explicit User(const Plugin& plugin)
@@ -65,7 +66,7 @@ private:
     std::thread thread_;
 };
 
-// Joins, leaves and is unloaded twice; threads that used it end after that.
+// The plugin joins, leaves and is unloaded twice; threads that used it end after that.
 void again(const char* path) {
     for (int round = 0; round < 2; ++round) {
         const Plugin plugin(path);
@@ -78,7 +79,7 @@ void again(const char* path) {
     }
 }
 
-// Is unloaded while the job is live, and loaded again.
+// The plugin is unloaded while it is in the job, and loaded again.
 void live(const char* path) {
     const Plugin first(path);
     first.expect_right("plugin_join");
@@ -91,7 +92,7 @@ void live(const char* path) {
     second.unload();
 }
 
-// Is unloaded without having joined, and joins when it is loaded again.
+// The plugin is unloaded without having joined, and joins when it is loaded again.
 void unused(const char* path) {
     const Plugin first(path);
     check(first.call("plugin_join") == 0 && first.call("plugin_leave") == 0, "first use");
@@ -105,7 +106,7 @@ void expect_refused(const Plugin& second) {
           "the reason of a second copy", second.reason().c_str());
 }
 
-// A second copy of the library does not join, and leaves the first one alone.
+// A second copy of the library does not join, and does not disturb the first one.
 void second_copy(const char* path, const char* other, bool is_in_own_namespace) {
     const Plugin first(path);
     first.expect_right("plugin_join");

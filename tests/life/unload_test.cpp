@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plugins that use ACP, unloaded at every moment and loaded again, alone, in a job of a node and over two nodes.
+// Plugins that use ACP are unloaded at every moment and loaded again: alone, in a job of a node,
+// and over two nodes.
 #include <utility>
 
 #include "life/driver.hpp"

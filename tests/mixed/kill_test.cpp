@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank at random moments of a job that uses containers, channels, PM messages, teams and plans at once: every other rank is told of
-// it, and the job ends. A job that takes so long that its ranks are called (ACP_HANG_TIMEOUT) prints what they waited for. A driver: the ranks
-// are mixed_victim.
+// SIGKILL of a rank at random moments of a job that uses containers, channels, PM messages, teams
+// and plans at once: a call of every other rank fails by it, and the job ends. If the job exceeds
+// ACP_HANG_TIMEOUT, its ranks print the calls in which they wait. A driver: the ranks are
+// mixed_victim.
 #include <algorithm>
 #include <cstdio>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks use containers, channels, PM messages, teams and plans at once, all in the same random order, until one of them is
-// killed. Each other one then finds a call refused, and leaves or parts from its neighbours, as the board says.
+// The program whose ranks use containers, channels, PM messages, teams and plans at once, all in
+// the same random order, until one of them is killed. Each survivor then gets a failed call, and
+// leaves at once or after a last message from each neighbour, as the board says.
 #include <array>
 #include <cstring>
 #include <string>
@@ -18,7 +19,8 @@ namespace acp::test {
 namespace {
 
 constexpr std::uint64_t steps_before_strike = 20;
-constexpr std::size_t words_max = 6000;  // of a message or of what a team exchanges
+// The longest message, and the largest call on a team.
+constexpr std::size_t words_max = 6000;
 constexpr std::uint64_t last_message = ~std::uint64_t{0};
 
 class Worker : VictimRank<MixedNote> {
@@ -82,14 +84,16 @@ private:
 
     [[nodiscard]] int previous() const { return (rank_ + mixed_ranks - 1) % mixed_ranks; }
 
-    // The same on all ranks. false: a call was refused.
+    // One random step, the same on all ranks. False: a call failed.
     bool step() {
         const std::size_t words = 1 + agreed_.below(agreed_.chance(20) ? words_max : 50);
         switch (agreed_.below(7)) {
             case 0:
                 return call_team(team_, words);
             case 1:
-                // Who parts waits for its neighbours, and so must not be waited for by a team that the death does not break.
+                // With AfterDeath::part, survivors wait for their neighbours. A team without the
+                // victim would not break, and its members could wait for a rank that has stopped
+                // making steps, so the call is on the team of all ranks.
                 return call_team(board_.after == AfterDeath::leave ? half_ : team_, words);
             case 2:
                 return acp_start_plan(plan_) == 0 && acp_wait_plan(plan_) == 0;
@@ -121,7 +125,7 @@ private:
         }
     }
 
-    // With both neighbours.
+    // Sends a message to the next rank and receives one from the previous.
     bool exchange_messages(std::size_t words) {
         const acp_request_t sent = begin_send(words);
         if (sent == ACP_REQUEST_NULL) return false;
@@ -136,7 +140,7 @@ private:
     bool receive_message(std::size_t words) {
         const std::size_t bytes = acp_recv_ch(in_, received_.data(), 8 * words_max);
         if (bytes == not_well) return false;
-        // The neighbour was told of the death before this rank, and says so.
+        // The neighbour detected the death before this rank, and has sent its last message.
         if (received_[0] == last_message) {
             has_last_ = true;
             return wait_for_refusal();
@@ -147,7 +151,7 @@ private:
         return true;
     }
 
-    // Until the team of all is known to be broken here too.
+    // A call on the team of all ranks fails as soon as this rank knows of the death.
     bool wait_for_refusal() {
         (void)acp_sync_team(team_);
         return false;
@@ -175,7 +179,7 @@ private:
         }
     }
 
-    // Each rank waits in an order of its own.
+    // Each rank waits for the operations in an order of its own.
     bool do_all_at_once(std::size_t words) {
         if (acp_start_plan(plan_) != 0) return false;
         std::uint64_t* const data = words_.data();
@@ -203,7 +207,7 @@ private:
         return is_well;
     }
 
-    // No call of these needs the victim.
+    // These calls access no memory of the victim.
     void use_containers() {
         const std::string key = "key " + std::to_string(own_.below(40));
         std::array<char, 600> value{};
@@ -229,7 +233,7 @@ private:
         }
     }
 
-    // A host of the containers may have left after it was told of the death.
+    // A rank with tables of the containers may have left after it detected the death.
     void must_or_left(bool is_so, const std::string& what) {
         const bool has_refusals = board_.ranks[board_.first_survivor()].refused_at_ns.load() != 0 ||
                                   note_.refused_at_ns.load() != 0 || is_anybody_told();
@@ -242,7 +246,8 @@ private:
         return false;
     }
 
-    // Ends both channels: each neighbour that lives gets a last message, and sends one.
+    // Closes both channels: sends a last message to the next rank, and receives until the previous
+    // rank's last message.
     void part() {
         const std::uint64_t mark = last_message;
         (void)acp_nbsend_ch(out_, &mark, sizeof mark);
@@ -262,7 +267,8 @@ private:
 
     MixedBoard& board_;
     int rank_;
-    Random agreed_;  // the same on all ranks
+    // Draws the same numbers on all ranks.
+    Random agreed_;
     Random own_;
     acp_team_t team_ = ACP_TEAM_NULL;
     acp_team_t half_ = ACP_TEAM_NULL;
@@ -270,8 +276,10 @@ private:
     acp_pm_t pm_ = ACP_PM_NULL;
     acp_ch_t out_ = ACP_CH_NULL;
     acp_ch_t in_ = ACP_CH_NULL;
-    std::uint64_t number_ = 0;  // of the next message, on both channels
-    bool has_last_ = false;     // the last message of the neighbour has come
+    // The number of the next message, on both channels.
+    std::uint64_t number_ = 0;
+    // The neighbour's last message has arrived.
+    bool has_last_ = false;
     std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>(words_max);
     std::vector<std::uint64_t> sent_;
     std::vector<std::uint64_t> received_ = std::vector<std::uint64_t>(words_max);

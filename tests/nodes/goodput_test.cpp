@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of the rate of a clean network a stream keeps when datagrams are lost, and how evenly streams share the
-// way to one node. Drivers; the ranks are nodes_stream. Rates are compared within one test only, runs in turn, and
-// only of runs during which no other program took CPU time away: streams are as fast as the CPUs let them.
+// The share of a clean network's rate that a stream keeps when datagrams are lost, and how evenly
+// streams share the path to one node. Drivers; the ranks are nodes_stream. Rates are compared
+// within one test only, by alternating runs, and only of runs during which no other program took
+// CPU time, since the CPUs limit the streams.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -19,12 +20,14 @@ namespace acp::test {
 namespace {
 
 constexpr double megabyte = 1e6;
-// What rates are compared in spite of, and how often a quiet time is waited for.
+// The load by other programs that a comparison tolerates, and the number of attempts to find such a
+// time.
 constexpr double busy_cpus_max = 0.1;
 constexpr int attempts_max = 4;
 const char* const no_quiet = "other programs kept CPUs busy all the time: rates say nothing";
 
-// Some jobs are half as fast as others, with loss and without, by where their threads happen to run: many short runs.
+// Some jobs are half as fast as others, with loss and without, depending on the cores of their
+// threads: many short runs average that.
 int rounds() {
     const char* given = std::getenv("TEST_ROUNDS");
     return given == nullptr ? 15 : std::atoi(given);
@@ -52,7 +55,7 @@ protected:
         return rate;
     }
 
-    // Runs the measurement until nobody disturbs it. False: somebody always did.
+    // Repeats the measurement until other programs are quiet during it. False: they never were.
     template <typename Measurement>
     static bool run_in_quiet(const Measurement& measurement) {
         for (int attempt = 0; attempt < attempts_max && !HasFailure(); ++attempt) {
@@ -72,7 +75,8 @@ protected:
 TEST_F(GoodputTest, keeps_four_fifths_at_a_thousandth_lost_and_half_at_a_hundredth) {
     struct Network {
         const char* loss;
-        double wanted;  // share of the clean rate
+        // The least share of the clean rate.
+        double wanted;
         std::vector<double> rates;
     };
 
@@ -105,7 +109,7 @@ TEST_F(GoodputTest, keeps_four_fifths_at_a_thousandth_lost_and_half_at_a_hundred
     }
 }
 
-// One time in a network that never loses anything, all senders at their fastest.
+// One path into a network that loses nothing, and three senders at full speed.
 TEST_F(GoodputTest, is_shared_evenly_by_three_senders_to_one_node_without_overrunning_it) {
     std::uint64_t drops_before = 0;
     std::uint64_t drops = 0;

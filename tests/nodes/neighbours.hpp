@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How busy other programs kept this machine's CPUs while a measurement went on: what the kernel counts for all, less
-// what this process and the children it has waited for used. Interrupts count for nobody. One thread.
+// The CPU time that other programs took during a measurement: the kernel's count for the machine,
+// less the time of this process and of the children it has waited for. Interrupts are not counted.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ class Neighbours {
 public:
     Neighbours() : start_ns_(now_ns()), start_seconds_(seconds_of_others()) {}
 
-    // CPUs that others kept busy on average since the start. What was measured has ended.
+    // The CPUs that other programs used on average since the start. Call when the measured
+    // processes have ended.
     [[nodiscard]] double busy_cpus() const {
         const auto passed =
             static_cast<double>(now_ns() - start_ns_) / static_cast<double>(second_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs whose nodes several rails connect (acprun --rails): there are as many colours, each rank's memory has an address in
-// every colour, bytes of all colours are right, and what is ordered after a copy of another colour comes after it.
-// TEST_RAILS says how many there are.
+// Jobs whose nodes several rails connect (acprun --rails): there are as many colours, each rank's
+// memory has an address in every colour, bytes of all colours are right, and a command ordered
+// after a copy of another colour runs after it. TEST_RAILS is the number of rails.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -43,7 +43,7 @@ protected:
         RankedTest::TearDown();
     }
 
-    // A rank's memory, in a colour.
+    // The address of a rank's memory in a colour.
     [[nodiscard]] acp_ga_t at(int rank, std::size_t color, std::size_t offset = 0) const {
         return addresses_[color][static_cast<std::size_t>(rank)] + offset;
     }
@@ -55,7 +55,8 @@ protected:
     std::size_t colors_ = 0;
     std::vector<std::byte> memory_;
     std::vector<acp_atkey_t> keys_;
-    std::vector<std::vector<std::uint64_t>> addresses_;  // by colour and rank
+    // By colour and rank.
+    std::vector<std::vector<std::uint64_t>> addresses_;
 };
 
 TEST_F(RailsTest, every_colour_brings_every_byte) {
@@ -68,7 +69,7 @@ TEST_F(RailsTest, every_colour_brings_every_byte) {
         for (std::size_t color = 0; color < colors_; ++color) {
             EXPECT_EQ(acp_query_color(at(mine.partner, color)), static_cast<int>(color));
             ASSERT_STREQ(acp_path(at(mine.partner, color), source.at(rank_)).name, "remote");
-            // The first half as one copy, the other in short ones.
+            // Copies the first half by one copy, the second by short ones.
             const std::size_t half = row_bytes / 2;
             acp_copy(at(mine.partner, color, color * row_bytes), source.at(rank_), half,
                      ACP_HANDLE_NULL);
@@ -91,7 +92,7 @@ TEST_F(RailsTest, every_colour_brings_every_byte) {
     }
 }
 
-// A word is written after a row by another rail: who sees the word sees the row.
+// A word is written after a row by another rail: a rank that sees the word sees the row.
 TEST_F(RailsTest, what_is_ordered_after_a_copy_of_another_colour_comes_after_it) {
     const Arena source(Kind::starter, row_bytes + 64);
     const Arena flag(Kind::registered, 64);
@@ -100,7 +101,8 @@ TEST_F(RailsTest, what_is_ordered_after_a_copy_of_another_colour_comes_after_it)
     const int partner = companions_of(rank_, 0).partner;
     int sender = 0;
     while (companions_of(sender, 0).partner != rank_) ++sender;
-    std::vector<acp_ga_t> flags;  // of the partner, by colour: the same word
+    // Addresses of the partner's word, by colour.
+    std::vector<acp_ga_t> flags;
     std::vector<acp_atkey_t> keys;
     for (std::size_t color = 0; color < colors_; ++color) {
         keys.push_back(acp_register_memory(&seen, sizeof seen, static_cast<int>(color)));
@@ -134,7 +136,7 @@ TEST_F(RailsTest, what_is_ordered_after_a_copy_of_another_colour_comes_after_it)
     for (const acp_atkey_t key : keys) EXPECT_EQ(acp_unregister_memory(key), 0);
 }
 
-// Each old value of a counter is given once, whatever rail asks.
+// Each old value of a counter is returned once, over all rails.
 TEST_F(RailsTest, atomics_of_all_colours_on_one_word_are_exact) {
     constexpr std::size_t adds = 50;
     const Arena olds(Kind::starter, 8 * adds * colors_);

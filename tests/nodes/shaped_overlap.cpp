@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is an exchange over rails hidden behind a computation? Rank 0 sends a message of so many bytes to each other rank; the driver
-// (shaped_rails_test.py) shapes its rails, so that the network takes long and the CPUs have little to do. Run by acprun with a rank per node.
-//   nodes_shaped_overlap BYTES ROUNDS
-// Waits for a line on standard input of rank 0. Prints for each round the milliseconds of the exchange alone, of the computation alone, which is
-// about as long as the exchange, and of both at once: on rank 0, until the last byte is in the memory of the rank that waits for it.
+// Measures whether an exchange over rails overlaps with a computation. Rank 0 sends a message of
+// BYTES to each other rank; the driver (shaped_rails_test.py) shapes its rails, so that the network
+// needs much time and the CPUs little. Run by acprun with a rank per node.
+//     nodes_shaped_overlap BYTES ROUNDS
+// Waits for a line on standard input of rank 0. Prints for each round the milliseconds of the
+// exchange alone, of the computation alone, which takes about as long as the exchange, and of both
+// at once: on rank 0, until the last byte is in the memory of the rank that waits for it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -28,10 +30,11 @@ void must(bool is_done, const char* what) {
     if (!is_done) give_up(what);
 }
 
-// A computation that needs no memory: each step waits for the one before it. Never 0.
+// A computation without memory accesses: each step depends on the one before it. Never 0.
 std::uint64_t compute(std::uint64_t steps) {
     std::uint64_t value = steps | 1;
-    for (std::uint64_t i = 0; i < steps; ++i) value = value * value + 2 * i;  // stays odd
+    // It stays odd.
+    for (std::uint64_t i = 0; i < steps; ++i) value = value * value + 2 * i;
     return value;
 }
 
@@ -56,7 +59,8 @@ class Overlap {
 public:
     explicit Overlap(acp_plan_t plan) : plan_(plan) {}
 
-    // Milliseconds on rank 0 of an exchange beside so many steps, until all ranks have what they wait for.
+    // Milliseconds on rank 0 of an exchange while rank 0 computes `steps` steps, until all ranks
+    // have their messages.
     double exchange_ms(std::uint64_t steps) {
         must(acp_sync() == 0, "acp_sync");
         const std::int64_t began_ns = acp::test::now_ns();
@@ -73,7 +77,7 @@ public:
         return since_ms(began_ns);
     }
 
-    // What was computed, so that it has to be.
+    // The results of all computations, so that the compiler keeps them.
     [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
 private:
@@ -99,7 +103,8 @@ int main(int count, char** arguments) {
         while (std::getchar() != '\n') {
         }
     }
-    (void)overlap.exchange_ms(0);  // learns how fast the rails are
+    // The plan learns the rates of the rails.
+    (void)overlap.exchange_ms(0);
     double steps = acp_rank() == 0 ? steps_first : 0;
     for (int round = 0; round < rounds; ++round) {
         const double alone_ms = overlap.exchange_ms(0);

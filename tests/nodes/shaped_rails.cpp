@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exchanges over rails: rank 0 works off a queue of copies on each rail, all rails at once, and prints when each copy is done. The driver
-// (shaped_rails_test.py) shapes the rails. Run by acprun with a rank per node.
+// Exchanges over rails: rank 0 issues a queue of copies on each rail, all rails at once, and prints
+// when each copy is done. The driver (shaped_rails_test.py) shapes the rails. Run by acprun with a
+// rank per node.
 //   nodes_shaped_rails BYTES EXCHANGE...
-// An EXCHANGE is a list of ranks with commas, "1,1,2": a message of so many bytes to each, by rails 0, 1 and 2. Or a pattern of paper 003 and
-// a scheduler, "NS/rr4": its messages, of which the largest has so many bytes, go to ranks 1 (east), 2 (west), 3 (north) and 4 (south)
-// in the order of the scheduler's plan, engine i being rail i. Waits for a line on standard input of rank 0 before the first
-// exchange. Prints for each the milliseconds that the model of three caps (below) expects, and those until each copy, and those issued before
-// it, were done, to the last byte.
+// An EXCHANGE is a list of ranks with commas, "1,1,2": a message of BYTES to each, by rails 0, 1
+// and 2. Another form is a pattern of paper 003 and a scheduler, "NS/rr4": its messages, the
+// largest with BYTES, go to ranks 1 (east), 2 (west), 3 (north) and 4 (south) in the order of the
+// scheduler's plan, engine i on rail i. The program waits for a line on standard input of rank 0
+// before the first exchange. It prints for each the milliseconds that the model of three caps
+// (below) predicts, and those until the last byte of each copy, and of the copies issued before it,
+// has arrived.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,7 +34,8 @@ using acp::exchange::EngineQueues;
 using acp::exchange::NodeProblem;
 
 constexpr std::size_t rails_max = 4;
-constexpr double engine_rate = 82 / 8.0;  // bytes per microsecond
+// Bytes per microsecond.
+constexpr double engine_rate = 82 / 8.0;
 constexpr double link_rate = 100 / 8.0;
 constexpr double injection_rate = 280 / 8.0;
 
@@ -45,7 +49,8 @@ void meet() {
     if (acp_sync() != 0) give_up("acp_sync");
 }
 
-// Every rank's memory, in every colour; all ranks tell theirs by their starter memory.
+// The addresses of every rank's memory in every colour; ranks exchange them through their starter
+// memories.
 std::vector<std::vector<acp_ga_t>> told_addresses(std::vector<char>& memory) {
     auto* own = static_cast<acp_ga_t*>(acp_query_address(acp_query_starter_ga(acp_rank())));
     for (int rail = 0; rail < acp_colors(); ++rail) {
@@ -76,7 +81,7 @@ struct Exchange {
     double expected_ms = 0;
 };
 
-// A problem of rank 0 with the caps, and messages to the four directions.
+// Rank 0's problem with the caps, and messages in the four directions.
 NodeProblem problem_of(acp::exchange::PaperPattern pattern) {
     acp::exchange::NodeRates node;
     node.engines = rails_max;
@@ -86,7 +91,7 @@ NodeProblem problem_of(acp::exchange::PaperPattern pattern) {
     return acp::exchange::paper_problem(pattern, 872, node, link_rate);
 }
 
-// Rank 1 + l is where link l leads to.
+// Link l leads to rank 1 + l.
 Exchange exchange_of(const NodeProblem& problem, const EngineQueues& queues) {
     Exchange made;
     std::array<double, acp::exchange::engines_max> ends{};
@@ -144,7 +149,8 @@ void carry_out(const char* name,
                const std::vector<std::vector<acp_ga_t>>& addresses) {
     std::vector<acp_handle_t> copies;
     const std::int64_t began_ns = acp::test::now_ns();
-    // Each copy but the first of a queue follows the one before it, and no other, as the commands of an engine do.
+    // Each copy of a queue is ordered after the copy before it, and after no other, like the
+    // commands of an engine.
     for (std::size_t rail = 0; rail < rails_max; ++rail) {
         acp_handle_t order = ACP_HANDLE_NULL;
         for (const Copy& copy : exchange.queues[rail]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks stream copies of a mebibyte to rank 0, a few at a time, until the board says that it is
-// enough. Rank 0 takes no part, and compares what came at the end.
+// The program whose ranks stream copies of a mebibyte to rank 0, a few at a time, until the driver
+// sets the board's end. Rank 0 takes no part, and compares the bytes at the end.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -22,12 +22,12 @@ std::byte* starter_of_mine() {
     return static_cast<std::byte*>(acp_query_address(acp_query_starter_ga(acp_rank())));
 }
 
-// What rank `rank` sends: no two alike.
+// The bytes that a rank sends; they differ between ranks.
 std::byte byte_of(int rank, std::size_t offset) {
     return static_cast<std::byte>(offset * 7 + offset / 4096 + static_cast<std::size_t>(rank));
 }
 
-// Where the copies of a rank go in the memory of rank 0.
+// The offset of a rank's copy in the memory of rank 0.
 std::size_t place_of(int rank, std::size_t copy) {
     return ((static_cast<std::size_t>(rank) - 1) * copies_at_once + copy) * stream_copy_bytes;
 }

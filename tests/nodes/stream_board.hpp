@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of a stream test and the ranks of its job tell each other. Zero is the valid beginning. Writers:
-// each rank its own stream; the driver the rest.
+// Shared memory between the driver of a stream test and the ranks of its job. Zeros are its valid
+// initial state. Writers: each rank its own stream; the driver the other fields.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,17 @@ inline constexpr std::uint64_t stream_copy_bytes = 1024ULL * 1024;
 
 struct alignas(64) Stream {
     std::atomic<std::int32_t> process;
-    std::atomic<std::uint64_t> bytes;     // of copies that are complete
-    std::atomic<std::uint64_t> failures;  // copies that failed, or came with other bytes
+    // The sum over completed copies.
+    std::atomic<std::uint64_t> bytes;
+    // Copies that failed or arrived with wrong bytes.
+    std::atomic<std::uint64_t> failures;
 };
 
 struct StreamBoard {
-    std::atomic<std::int32_t> may_end;  // driver: enough
-    Stream streams[stream_ranks_max];   // of each rank but 0, to whom they all go
+    // Set by the driver.
+    std::atomic<std::int32_t> may_end;
+    // One for each rank that sends to rank 0.
+    Stream streams[stream_ranks_max];
 };
 
 }  // namespace acp::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting and measuring streams.
+// Starts and measures streams.
 #include "nodes/stream_job.hpp"
 
 #include <ctime>
@@ -19,7 +19,7 @@ JobOptions job_options(int ranks, const std::string& faults, const std::string& 
     job.ranks = ranks;
     job.launcher = {"--nodes", std::to_string(ranks), "--starter-size", "16M"};
     job.program = {std::string(ACP_TEST_PROGRAM_DIR) + "/nodes_stream"};
-    // The gateways whose counters acpstat shows.
+    // Acpstat shows the agents' gateways.
     job.environment = {board_entry, "ACP_FAULT=" + faults, "ACP_GATEWAY=agent"};
     return job;
 }
@@ -87,7 +87,7 @@ std::uint64_t StreamJob::receive_drops() {
 void StreamJob::expect_good_end() {
     board_->may_end.store(1, std::memory_order_relaxed);
     EXPECT_EQ(job_.wait_ended(patience_ns), 0) << job_.output();
-    // Agents leave after acprun, and what CPU time they used is known when they have been waited for.
+    // Agents end after acprun, and their CPU time is counted when they have been waited for.
     EXPECT_TRUE(job_.wait_gone(patience_ns)) << job_.describe_living();
     static_cast<void>(job_.wait_ended(0));
     for (int rank = 1; rank < ranks_; ++rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job whose ranks stream to rank 0, each on a node of its own, seen from its driver: how much came through in a
-// time, and what its gateways counted. One driver thread.
+// A job whose ranks stream to rank 0, each on a node of its own, as its driver uses it: the rate of
+// each stream, and the gateways' counters. One driver thread.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,18 @@ public:
     //   faults  for ACP_FAULT, "" for none
     StreamJob(int ranks, const std::string& faults);
 
-    // Lets the streams get going: until each has brought so many copies through.
+    // Waits until each stream has completed a number of copies.
     void warm_up(std::uint64_t copies);
 
-    // Bytes per second of each stream over the time, rank 1 first.
+    // Bytes per second of each stream over the time; rank 1 is first.
     [[nodiscard]] std::vector<double> measure(std::int64_t time_ns);
 
-    // Datagrams the kernel dropped so far because a receive buffer of any node was full, as acpstat shows.
+    // The number of datagrams that the kernel has dropped at full receive buffers of all nodes, by
+    // acpstat.
     [[nodiscard]] std::uint64_t receive_drops();
 
-    // Ends the streams. Nothing failed, every byte is right, and the job ends well; no process of it is left.
+    // Ends the streams. Checks that no copy failed, every byte is right, the job ends with 0, and
+    // no process of it is left.
     void expect_good_end();
 
 private:

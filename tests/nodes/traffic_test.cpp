@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic between nodes whose network loses, repeats and overtakes datagrams (ACP_FAULT of the job): all ranks at
-// once copy to, from and between other nodes and work on words there; every byte and every total is exact.
-// TEST_ROUNDS says how often, TEST_PERCENT how much of the usual amount, TEST_ROWS in how many of
-// the five ways there are.
+// Traffic between nodes whose network loses, repeats and reorders datagrams (ACP_FAULT of the job):
+// all ranks at once copy to, from and between other nodes and run atomics there; every byte and
+// every total is exact. TEST_ROUNDS is the number of rounds, TEST_PERCENT the amount in percent,
+// TEST_ROWS the number of the five ways that are used.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -38,11 +38,11 @@ protected:
         ASSERT_EQ(procs_ % nodes_of_job(), 0) << "alike many ranks on each node, please";
     }
 
-    // Twice by default, so that nothing is left behind that the next round would meet.
+    // Two rounds by default, so that leftovers of one round would disturb the next.
     static int rounds() { return number_from("TEST_ROUNDS", 2); }
 };
 
-// What is moved: pieces of one size, in one kind of memory.
+// A row of copies: pieces of one size, in one kind of memory.
 struct Shape {
     const char* name;
     std::size_t bytes;
@@ -62,7 +62,7 @@ protected:
 
     [[nodiscard]] static Kind kind() { return std::get<1>(GetParam()); }
 
-    // Every piece of a row from one rank's source to another's target, without waiting.
+    // Issues every piece of a row from one rank's source to another's target.
     static void copy_row(
         const Arena& target, int to, std::size_t row, const Arena& source, int from) {
         for (std::size_t piece = 0; piece < pieces(); ++piece) {
@@ -72,7 +72,7 @@ protected:
         }
     }
 
-    // This rank's target holds the source of that rank in that row.
+    // Checks that this rank's target has the source of that rank in that row.
     void expect_row(const Arena& target, std::size_t row, std::uint64_t round, int owner) const {
         const auto seen = target.local().subspan(row * row_bytes(), row_bytes());
         for (std::size_t offset = 0; offset < seen.size(); ++offset) {
@@ -88,7 +88,7 @@ protected:
         return static_cast<std::size_t>(number_from("TEST_ROWS", static_cast<int>(rows_max)));
     }
 
-    // Between which ranks a rank copies a row.
+    // The ranks between which a rank copies a row.
     struct Way {
         int to;
         int from;
@@ -99,9 +99,9 @@ protected:
         const Way ways[rows_max] = {
             {of.partner, rank},          // put
             {rank, of.partner},          // get
-            {of.other, of.partner},      // for others, here
-            {of.partner, of.other},      // and there
-            {of.neighbour, of.partner},  // on another node altogether
+            {of.other, of.partner},      // third-party copy from the next node to the one after it
+            {of.partner, of.other},      // and back
+            {of.neighbour, of.partner},  // third-party copy within the next node
         };
         return ways[row];
     }
@@ -165,7 +165,8 @@ protected:
     }
 };
 
-// Each old value is given once: the sum of all old values of a counter that counts to n is n (n - 1) / 2.
+// Each old value is returned once: the sum of all old values of a counter that reaches n is n (n -
+// 1) / 2.
 TEST_P(AtomicsTest, are_done_exactly_once) {
     const std::size_t adds = amount(300);
     const auto each = static_cast<std::size_t>(ranks_per_node());
@@ -185,7 +186,8 @@ TEST_P(AtomicsTest, are_done_exactly_once) {
         for (std::size_t index = 0; index < adds * each; ++index) {
             own_olds += olds.word<std::uint64_t>(8 * index);
         }
-        const std::uint64_t counted = adds * each;  // by each counter
+        // Additions to each counter.
+        const std::uint64_t counted = adds * each;
         EXPECT_EQ(sum(exchange(own_olds)),
                   static_cast<std::uint64_t>(procs_) * (counted * (counted - 1) / 2));
         EXPECT_EQ(counter.word<std::uint64_t>(), counted);
@@ -193,7 +195,8 @@ TEST_P(AtomicsTest, are_done_exactly_once) {
     }
 }
 
-// Compare-and-swap done twice would fail the second time and tell its initiator that it lost.
+// A compare-and-swap that ran twice would fail the second time and report a failure to its
+// initiator.
 TEST_P(AtomicsTest, succeed_as_often_as_their_initiators_were_told) {
     const std::size_t tries = amount(60);
     const Arena word(GetParam(), 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of kills and the ranks that exchange PM messages tell each other. Zero is the valid beginning. Writers: each rank its own
-// note; the driver the rest.
+// Shared memory between the driver of kills and the ranks that exchange PM messages. Zeros are its
+// valid initial state. Writers: each rank its own note; the driver the other fields.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,10 @@ inline constexpr int pm_ranks = 4;
 struct PmNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
-    std::atomic<std::int64_t> told_at_ns;  // when a call told of the victim; of support/clock.hpp
-    char message[480];                     // of the first thing that was wrong
+    // When a call first returned ACP_ERR_PEER; by support/clock.hpp.
+    std::atomic<std::int64_t> told_at_ns;
+    // The first failure.
+    char message[480];
 };
 
 struct PmBoard {
@@ -22,8 +24,10 @@ struct PmBoard {
         return note.is_at_work.load(std::memory_order_acquire) != 0;
     }
 
-    std::atomic<std::int32_t> victim;  // a rank; set before the ranks begin
-    std::atomic<std::int32_t> scheme;  // as of acp_open_pm_scheme; likewise
+    // A rank; set before the ranks start.
+    std::atomic<std::int32_t> victim;
+    // A scheme of acp_open_pm_scheme; set before the ranks start.
+    std::atomic<std::int32_t> scheme;
     PmNote ranks[pm_ranks];
 };
 

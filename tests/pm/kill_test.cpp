@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank at random moments of an exchange of PM messages: every other rank is told of it in time, once, and goes on with the others. A
-// driver: the ranks are pm_victim.
+// SIGKILL of a rank at random moments of an exchange of PM messages: the death is reported to every
+// other rank in time and once, and the others continue. A driver: the ranks are pm_victim.
 #include <gtest/gtest.h>
 
 #include <acp.h>

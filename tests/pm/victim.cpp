@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks send numbered PM messages to each other without end, until one of them is killed. Each other one is then told so, and
-// exchanges some more with those that are left.
+// The program whose ranks send numbered PM messages to each other without end, until one of them is
+// killed. Each survivor then gets ACP_ERR_PEER, and exchanges a fixed number of messages with the
+// other survivors.
 #include <cstring>
 #include <poll.h>
 #include <string>
@@ -16,7 +17,8 @@
 namespace acp::test {
 namespace {
 
-constexpr std::uint64_t count_after = 500;  // messages to each that is left
+// Messages to each survivor.
+constexpr std::uint64_t count_after = 500;
 
 class Exchanger : VictimRank<PmNote> {
 public:
@@ -37,7 +39,8 @@ public:
             (void)send(to, number_[to], random.chance(5) ? 8000 : 64);
             wait_for_room_ns_ = 0;
             (void)receive();
-            // Some wait for what comes, as programs do. A rank that has just been told does not: the others may have sent it all they ever will.
+            // Now and then a rank sleeps until a message arrives. A rank that already knows of the
+            // death does not, since it may have received all messages of the others.
             if (scheme_ != ACP_PM_POOL || is_told_) continue;
             if (random.chance(1)) must(acp_wait_pm(pm_, wait_ns(turn)) >= 0, "acp_wait_pm");
             if (random.chance(1)) sleep_in_poll(wait_ns(turn));
@@ -60,7 +63,7 @@ private:
         std::uint64_t is_last;
     };
 
-    // For ever, when the kill is sure to end it.
+    // Without a timeout once the kill can come, since the death ends the wait.
     static std::int64_t wait_ns(std::uint64_t turn) { return turn < 2000 ? 100'000 : -1; }
 
     void sleep_in_poll(std::int64_t timeout_ns) {
@@ -77,7 +80,7 @@ private:
                                  ? acp_wait_buffer_pm(pm_, to, size, &buffer, wait_for_room_ns_)
                                  : acp_get_buffer_pm(pm_, to, size, &buffer);
         must(has_room >= 0 || (to == victim_ && acp_errno() == ACP_ERR_PEER), "acp_get_buffer_pm");
-        // By the scheme of the paper nobody else tells of it.
+        // ACP_PM_PER_PEER reports a death in no other call.
         if (has_room < 0 && scheme_ == ACP_PM_PER_PEER) be_told();
         if (has_room != 1) return false;
         fill_and_send(buffer, number, is_last);
@@ -105,7 +108,8 @@ private:
         const int has_come = acp_receive_pm(pm_, &data, &size, &source);
         must(!is_promised || has_come != 0, "acp_wait_pm has ended for nothing");
         if (has_come == -1) {
-            // Those that are done leave, and are told of after the victim, each once.
+            // Survivors that are done leave, and their departures are reported after the victim's
+            // death, each once.
             must(acp_errno() == ACP_ERR_PEER && !has_gone_[source], "acp_receive_pm");
             has_gone_[source] = true;
             if (source != victim_) {
@@ -126,7 +130,8 @@ private:
         return true;
     }
 
-    // Whoever holds a message cannot receive another one first.
+    // A rank that holds a received message cannot receive another one, so it must not get
+    // ACP_PM_RECEIVE_FIRST.
     void wait_while_holding() {
         const auto to = static_cast<int>(random_.below(pm_ranks));
         void* buffer = nullptr;

@@ -61,7 +61,7 @@ class Network(unittest.TestCase):
     """Jobs of several emulated nodes, with two ranks each unless said otherwise."""
 
     PER_NODE = 2
-    RANK_KIB = 420  # of a rank, its pages of the library included, that talks through the agent's gateway, which acpinfo does not state
+    RANK_KIB = 300  # of a rank that talks through the agent's gateway, which acpinfo does not state
     # What is measured is at most what is stated, and not less than this share of it: how ends of commands are
     # gathered decides how much of a ring is used, and some of a gateway depends on the library that ciphers.
     LEAST = 0.75

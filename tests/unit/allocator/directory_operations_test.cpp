@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Directories of hashed containers by their numbered operations: made, used, destroyed once; bad arguments are refused.
+// Directories of hashed containers by their numbered operations: create, use, destroy; a directory
+// is destroyed once; bad arguments are refused.
 #include "allocator/directory_operations.hpp"
 
 #include <algorithm>

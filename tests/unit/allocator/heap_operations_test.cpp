@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations on a heap as bytes, which may come from another node: what is malformed is refused and changes nothing.
+// The operations on a heap as bytes, which may come from another node: malformed arguments are
+// refused and change nothing.
 #include "allocator/heap_operations.hpp"
 
 #include <cstring>
@@ -16,7 +17,8 @@ namespace {
 using base::Code;
 
 constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
-constexpr auto of_program = static_cast<std::uint64_t>(BlockOwner::program);  // a ToFree as a word
+// A block's owner in ToFree, as a word.
+constexpr auto of_program = static_cast<std::uint64_t>(BlockOwner::program);
 constexpr auto of_separate = static_cast<std::uint64_t>(BlockOwner::separate);
 
 const local::NumberedOperation* row_of(std::uint32_t number) {
@@ -127,7 +129,7 @@ TEST_F(HeapOperationsTest, reaches_nothing_outside_of_the_heap) {
               Code::address);
 }
 
-// A node of ranks 0 and 1 of a job of 4; the other two are on another node.
+// A node of ranks 0 and 1 of a job of 4; ranks 2 and 3 are on another node.
 class LoanTest : public HeapOperationsTest {
 protected:
     [[nodiscard]] LentBlock lend(std::uint64_t process) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations on lists as bytes, which may come from another node: what they do, and that what is malformed is refused and changes
-// nothing.
+// The operations on lists as bytes, which may come from another node: valid arguments have their
+// effect, malformed ones are refused and change nothing.
 #include "allocator/list_operations.hpp"
 
 #include <cstring>
@@ -23,7 +23,7 @@ constexpr std::uint32_t number_of = local::operation_number<Operation>;
 
 constexpr std::uint64_t list_heap_bytes = 4 * heap::area_bytes;
 
-// Arguments, put together.
+// Assembles the arguments of an operation.
 class ListMessage {
 public:
     template <typename Value>
@@ -93,7 +93,7 @@ protected:
         return told<ListPlaced>().at;
     }
 
-    // An element whose bytes are in the heap of a process of the node.
+    // Adds an element whose bytes lie in the heap of a process of the node.
     void push_apart(std::uint64_t list, std::uint32_t process, const std::string& text) {
         NodeHeap heap(node_, process, owner_.hazards);
         const heap::Offset block =
@@ -283,7 +283,7 @@ TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
               Code::argument);
     EXPECT_EQ(run(number_of<FindNeighbour>, ListMessage().add(ListStep{list, {}, 2})),
               Code::argument);
-    // Positions from another node may name anything.
+    // Positions from another node may have any words.
     for (const std::uint64_t node : {~std::uint64_t{0}, element.node + 1, std::uint64_t{1} << 35}) {
         const Position wrong{node, element.mark};
         EXPECT_EQ(
@@ -301,7 +301,8 @@ TEST_F(ListOperationsTest, malformed_arguments_are_refused) {
     EXPECT_EQ(size(list), 1U);
 }
 
-// A request from another node may name any block for the bytes of an element, and its element is freed with that.
+// A request from another node may name any block as the bytes of an element, and erasing the
+// element would free that block.
 TEST_F(ListOperationsTest, bytes_that_lie_in_no_block_for_them_are_refused) {
     const std::uint64_t list = make();
     NodeHeap heap(node_, 0, owner_.hazards);
@@ -419,7 +420,8 @@ TEST_F(ListOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
     EXPECT_GT(count, 1'000U);
     EXPECT_EQ(size(list), count);
     EXPECT_EQ(take(list, TakeWhich::last), text);
-    // One operation takes a share of it, in which a gateway is not away for long.
+    // One operation destroys a bounded share of the list, so that its gateway is not delayed for
+    // long.
     std::uint64_t left = count - 1;
     do {
         EXPECT_EQ(size(list), left);

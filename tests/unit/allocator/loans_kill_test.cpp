@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed before any access while it frees what is lent to it, or to one that is gone: each block is freed once. And one
-// that puts a block in the place of another one: one of both stays.
+// A process is killed before each access while it ends loans of its own or of a dead process:
+// each block is freed once. And a process is killed while it replaces a block by another one: one
+// of both stays.
 #include <array>
 #include <csignal>
 
@@ -20,7 +21,7 @@ constexpr std::uint32_t loans_max = 4;
 constexpr std::uint32_t process_of_victim = 7;
 constexpr std::uint32_t process_gone = 8;
 
-// What scenes of a heap with loans have.
+// The common part of scenes of a heap with loans.
 template <typename Scene>
 struct SceneWithLoans : table::TableScene<Scene> {
     SceneWithLoans() : table::TableScene<Scene>(1) { this->own.blocks.set_loans(loans); }
@@ -35,7 +36,7 @@ struct SceneWithLoans : table::TableScene<Scene> {
 
     void keep(table::Stepped& by) { this->shared.heap.keep(by.blocks.cache()); }
 
-    // Frees as the allocator does, by the participant of the tables.
+    // Frees a block as the allocator does, through the participant's word `freeing`.
     [[nodiscard]] auto freeing_by(table::Stepped& by, std::uint32_t number) {
         return
             [this, &by, number](heap::Offset block, const auto& unlink, heap::Lent, std::uint32_t) {
@@ -54,7 +55,7 @@ struct SceneWithLoans : table::TableScene<Scene> {
             freeing_by(by, number));
     }
 
-    // A block that was lent before it was kept is the loan's.
+    // A block with a loan that was made before keep() belongs to that loan.
     [[nodiscard]] bool is_shown(std::uint32_t dead, heap::Offset block) const {
         return table::TableScene<Scene>::is_shown(dead, block) || loans.has(block);
     }
@@ -94,7 +95,8 @@ struct LoanScene : SceneWithLoans<LoanScene> {
     std::array<heap::Offset, loans_max> blocks{};
 };
 
-// Puts blocks in the place of the program's one, as NodeHeap::lend() and replace() do: small and large ones.
+// Replaces the program's block by others, as NodeHeap::lend() and replace() do: by a large block
+// and by a small one.
 struct ReplaceScene : SceneWithLoans<ReplaceScene> {
     ReplaceScene() {
         first = allocate(own, 64);

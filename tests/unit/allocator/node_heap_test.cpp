@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of a process in the node segment: what processes that are gone left undone is finished, and a cleared heap is empty.
+// The heap of a process in the node segment: unfinished work of dead processes is completed, and a
+// cleared heap is empty.
 #include "allocator/node_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
         local::test::Owner survivor(node, 0);
         local::test::Owner gone(node, 1);
         NodeHeap of_gone(gone.segment, 0, gone.hazards);
-        // As a process that is killed in a call leaves it: at work, with spans of all sizes.
+        // The state that a process leaves that is killed in a call: its cache at work, with spans
+        // of all sizes.
         heap::Offset kept = heap::no_block;
         for (std::uint64_t bytes = 16; bytes <= 32'768; bytes *= 2) {
             kept = of_gone.allocate(0, bytes, alignment_least);
@@ -43,7 +45,8 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
     }
 }
 
-// Who looks while another one has the dead taker's cache in hand must look again: that one may not get to the end of it.
+// A survivor that checks the cache while another process has it must check again later, since that
+// process may be killed before it has finished.
 TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed_whoever_gives_it_up) {
     const node::Segment node = local::test::make_node(4, 4, heap_bytes);
     local::test::Owner survivor(node, 2);
@@ -64,7 +67,7 @@ TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed_whoever_g
     EXPECT_EQ(places.taker_of(idle).number, 0U);
 }
 
-// The same where that one dies too.
+// The second process dies too.
 TEST(NodeHeapTest, a_cache_that_two_dead_processes_had_taken_over_is_freed) {
     const node::Segment node = local::test::make_node(4, 4, heap_bytes);
     local::test::Owner survivor(node, 2);

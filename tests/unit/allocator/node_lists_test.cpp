@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists in the node segment: used by several processes' places at once, with elements in the heaps of any of them, and recovered with
-// the heap.
+// Lists in the node segment: used by threads of several processes at once, with elements in the
+// heaps of any of them, and recovered with the heap.
 #include "allocator/node_lists.hpp"
 
 #include <cstring>
@@ -25,7 +25,7 @@ protected:
         return list;
     }
 
-    // Puts a text at the end, in the node, or in the heap of a process.
+    // Appends a text, with its bytes in the node or in the heap of a process.
     static void push(NodeLists& lists, list::BlockNumber list, const std::string& text) {
         list::Position made;
         ASSERT_EQ(lists->insert(list, list::SharedLists<>::end_of(list),
@@ -104,8 +104,8 @@ TEST_F(NodeListsTest, what_a_process_that_is_gone_held_is_freed) {
         NodeLists lists(of_other_, 0);
         for (int i = 0; i < 20; ++i) push(lists, list, std::to_string(i));
         for (int i = 0; i < 10; ++i) EXPECT_EQ(pop(lists, list), std::to_string(i));
-        // As a process that is killed leaves it: with what it has taken out and not given back, and blocks that it had just made, here and in
-        // another heap.
+        // The state that a killed process leaves: an element that it has taken out and not freed,
+        // and blocks that it has just made, in this heap and in another one.
         list::SharedLists<>::Taken taken;
         ASSERT_EQ(lists->take_first(list, taken), list::ListEffect::done);
         (void)make_apart(lists, 1, "not linked yet");
@@ -132,7 +132,8 @@ TEST_F(NodeListsTest, bytes_in_another_heap_are_left_alone_while_somebody_recove
     const heap::Control<> control(node_.claimed(0, node::Claim::heap_words),
                                   node::heap_words(node_.shape()).shape());
     auto& recoverer = control.cache(heap::caches_of(1).first).recoverer;
-    recoverer.store(1, std::memory_order_relaxed);  // process 0, which lives
+    // Process 0, which is alive.
+    recoverer.store(1, std::memory_order_relaxed);
     EXPECT_EQ(heap_.usage(0).blocks, 1U);
     recoverer.store(0, std::memory_order_relaxed);
     EXPECT_EQ(heap_.usage(0).blocks, 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques in the node segment: used by several processes' places at once, taken over from one that does not move, and
-// recovered with the heap.
+// Vectors and deques in the node segment: used by threads of several processes at once, taken over
+// from a stopped holder, and recovered with the heap.
 #include "allocator/node_sequences.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ protected:
         return found;
     }
 
-    // As a process leaves it that stops for ever while it holds the sequence.
+    // The state that a process leaves that is stopped for ever while it holds the sequence.
     void hold_by_other(table::BlockNumber in) {
         NodeHeap::Lease lease(of_other_, 0);
         HeapBlocks blocks(of_other_, lease.cache());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hash tables in the node segment: used by several processes' places at once, and recovered with the heap.
+// Hash tables in the node segment: used by threads of several processes at once, and recovered with
+// the heap.
 #include "allocator/node_tables.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,8 @@ TEST_F(NodeTablesTest, are_the_same_for_all_processes_of_a_node) {
     EXPECT_EQ(heap_.usage(0).blocks, 0U);
 }
 
-// Fewer than a batch: they wait to be freed, and whoever took them out may sleep for ever.
+// Retires fewer records than a batch: they wait to be reclaimed, and the thread that retired them
+// may sleep for ever.
 void replace_often(NodeHeap& heap, table::BlockNumber table, int count) {
     for (int i = 0; i < count; ++i) {
         const std::string key = std::to_string(i);
@@ -112,7 +114,7 @@ TEST_F(NodeTablesTest, a_heap_that_is_full_of_what_sleepers_took_out_of_tables_h
     EXPECT_EQ(more, 5U) << "of two MiB, one of which has the table";
 }
 
-// Makes a list, and takes elements out of it, which wait to be freed.
+// Makes a list, and takes elements out of it, which wait to be reclaimed.
 void take_often(NodeHeap& heap, int count) {
     NodeLists lists(heap, 0);
     const table::BlockNumber list = lists->make();
@@ -126,7 +128,8 @@ void take_often(NodeHeap& heap, int count) {
     }
 }
 
-// Two that are gone: the second one was killed when it had begun to recover the first, which another one had recovered by then.
+// Two dead processes: the second one was killed when it had begun to recover the first, which a
+// survivor had already recovered.
 TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leaves_nothing) {
     const node::Segment node = local::test::make_node(3, 3, heap_bytes);
     local::test::Owner survivor(node, 0);
@@ -140,7 +143,8 @@ TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leave
         own->keep();
     }
     replace_often(of_killed, table, 10);
-    NodeTables(of_killed, 0)->reclaim();  // so that it has told what it frees
+    // Publishes the blocks that it frees.
+    NodeTables(of_killed, 0)->reclaim();
     take_often(of_killed, 10);
     node::mark_dead(node, 1, 9);
     (void)heap.recover(NodeHeap::Lease(heap, 2).cache());
@@ -149,7 +153,8 @@ TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leave
     EXPECT_EQ(heap.usage(1).blocks, 12U) << "table, entries and list";
 }
 
-// The victim took over the cache of a process that sleeps, and was killed before it had done anything there.
+// The victim took over the cache of a sleeping process, and was killed before it had done anything
+// there.
 TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dead) {
     const table::BlockNumber table = make(64);
     replace_often(heap_, table, 100);
@@ -169,7 +174,8 @@ TEST_F(NodeTablesTest, what_a_process_that_is_gone_held_is_freed) {
     replace_often(of_other_, table, 100);
     NodeHeap::Lease at_work(of_other_, 0);
     EXPECT_EQ(heap_.usage(0).blocks, 201U);
-    // As a process that is killed in a call leaves it: with a block that it had just made, and naming a record.
+    // The state that a process leaves that is killed in a call: a block that it has just made, and
+    // a hazard word that names a record.
     const auto users = heap_.participants();
     auto& gone = users[heap::caches_of(1).first];
     {

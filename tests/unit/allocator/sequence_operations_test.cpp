@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations on vectors and deques as bytes, which may come from another node: what they do, and that what is malformed is refused
-// and changes nothing.
+// The operations on vectors and deques as bytes, which may come from another node: valid arguments
+// have their effect, malformed ones are refused and change nothing.
 #include "allocator/sequence_operations.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
 
 class SequenceOperationsTest : public testing::Test {
 protected:
-    // Runs an operation on a request and text behind it.
+    // Runs an operation on a request that is followed by a text.
     template <typename Request>
     Code run(std::uint32_t number, const Request& request, const std::string& text = "") {
         std::vector<std::byte> arguments(sizeof request + text.size());

@@ -10,7 +10,7 @@
 namespace acp::allocator::test {
 namespace {
 
-// The table's only chain is full, and so is the heap.
+// The table's only chain is full, and the heap too.
 class FullHeapTest : public TableOperationsTest {
 protected:
     FullHeapTest() {
@@ -67,16 +67,18 @@ TEST_F(FullHeapTest, a_block_that_finds_a_slot_at_the_second_try_is_the_tables) 
     const std::uint64_t other = make();
     ASSERT_EQ(put(other, "long", std::string(40, 'v'), PutMode::insert), Effect::done);
     fill_heap();
-    ASSERT_EQ(erase(other, "long"), Effect::done);  // its record is as long as a bucket
+    // The erased record is as long as a bucket.
+    ASSERT_EQ(erase(other, "long"), Effect::done);
     EXPECT_EQ(put_block(), Effect::done);
     EXPECT_EQ(find(table_, key_).record, words_.block.address);
     EXPECT_EQ(allocate(block_bytes), 0U) << "the entry's record was freed";
 }
 
-// The table grows, and most of its entries are in its last bucket, which was not moved yet.
+// The table grows, and most of its entries are in its last bucket, which has not been migrated.
 TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_for_want_of_room_is_told_and_cleared_later) {
     const std::uint64_t other = make();
-    constexpr int records = 8;  // as long as a bucket
+    // Records that are as long as a bucket.
+    constexpr int records = 8;
     for (int i = 0; i < records; ++i) {
         ASSERT_EQ(put(other, std::to_string(i), std::string(40, 'v'), PutMode::insert),
                   Effect::done);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of operations on tables share: their arguments as bytes, and a heap on which they are run.
+// The fixture of the tests of operations on tables: their arguments as bytes, and a heap on which
+// they run.
 #pragma once
 
 #include <cstring>
@@ -33,7 +34,7 @@ inline const local::NumberedOperation& row_of(std::uint32_t number) {
     return table_operations().front();
 }
 
-// Arguments, put together.
+// Assembles the arguments of an operation.
 class Message {
 public:
     template <typename Value>

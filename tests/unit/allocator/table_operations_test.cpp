@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations on hash tables as bytes, which may come from another node: what they do, and that what is malformed is refused and
-// changes nothing.
+// The operations on hash tables as bytes, which may come from another node: valid arguments have
+// their effect, malformed ones are refused and change nothing.
 #include "allocator/table_operations.hpp"
 
 #include <cstring>
@@ -108,7 +108,7 @@ TEST_F(TableOperationsTest, a_walk_tells_every_entry_and_clearing_leaves_none) {
     }
     EXPECT_EQ(told_keys, keys);
     EXPECT_EQ(without_bytes, 1U);
-    // As few as are wanted, and without their bytes.
+    // At most 3 entries, and no bytes of them.
     request = {{table, id}, {}, 3, 0};
     std::size_t places = 0;
     for (WalkResult head{{}, 0, 1}; head.has_more != 0; request.after = head.after) {
@@ -292,7 +292,7 @@ TEST_F(TableOperationsTest, say_that_there_is_no_heap) {
     }
 }
 
-// Walks of such a table would never end.
+// A walk over a table that has a key twice would not end.
 TEST_F(TableOperationsTest, a_second_entry_of_a_key_is_refused_by_a_table_of_unique_keys) {
     PutWords words;
     words.mode = PutMode::add;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A container that nobody has used goes with the process that made it, of whatever kind; one that was used stays.
+// A container of any kind that was never used is destroyed when its maker dies; one that was used
+// stays.
 #include "allocator/unused_containers.hpp"
 
 #include <array>
@@ -55,7 +56,7 @@ table::BlockNumber make(NodeHeap& heap, Kind kind, std::uint64_t lent_to, bool i
     return made;
 }
 
-// Whether it is there: that is its first use.
+// Uses the container, perhaps for the first time. Returns whether it exists.
 bool use(NodeHeap& heap, Kind kind, table::BlockNumber container) {
     if (kind == Kind::list) return NodeLists(heap, 0)->is_list(container);
     if (kind == Kind::vector || kind == Kind::deque)
@@ -114,7 +115,8 @@ TEST_P(UnusedContainersTest,
     (void)make(of_maker_, GetParam(), maker, false);
     let_maker_die();
     EXPECT_EQ(blocks(), 0U);
-    // Their loans are taken off too: what is made there now stays.
+    // Recovery has also removed their loans, so there is room for loans of new containers, which
+    // stay.
     const std::uint32_t most = node::heap_words(node_.shape()).loans();
     for (std::uint32_t i = 0; i < most; ++i) {
         const table::BlockNumber made = make(heap_, GetParam(), 0);
@@ -124,7 +126,7 @@ TEST_P(UnusedContainersTest,
     EXPECT_EQ(blocks(), before);
 }
 
-// The gateway makes it for a process that is gone by then.
+// The gateway makes a container for a process that has died.
 TEST_P(UnusedContainersTest, is_destroyed_when_a_process_that_lives_has_made_it) {
     let_maker_die();
     const table::BlockNumber made = make(heap_, GetParam(), maker, false);
@@ -163,7 +165,8 @@ TEST_P(UnusedContainersTest, many_that_were_used_need_no_loan) {
     EXPECT_EQ(blocks(), before);
 }
 
-// All find it there, whoever is first; who has used a directory's tables too says so meanwhile.
+// Both threads find it, whichever is first; after its use each also writes the mark of a used
+// directory.
 TEST_P(UnusedContainersTest, is_there_for_all_that_use_it_first_at_once) {
     for (int round = 0; round < 300 && !HasFailure(); ++round) {
         const table::BlockNumber made = make(of_maker_, GetParam(), maker);

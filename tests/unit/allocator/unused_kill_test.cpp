@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access while it makes a container and uses it for the first time: after the recovery the
-// container is gone with all that it had, or in use; so it is when others use it first meanwhile. Of every kind.
+// A process is killed or stopped before each access while it makes a container of any kind and uses
+// it for the first time: after recovery the container is either gone with all of its blocks, or in
+// use; also if others use it first at the same time.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -32,7 +33,7 @@ constexpr std::uint32_t loans_max = 4;
 constexpr std::uint32_t process_of_victim = 7;
 constexpr std::uint64_t id = 77;
 
-// Blocks of a heap that lends.
+// Blocks of a heap with loans.
 template <typename Base>
 class LendingBlocks : public Base {
 public:
@@ -228,7 +229,7 @@ struct Scene : test::KillScene<Scene<Kind>, SharedHeap> {
         return all[dead].has_made(table::number_of(block));
     }
 
-    // As NodeHeap::recover() and UnusedContainers do.
+    // Recovers as NodeHeap::recover() and UnusedContainers do.
     bool recover_structure(Kind& by, std::uint32_t dead) {
         const std::uint32_t number = &by == &own ? test::survivor : test::helper;
         const auto end = [&](heap::Offset block, const auto& take_off, heap::Lent, std::uint32_t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two endpoints with real ciphers over real sockets, and somebody who copies every datagram of a kind and sends the
-// copies from a socket of his own, before or after the originals. One thread.
+// Two endpoints with real ciphers over real sockets, and an attacker that copies every datagram of
+// a kind and sends the copies from its own socket, before or after the originals. One thread.
 #include <array>
 #include <gtest/gtest.h>
 #include <memory>
@@ -81,7 +81,7 @@ protected:
         }
     }
 
-    // The attacker's socket sends a copy of what one node sends to the other.
+    // Sends a copy of a datagram to its receiver from the attacker's socket.
     void copy(NodeId to, std::span<const std::byte> bytes) {
         ++copied_;
         stranger_.send_burst(transport::as_socket_address(book_.addresses[to]), bytes,
@@ -138,7 +138,7 @@ TEST_P(CopiesTest, change_nothing) {
     for (std::uint32_t i = 1; i <= frames; ++i) {
         submit(0);
         submit(1);
-        // Both have a timeout of their own, which severs: that ends the wait, and fails the test.
+        // Both endpoints have a timeout that severs the peer: it ends the loop, and the test fails.
         while ((sides_[0].arrived < i || sides_[1].arrived < i) &&
                sides_[0].severed + sides_[1].severed == 0) {
             poll();

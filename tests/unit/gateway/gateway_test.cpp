@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateways of two and three nodes over real sockets on loopback: copies between all kinds of memory, third parties,
-// atomics, meetings, deaths of processes and nodes, refusals. One thread takes everybody's turns.
+// Gateways of two and three nodes over real sockets on loopback: copies between all kinds of
+// memory, third-party copies, atomics, meetings, deaths of processes and nodes, refusals. One
+// thread polls all gateways and ranks.
 #include "gateway/gateway.hpp"
 
 #include <array>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1024 * 1024;
 
-// How a job is made, and how its gateways reach private memory.
+// The settings of a job, and how its gateways reach private memory.
 struct Shape {
     const char* name;
     std::vector<std::uint32_t> counts;
@@ -61,7 +62,7 @@ protected:
     Job job_;
 };
 
-// Jobs whose gateways are all in the agents.
+// Jobs in which agents run all gateways.
 using MeetingTest = GatewayTest;
 
 TEST_P(GatewayTest, copies_between_any_two_processes_for_any_third_and_all_kinds_of_memory) {
@@ -225,7 +226,8 @@ TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
               Code::ok);
 }
 
-// The second of a node is killed, and the first gives up on its account before the gateway has looked.
+// A second process of the node is killed, and the first one leaves because of that, before the
+// gateway polls.
 TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
     JobOptions options;
     options.counts = {2, 2};
@@ -239,7 +241,8 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
     EXPECT_NE(told.find("rank 3 "), std::string::npos) << told;
 }
 
-// The only process of a node closes the socket of its gateway and leaves the broken job before the agent has looked.
+// The only process of a node closes the socket of its gateway and leaves the broken job before its
+// agent polls.
 TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
     JobOptions options;
     options.counts = {2, 1};
@@ -252,7 +255,8 @@ TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
     EXPECT_NE(told.find("closed the descriptor of its own UDP socket"), std::string::npos) << told;
 }
 
-// Two processes leave by acp_finalize and end.   statuses  of each
+// Two processes leave by acp_finalize and end.
+//     statuses  their exit statuses
 void leave(const node::Segment& segment, const std::array<std::uint32_t, 2>& statuses) {
     for (std::uint32_t slot = 0; slot < statuses.size(); ++slot) {
         segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));
@@ -260,7 +264,8 @@ void leave(const node::Segment& segment, const std::array<std::uint32_t, 2>& sta
     }
 }
 
-// After a death the ranks leave one by one. One that leaves in order is told of only where somebody waits to meet it.
+// After a death the ranks leave one by one. The departure of a rank that leaves by acp_finalize is
+// reported only where a rank waits for it.
 TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
     JobOptions options;
     options.counts = {2, 2};
@@ -273,7 +278,7 @@ TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
     EXPECT_FALSE(node::is_lost(job.segment(0), 3));
 }
 
-// A rank that has made fewer collective calls leaves, and so does one that has found that out.
+// A rank that has made fewer collective calls leaves; another rank finds that out and leaves too.
 TEST(GatewayDeaths, other_nodes_are_told_first_of_whom_the_others_could_not_meet) {
     JobOptions options;
     options.counts = {2, 2};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbered operations through gateways over real sockets: both kinds of link keep to the suite of all links, an operation
-// runs on the memory of the process that was named, batches share datagrams, and a death ends what needs the dead.
+// Numbered operations through gateways over real sockets: both kinds of link pass the conformance
+// suite of links, an operation runs on the memory of the named process, batches share datagrams,
+// and a death ends the invocations that need the dead process.
 #include <algorithm>
 
 #include "datagram/counters.hpp"
@@ -33,14 +34,15 @@ constexpr local::OperationTable echo_table = [] {
     return table;
 }();
 
-// Process 0 of two nodes, whose link is the suite's.
+// Process 0 of two nodes; the suite tests its link.
 template <bool is_own>
 class Bed {
 public:
     Bed() {
-        // The nodes meet while there is memory.
+        // Connects the nodes while allocations succeed.
         EXPECT_EQ(job_.copy(0, good().target, good().source, 8), Code::ok);
-        job_.process(0).is_stopped = true;  // the suite polls its link
+        // The suite polls its link.
+        job_.process(0).is_stopped = true;
     }
 
     remote::Link& link() { return *job_.process(0).link; }
@@ -118,7 +120,7 @@ protected:
         return options;
     }
 
-    // Runs an operation to its end. Nothing else of the initiator is under way.
+    // Runs an operation to its end. The initiator has nothing else in flight.
     template <typename Arguments>
     Ended run(std::uint32_t number, std::uint32_t process, const Arguments& arguments) {
         token_ = job_.invoke(0, {process, number, bytes_of(arguments)});
@@ -130,7 +132,7 @@ protected:
         return ended;
     }
 
-    // Of the one that run() ran last.
+    // The result of the operation that run() ran last.
     template <typename Result>
     Result result() {
         Result result{};
@@ -140,7 +142,7 @@ protected:
         return result;
     }
 
-    // Datagrams with content that a node has received.
+    // The number of datagrams with content that a node has received.
     std::uint64_t delivered(std::uint32_t node) {
         const auto is_it = [](const datagram::CounterName& one) {
             return one.member == &datagram::EndpointCounters::delivered;
@@ -185,7 +187,8 @@ TEST_P(GatewayInvokeTest, what_an_operation_says_and_what_is_no_memory_comes_bac
 
 TEST_P(GatewayInvokeTest, a_batch_leaves_in_one_datagram_and_its_results_in_one) {
     const AddBelow asked{job_.memory(1, false).address, 1, 1000};
-    ASSERT_EQ(run(acp::test::add_below_number, 1, asked).code, Code::ok);  // they have met
+    // Connects the nodes.
+    ASSERT_EQ(run(acp::test::add_below_number, 1, asked).code, Code::ok);
     const std::uint64_t before = delivered(1);
     const std::uint64_t before_here = delivered(0);
     constexpr std::uint64_t batch = 16;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Commands under injected faults over real sockets: every byte arrives, every atomic runs once, nothing hangs; and
-// without faults the kernel never drops for want of a receive buffer. One thread takes everybody's turns. The whole
-// matrix, with real processes, is elsewhere; this is its short form.
+// Commands under injected faults over real sockets: every byte arrives, every atomic runs once,
+// every command ends; and without faults the kernel drops no datagram for lack of a receive buffer.
+// One thread polls all gateways and ranks. This is the short form of the tests with real processes
+// (tests/nodes).
 #include <gtest/gtest.h>
 
 #include "unit/gateway/test_job.hpp"
@@ -56,7 +57,7 @@ TEST_P(LossTest, every_byte_arrives_and_every_atomic_runs_once) {
     std::uint64_t additions = 0;
     for (std::uint32_t p = 0; p < 2; ++p) {
         job_.fill(job_.memory(p, true).bytes, bytes);
-        // long ones, third-party ones, and short ones among them
+        // Long copies, third-party copies, and short ones between them.
         job_.submit(p, {Operation::copy, 0, target.address + p * mebibyte,
                         job_.memory(p, true).address, bytes, 0, 0});
         for (std::uint32_t i = 0; i < 100; ++i) {
@@ -91,7 +92,7 @@ std::string name_of(const testing::TestParamInfo<Plan>& info) {
 
 INSTANTIATE_TEST_SUITE_P(under, LossTest, testing::ValuesIn(all_plans), name_of);
 
-// Five nodes send to one as fast as they may, whose socket has a small buffer.
+// Five nodes send as fast as they can to one whose socket has a small buffer.
 TEST(CleanRun, no_datagram_is_dropped_for_want_of_a_receive_buffer) {
     JobOptions options;
     options.counts = {1, 1, 1, 1, 1, 1};

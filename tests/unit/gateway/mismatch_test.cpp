@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two gateways with different ciphers: the command ends and says why, and both gateways name both ciphers.
+// Two gateways with different ciphers: the command fails with the reason, and both gateways'
+// messages name both ciphers.
 #include <gtest/gtest.h>
 #include <string>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is special about gateways in ranks: losses come from the node segment, and all addresses share a port. What
-// they have in common with those of agents is tested there, with the shapes "alone" and "mixed".
+// Gateways in ranks: losses are read from the node segment, and all addresses share a port.
+// Behaviour that they share with gateways of agents is tested there, by the shapes "alone" and
+// "mixed".
 #include "node/gateway_port.hpp"
 #include "node/loss.hpp"
 
@@ -16,7 +17,7 @@ JobOptions of_ranks() {
     return options;
 }
 
-// Of node 0 of three with a rank each.
+// Settings of node 0 of three nodes with a rank each.
 GatewaySettings listening_on(std::vector<Address> addresses) {
     GatewaySettings settings;
     settings.node = 0;
@@ -49,7 +50,7 @@ TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
     EXPECT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
 }
 
-// Nothing comes from that node any more that would make the gateway look, and nothing else need come either.
+// The lost node sends nothing that would make the gateway poll, and no other node needs to.
 TEST(OwnGateway, a_command_for_a_lost_node_has_ended_at_the_next_poll) {
     Job job(of_ranks());
     node::GatewayPort(job.segment(0)).publish_severed(2, {node::NodeFate::silent});
@@ -67,7 +68,7 @@ TEST(OwnGateway, a_command_for_a_lost_node_has_ended_at_the_next_poll) {
     }
 }
 
-// Whoever waits for something from that node makes no command that would fail.
+// A rank that waits for a rank of that node issues no command that could fail.
 TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) {
     Job job(of_ranks());
     for (const std::uint32_t other : {1U, 2U}) {
@@ -81,7 +82,7 @@ TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) 
     EXPECT_FALSE(node::is_lost(job.segment(0), 1));
 }
 
-// The agent of node 0 has not heard of it yet when the gateway of rank 1 tells that of rank 0.
+// The gateway of rank 1 notifies that of rank 0 before the agent of node 0 has detected the end.
 TEST(OwnGateway, tells_others_how_a_process_ended_before_it_gives_its_node_up) {
     Job job(of_ranks());
     for (const std::uint32_t other : {1U, 2U}) {
@@ -95,7 +96,7 @@ TEST(OwnGateway, tells_others_how_a_process_ended_before_it_gives_its_node_up) {
     EXPECT_EQ(node::first_fate(job.segment(0)), told);
 }
 
-// The meetings of ranks whose gateways carry them, each asked for by hand.
+// Meetings of ranks whose gateways carry them; the test requests each one.
 class OwnMeetingsOfNodes : public testing::Test {
 protected:
     OwnMeetingsOfNodes() {
@@ -156,7 +157,8 @@ TEST_F(OwnMeetingsOfNodes, end_where_a_node_dies_after_it_has_sent_all_that_othe
     for (const auto& one : meetings_) one->ask(1, node::AwaitedCall::sync);
     job_.poll_until([&] { return is_released(0, 1) && is_released(1, 1) && is_released(2, 1); });
     for (const auto& one : meetings_) one->ask(2, node::AwaitedCall::sync);
-    poll_node(0);  // tells node 1, and then reads nothing while the others go on
+    // Node 0 notifies node 1, and then is not polled while the others are.
+    poll_node(0);
     for (int i = 0; i < 20; ++i) {
         job_.submit(2, {Operation::copy, 0, job_.memory(0, false).address,
                         job_.memory(2, false).address, 8, 0, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of the ranks' secret from agent to rank, and what happens when it is cut.
+// How the agent passes the job's secret to a rank, and the errors where it arrives incomplete.
 #include "gateway/own_key.hpp"
 
 #include <algorithm>

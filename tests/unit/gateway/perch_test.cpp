@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is busy among other gateways stays where it is; a late poll sets it free for ever longer.
+// A gateway that is busy among other gateways stays on its core; each late poll frees it from the
+// core for a longer time.
 #include "gateway/perch.hpp"
 
 #include <gtest/gtest.h>
@@ -11,17 +12,17 @@ using datagram::Time;
 
 class PerchTest : public testing::Test {
 protected:
-    // Polls a microsecond apart for so long; whether it stays after the last.
+    // Polls every microsecond for a time; returns whether it stays after the last poll.
     bool poll_for(Time duration) {
         bool stays = false;
         for (const Time end = now_ + duration; now_ < end;) stays = perch_.stays(now_ += 1'000);
         return stays;
     }
 
-    // A poll that comes late; whether it still stays.
+    // One late poll; returns whether it still stays.
     bool turn_late() { return perch_.stays(now_ += Perch::late_ns); }
 
-    // Until it stays again.
+    // The time until it stays again.
     Time time_free() {
         const Time from = now_;
         while (!perch_.stays(now_ += 10'000)) {

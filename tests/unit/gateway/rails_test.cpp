@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several rails between the gateways of a job, over real sockets: every colour's bytes are right, also under faults; each
-// colour has its rail, as one that is cut shows; and a node that one rail has lost is lost on all. One thread takes
-// everybody's turns.
+// Several rails between the gateways of a job, over real sockets: the bytes of every colour are
+// right, also under faults; each colour has its own rail, as cutting one shows; and a node that is
+// lost on one rail is lost on all. One thread polls all gateways and ranks.
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ protected:
         return job.process(0).rank->space.layout().colored(address, color);
     }
 
-    // Copies of all lengths and ways in all colours, and atomics, all under way at once.
+    // Copies of all lengths and routes in all colours, and atomics, all in flight at once.
     static void expect_all_right(Job& job) {
         const std::uint32_t last = job.procs() - 1;
         const Memory source = job.memory(0, true);
@@ -66,7 +66,7 @@ protected:
         EXPECT_EQ(sum, rails * 50);
         for (std::uint32_t color = 0; color < rails; ++color) {
             const Memory own = job.memory(0, false);
-            // A get by the source's colour, and a copy between two others by that of the target.
+            // A get takes the source's colour, and a third-party copy the target's.
             EXPECT_EQ(job.copy(0, own.address + stride, colored(job, target.address, color), bytes),
                       Code::ok);
             EXPECT_EQ(std::memcmp(own.bytes + stride, source.bytes, bytes), 0) << color;
@@ -91,7 +91,8 @@ TEST_P(RailsTest, carry_every_colour_under_faults) {
     EXPECT_GT(job.stats(0).tables.faults[0], 0U) << "no datagram went through the injector";
 }
 
-// No rail takes over for another: what needs the cut one ends with an error, and its node is lost from then on.
+// No rail replaces another one: commands that need the cut rail fail, and its node is lost from
+// then on.
 TEST_P(RailsTest, a_cut_rail_is_felt_by_its_colour_alone_until_its_node_is_given_up) {
     JobOptions options = options_of("blackhole=0s..1000s,rail=2", GetParam());
     options.connect_timeout_ns = 300'000'000;

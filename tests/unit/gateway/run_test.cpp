@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateways in threads of their own, as agents run them: they are woken by commands, by datagrams, by meetings and by
-// deaths, and do nothing when there is nothing to do.
+// Gateways in threads of their own, as agents run them: commands, datagrams, meetings and deaths
+// wake them, and without any of these they sleep.
 #include <gtest/gtest.h>
 
 #include "node/loss.hpp"
@@ -11,9 +11,10 @@
 namespace acp::gateway::test {
 namespace {
 
-constexpr std::int64_t long_enough_ns = 200'000'000;  // for a gateway to fall asleep
+// Longer than a gateway takes to fall asleep.
+constexpr std::int64_t long_enough_ns = 200'000'000;
 
-// Lets the gateways fall asleep.
+// Gives the gateways time to fall asleep.
 void rest() {
     static const std::atomic<std::uint32_t> never_changes{0};
     os::futex_wait(never_changes, 0, long_enough_ns);  // lint: sleep is the subject
@@ -73,7 +74,7 @@ TEST(GatewayRun, an_idle_gateway_does_nothing) {
     const stats::StatsValues before = job.stats(0);
     for (int i = 0; i < 5; ++i) rest();
     const stats::StatsValues after = job.stats(0);
-    // a wake-up is some microseconds: 0.2 % of a second are hundreds
+    // A wakeup takes some microseconds: 0.2 % of a second are hundreds.
     EXPECT_LE(after.sleeps - before.sleeps, 20U);
     EXPECT_LE(after.turns - before.turns, 20'000U) << "it polls before it sleeps, but seldom";
 }
@@ -92,7 +93,8 @@ TEST(GatewayRun, many_threads_of_work_end_alike) {
         job.poll_until([&] { return job.process(p).ended.size() == count; });
         for (const Ended& one : job.process(p).ended) EXPECT_EQ(one.code, Code::ok);
     }
-    for (std::uint32_t p = 0; p < 4; ++p) {  // each word was another process's work
+    // Each word was added to by another process.
+    for (std::uint32_t p = 0; p < 4; ++p) {
         std::uint64_t shared = 0;
         std::uint64_t own = 0;
         std::memcpy(&shared, job.memory(p, false).bytes + 128, 8);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the secrets of two endpoints lie while they talk: nothing that was ever derived from the job key is in memory
-// that a core file would hold. The suites note what they derive, masked, so that the notes are not what is found.
+// Where the secrets of two connected endpoints lie: no secret derived from the job key is in memory
+// that a core file would have. The suites note masked beginnings of derived secrets, so that the
+// search does not find the notes.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +26,7 @@ constexpr std::size_t noted_bytes = 16;
 
 using Note = std::array<std::byte, noted_bytes>;
 
-// Passes everything on, and notes the beginning of each secret.
+// Passes all calls to the real suite, and notes the beginning of each secret.
 class NotingSuite final : public CipherSuite {
 public:
     explicit NotingSuite(std::unique_ptr<CipherSuite> suite) : suite_(std::move(suite)) {}
@@ -54,7 +55,7 @@ public:
 
     void derive(Bytes secret, Bytes salt, Bytes info, MutableBytes out) noexcept override {
         suite_->derive(secret, salt, info, out);
-        // The keys of ciphers are of a length of their own: with libcrypto they lie in its memory.
+        // A cipher's keys have another length than secrets; libcrypto keeps them in its own memory.
         if (out.size() == sizeof(Secret) || keeps_ciphers()) note(out);
     }
 
@@ -105,7 +106,7 @@ struct Region {
     std::uintptr_t end = 0;
 };
 
-// What a core file of this process would hold.
+// The memory regions that a core file of this process would have.
 std::vector<Region> dumped_regions() {
     std::ifstream smaps("/proc/self/smaps");
     std::vector<Region> regions;
@@ -126,7 +127,7 @@ std::vector<Region> dumped_regions() {
     return regions;
 }
 
-// How often the noted secrets are found there.
+// Counts the noted secrets in that memory.
 std::size_t found_in_dump(const std::vector<Note>& notes, std::size_t& searched) {
     std::size_t found = 0;
     std::ifstream memory("/proc/self/mem", std::ios::binary);
@@ -215,7 +216,7 @@ TEST_P(SecretsTest, lie_in_no_memory_that_a_core_file_would_hold) {
         EXPECT_EQ(found_in_dump(side.suite->notes, searched), 0U) << "while they are idle";
     }
     EXPECT_GT(searched, 100'000U);
-    // That the search would find one:
+    // Checks that the search finds a secret in such memory.
     Note open_note = sides[0].suite->notes.front();
     const std::vector<Note> one{open_note};
     for (std::byte& byte : open_note) byte ^= mask;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a gateway refuses to start with, and what it says when it is told to be less safe. One thread.
+// Settings with which a gateway refuses to start, and its warnings about settings that make it less
+// secure. One thread.
 #include <gtest/gtest.h>
 
 #include "unit/gateway/test_job.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway's counters, as a reader of its memory file finds them: whole, of this build, or not at all.
+// A reader of the memory file of a gateway's counters finds them whole and of this build, or gets
+// an error.
 #include "unit/gateway/test_job.hpp"
 
 namespace acp::gateway::test {

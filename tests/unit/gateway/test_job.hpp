@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job of several nodes for tests of gateways: node segments, ranks that are objects of this process, and a gateway
-// per node on loopback addresses, over real sockets. One thread takes everybody's polls, unless a test starts
-// threads for gateways. Nodes of one rank may run their gateway inside it.
+// A job of several nodes for tests of gateways: node segments, ranks that are objects of this
+// process, and a gateway per node on loopback addresses, over real sockets. One thread polls all of
+// them, unless a test starts threads for gateways. Nodes of one rank may run their gateway inside
+// it.
 #pragma once
 
 #include <atomic>
@@ -51,14 +52,16 @@ struct JobOptions {
     Kind kind = automatic_kind;
     base::Config config;
     bool is_own =
-        false;  // nodes of one process run their gateway themselves; nobody holds meetings there
+        // Nodes of one process run their gateway themselves; no gateway holds meetings there.
+        false;
     std::uint32_t datagram_bytes_max = 0;
     Time connect_timeout_ns = 5'000'000'000;
     const local::OperationTable* operations = &acp::test::operation_table;
-    std::vector<crypto::CipherWish> ciphers;  // by node; none: as the machine likes
+    // For each node; empty: the machine's choice.
+    std::vector<crypto::CipherWish> ciphers;
 };
 
-// What the agent does before it starts the ranks.
+// Fills the address table as the agent does before it starts the ranks.
 inline void fill_table(const node::Segment& segment, const std::vector<std::uint32_t>& counts) {
     node::NodeTable table(segment);
     std::uint32_t first = 0;
@@ -97,14 +100,15 @@ inline node::Segment make_segment(const JobOptions& options, std::uint32_t node)
     return segment;
 }
 
-// One process of the job, its link to the gateway, and what has ended.
+// One process of the job, its link to the gateway, and its completed commands.
 struct Process {
     std::unique_ptr<Rank> rank;
     std::unique_ptr<local::Attach> token;
     std::unique_ptr<remote::Link> ring;
     remote::Link* link = nullptr;
     std::deque<Ended> ended;
-    std::map<std::uint64_t, std::vector<std::byte>> results;  // of invokes, by token
+    // Results of invocations, by token.
+    std::map<std::uint64_t, std::vector<std::byte>> results;
     bool is_stopped = false;
     std::uint32_t node = 0;
 };
@@ -134,7 +138,7 @@ public:
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
 
-    // One poll of everybody that is awake.
+    // Polls every gateway and rank once that is not stopped.
     void poll() {
         for (std::uint32_t node = 0; node < gateways_.size(); ++node) {
             const bool is_here = gateways_[node] && !is_node_stopped_[node] && threads_.empty();
@@ -159,7 +163,7 @@ public:
         }
     }
 
-    // From here on every gateway that is not a rank's own runs in a thread, as in an agent.
+    // From here on every gateway that does not belong to a rank runs in a thread, as in an agent.
     void start_threads() {
         for (const auto& gateway : gateways_) {
             if (gateway) threads_.emplace_back([this, &gateway] { gateway->run(is_stopping_); });
@@ -176,7 +180,7 @@ public:
         is_stopping_.store(false);
     }
 
-    // Hands a command over, whatever room there is. Returns its token.
+    // Submits a command as soon as the link has room. Returns its token.
     std::uint64_t submit(std::uint32_t initiator, const Command& command) {
         const std::uint64_t token = token_ += 2;
         Process& process = processes_[initiator];
@@ -185,8 +189,8 @@ public:
         return token;
     }
 
-    // Hands an invoke over, whatever room there is, and does not flush. Returns its token. Of a process fewer than
-    // remote::invokes_max are in flight.
+    // Submits an invocation as soon as the link has room, and does not flush. Returns its token. A
+    // process has fewer than remote::invokes_max in flight.
     std::uint64_t invoke(std::uint32_t initiator, remote::LinkInvocation invocation) {
         const std::uint64_t token = token_ += 2;
         invocation.place = static_cast<std::uint32_t>(token / 2 % remote::invokes_max);
@@ -194,7 +198,7 @@ public:
         return token;
     }
 
-    // Runs a command to its end. Nothing else of the initiator is under way.
+    // Runs a command to its end. The initiator has nothing else in flight.
     Ended run(std::uint32_t initiator, const Command& command) {
         const std::uint64_t token = submit(initiator, command);
         Process& process = processes_[initiator];
@@ -212,7 +216,7 @@ public:
         return run(initiator, {Operation::copy, 0, target, source, bytes, 0, 0}).code;
     }
 
-    // Polls until something is so.
+    // Polls until the condition holds.
     template <typename Condition>
     void poll_until(Condition&& condition) {
         while (!condition()) poll();
@@ -234,7 +238,7 @@ public:
 
     node::Segment& segment(std::uint32_t node) { return segments_[node]; }
 
-    // The counters of a node, as they are now.
+    // The current counters of a node.
     stats::StatsValues stats(std::uint32_t node) {
         const int fd = own_[node] ? own_[node]->stats_fd() : gateways_[node]->stats_fd();
         const auto mapped = os::Mapping::map_shared(fd, sizeof(stats::StatsBlock));
@@ -248,10 +252,10 @@ public:
         return values;
     }
 
-    // From now on nothing of this node moves, as if the machine had vanished.
+    // From now on this node is not polled, as if its machine had vanished.
     void stop_node(std::uint32_t node) { is_node_stopped_[node] = true; }
 
-    // A process dies; its agent notices.
+    // Marks a process dead, as its agent does.
     void kill(std::uint32_t index) {
         Process& process = processes_[index];
         process.is_stopped = true;
@@ -342,7 +346,8 @@ private:
     JobOptions options_;
     std::deque<node::Segment> segments_;
     std::deque<Process> processes_;
-    std::vector<std::unique_ptr<OwnGateway>> own_;  // by node; or gateways_
+    // For each node either this or gateways_.
+    std::vector<std::unique_ptr<OwnGateway>> own_;
     std::vector<std::unique_ptr<Gateway>> gateways_;
     std::vector<bool> is_node_stopped_;
     std::vector<std::thread> threads_;

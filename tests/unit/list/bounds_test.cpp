@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists up to the last byte of a heap, and lists whose words a program has overwritten: every call ends. A call that retries for ever is
-// ended by the watchdog.
+// Lists up to the last byte of a heap, and lists whose words a program has overwritten: every call
+// ends. The watchdog ends a call that retries without end.
 #include <array>
 
 #include "list_memory.hpp"
@@ -19,7 +19,7 @@ protected:
     test::ScopedWatchdog watchdog_{"a call on a list does not end"};
 };
 
-// The size class of a node is the only one that the heap has blocks of, so that nodes fill its last bytes.
+// The heap has room for nodes of one size class only, so that nodes fill its last bytes.
 TEST_F(ListBoundsTest, every_node_of_a_full_heap_is_reached) {
     for (const std::uint64_t bytes : {0U, 1U, 8U, 9U, 24U, 25U, 40U, 56U, 57U, 100U}) {
         SCOPED_TRACE(bytes);
@@ -83,7 +83,7 @@ TEST_F(ListBoundsTest, no_number_leads_out_of_the_heap) {
             EXPECT_EQ(user_.text_at(list, at), "(none)");
         }
     }
-    // A mark that says more bytes than there are behind its node.
+    // A mark whose size exceeds the bytes behind its node.
     auto* const last = reinterpret_cast<std::uint64_t*>(shared_.blocks.data()) +
                        shared_.heap.limit_bytes() / 8 - 4;
     const Position made_up{number_of(shared_.heap.limit_bytes() - 32),
@@ -94,13 +94,13 @@ TEST_F(ListBoundsTest, no_number_leads_out_of_the_heap) {
     user_.destroy(list);
 }
 
-// Whether a call has told of the damage, where it met it at all.
+// Whether calls have reported the damage.
 class Overwritten {
 public:
     explicit Overwritten(Plain& user, BlockNumber list, BlockNumber other, const Position& at)
         : user_(user), list_(list), other_(other), at_(at) {}
 
-    // Every call once. Returns how many have told of damage.
+    // Makes every call once. Returns how many have reported damage.
     std::uint32_t calls() {
         Position to;
         SharedLists<>::Taken taken;
@@ -135,7 +135,7 @@ private:
     std::uint32_t damaged_ = 0;
 };
 
-// The words of a head and of an element, each overwritten by what a word of a list may hold and by what it cannot.
+// Words of a head and of an element are overwritten by valid words of lists and by invalid ones.
 TEST(ListDamageTest, every_call_on_an_overwritten_list_ends) {
     const test::ScopedWatchdog watchdog("a call on a list does not end");
     const std::array<std::uint64_t, 9> values{0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as processes. Elements and lists are few,
-// so that all meet; nodes are freed as early as may be, and poisoned.
+// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as
+// processes. Elements and lists are few, so that all users contend; nodes are freed as early as
+// possible, and poisoned.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -22,12 +23,14 @@ namespace sched = test::sched;
 constexpr std::uint32_t lists_used = 2;
 using Names = std::array<BlockNumber, lists_used>;
 
-// What a user put in and took out, by its results. A text is put in once.
+// The texts that a user inserted and took out, by the results of its calls. A text is inserted
+// once.
 struct Tally {
     std::vector<std::string> put;
     std::vector<std::string> taken;
     std::array<std::int64_t, 2>
-        balance{};  // of each list: put in and moved there, less taken out and moved away
+        // For each list: elements inserted and moved there, less those taken out and moved away.
+        balance{};
 };
 
 bool is_text(const std::string& text) {
@@ -44,7 +47,7 @@ public:
     Actor(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
         : user_(shared, participants, number, batch), number_(number) {}
 
-    // true: as it must be.
+    // Random operations of a user. Returns whether all results were right.
     bool act(const Names& lists, std::uint64_t seed, std::uint32_t operations, Tally& tally) {
         test::Random random(seed * 8 + number_);
         for (std::uint32_t i = 0; i < operations; ++i) {
@@ -113,7 +116,8 @@ private:
     std::uint32_t number_;
 };
 
-// Every element that was put in was taken out or is in a list, once, and both ways round the ring is the same.
+// Every inserted element was taken out or is in a list, once; and the list has the same elements in
+// both directions.
 template <template <class> class Atomic>
 void expect_agreement(User<Atomic>& user,
                       const Names& lists,
@@ -176,7 +180,8 @@ TEST(Concurrency, users_who_free_late_agree_on_a_weak_memory) {
     sched::for_each_seed(600, [](std::uint64_t seed) { run_scheduled(seed, 20, 4); });
 }
 
-// Who stops anywhere in a move learns afterwards that it is done, also where others have carried it out meanwhile.
+// A mover that is stopped at any access learns afterwards that its move is done, also where another
+// thread has helped it to its end.
 TEST(Concurrency, a_move_is_told_as_done_by_whomever_it_was_carried_out) {
     constexpr int looks = 400;
     sched::for_each_death(0, 2, [](const sched::Options& options) {
@@ -196,7 +201,7 @@ TEST(Concurrency, a_move_is_told_as_done_by_whomever_it_was_carried_out) {
         };
         const auto& head = *reinterpret_cast<const ListHead<sched::Atomic>*>(
             shared.blocks.data() + table::offset_of(lists[0]));
-        // Uses the list whose turn the move takes first, once the mover has begun, if it does.
+        // Works on the list that the move claims first, if the mover has begun.
         const auto helper = [&] {
             for (int i = 0; i < looks; ++i) {
                 if (turn::is_busy(head.turn.load(std::memory_order_acquire))) break;
@@ -214,7 +219,7 @@ TEST(Concurrency, a_move_is_told_as_done_by_whomever_it_was_carried_out) {
     });
 }
 
-// A queue: what one user has put in comes out in that order.
+// A queue: the elements of one user are taken out in the order in which it has inserted them.
 TEST(Concurrency, a_queue_keeps_the_order_of_each_user) {
     sched::for_each_seed(800, [](std::uint64_t seed) {
         constexpr int each = 6;
@@ -254,7 +259,7 @@ TEST(Concurrency, a_queue_keeps_the_order_of_each_user) {
     });
 }
 
-// A walker meets each element that stays, once, whatever others insert and take out beside it.
+// A walker visits each element that stays once, whatever other users insert and take out near it.
 TEST(Concurrency, a_walk_meets_what_stays) {
     sched::for_each_seed(800, [](std::uint64_t seed) {
         SharedHeap shared;
@@ -271,7 +276,7 @@ TEST(Concurrency, a_walk_meets_what_stays) {
                 met.clear();
                 Position at = users[0].lists.end_of(list);
                 while (true) {
-                    // What it stands on may be taken out: then it begins anew.
+                    // The walker's position may be taken out: then it starts again.
                     const ListEffect effect = users[0].lists.next(list, at, at);
                     if (effect == ListEffect::stale) is_back_again = true;
                     if (effect != ListEffect::done || at.node == list) break;
@@ -303,12 +308,13 @@ TEST(Concurrency, a_walk_meets_what_stays) {
     });
 }
 
-// What processes that were killed leave is recovered by those that live, which were at work on the same lists all the time.
+// The survivors recover the lists after each kill, while they work on them.
 TEST(Concurrency, processes_that_are_killed_leave_whole_lists) {
     const test::ScopedWatchdog watchdog("processes that are killed");
     test::Random random(7);
     for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {
-        constexpr std::uint32_t users = 4;  // the last one is killed
+        // The last one is the victim.
+        constexpr std::uint32_t users = 4;
         SharedHeap shared;
         const SharedPages participants(ListParticipants<std::atomic>::bytes(participants_max));
         User<std::atomic> own(shared, participants.data(), users, 4);
@@ -343,7 +349,8 @@ TEST(Concurrency, processes_that_are_killed_leave_whole_lists) {
                        all[i].made_apart.load(std::memory_order_relaxed) == number_of(block);
             };
             EXPECT_TRUE(shared.heap.recover(own.blocks.cache(), {i, 1}, is_dead, is_stored));
-            // At first others that are dead may name what this one had taken out.
+            // Recovery of this user fails while other dead users' hazard words may name elements
+            // that it had taken out.
             EXPECT_TRUE(own.lists.recover(i, is_dead) || number < users);
         }
         for (const BlockNumber list : lists) {
@@ -357,16 +364,18 @@ TEST(Concurrency, processes_that_are_killed_leave_whole_lists) {
         }
         own.lists.reclaim();
         EXPECT_LE(shared.blocks_in_use(), 1U)
-            << "round " << round;  // killed between two instructions
+            // The victim was killed between two instructions.
+            << "round " << round;
     }
 }
 
-// Four processes empty one queue, and one of them is killed at any moment: each element goes to one of them, and only the one that the
-// victim had in hand may be lost.
+// Four processes empty one queue, and one of them is killed at a random moment: each element goes
+// to one process, and only the element that the victim was taking may be lost.
 TEST(Concurrency, a_queue_loses_at_most_what_a_killed_process_had_taken) {
     const test::ScopedWatchdog watchdog("a queue and a process that is killed");
     test::Random random(11);
-    constexpr std::uint32_t users = 4;  // the first one is killed
+    // The first one is the victim.
+    constexpr std::uint32_t users = 4;
     constexpr std::uint32_t elements = 3'000;
     std::uint32_t rounds_with_loss = 0;
     for (int round = 0; round < 40 && !testing::Test::HasFailure(); ++round) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access to the words of lists: others go on at once, at the same places too, and after
-// the recovery the lists are as after the operations that were done, with or without the last one, and no block is lost.
+// A process is killed or stopped before each access to the words of lists: other users make
+// progress at once, at the same elements too; after recovery the lists have all completed
+// operations, with or without the last one, and no block leaks.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -23,7 +24,8 @@ enum class Kind : std::uint8_t {
     push_back,
     push_front,
     insert,
-    insert_nowhere,  // before what is no element
+    // At a position that is no element.
+    insert_nowhere,
     pop_front,
     pop_back,
     take,
@@ -32,14 +34,19 @@ enum class Kind : std::uint8_t {
 
 struct Step {
     Kind kind;
-    std::uint32_t list;      // of the two; move: the one it moves to
-    std::uint32_t at = 0;    // the number of the element before which, or which
-    std::string text = {};   // what is inserted; '@': its bytes lie apart
-    std::uint32_t from = 0;  // move: list
-    std::uint32_t what = 0;  // move: the number of the element there
+    // One of two; move: the target list.
+    std::uint32_t list;
+    // Number of the element to insert before, or to take.
+    std::uint32_t at = 0;
+    // The inserted text; '@': its bytes lie in a block of their own.
+    std::string text = {};
+    // Move: the source list.
+    std::uint32_t from = 0;
+    // Move: number of the element in the source list.
+    std::uint32_t what = 0;
 };
 
-// Every operation, at the ends and in the middle, also such as empty a list or are refused.
+// Every operation, at the ends and in the middle; some empty a list, some are refused.
 std::vector<Step> steps_of_victim() {
     return {{Kind::push_back, 0, 0, "one"},
             {Kind::push_back, 0, 0, "@two"},
@@ -167,7 +174,7 @@ struct Scene : test::KillScene<Scene, SharedHeap> {
                all[dead].made_apart.load(std::memory_order_relaxed) == number_of(block);
     }
 
-    // A list that the dead one was making or destroying may be there still.
+    // Recovers the victim's lists. A list that it was making or destroying may still exist.
     static bool recover_structure(Stepped& by, std::uint32_t dead) {
         return by.lists.recover(dead, is_dead);
     }
@@ -195,7 +202,8 @@ struct Scene : test::KillScene<Scene, SharedHeap> {
     void expect_nothing_lost(const std::string& when) {
         for (const BlockNumber list : lists) own.destroy(list);
         own.lists.reclaim();
-        // The victim's third list, if it was killed while it had it: it is a list as any other, and whoever knows of it destroys it.
+        // The victim's third list, if the kill left it: any process that has its number can destroy
+        // it.
         std::uint64_t blocks = 0;
         for (std::uint64_t offset = 0; offset < shared.heap.limit_bytes();
              offset += heap::granule_bytes) {
@@ -214,7 +222,8 @@ struct Scene : test::KillScene<Scene, SharedHeap> {
     std::array<BlockNumber, 2> lists{};
 };
 
-// Everything that the victim does, at the same ends and beside what is there. The texts of the survivor begin with '+'.
+// Makes all of the victim's operations, at both ends and next to each element. The survivor's texts
+// begin with '+'.
 void live_on(Scene& scene, const std::string& when) {
     const std::uint64_t before = scene.own.lists.size(scene.lists[0]);
     for (const BlockNumber list : scene.lists) {
@@ -275,7 +284,8 @@ TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     const auto check = [](Scene& scene, StruckChild& child) {
         const std::string when = child.when();
         live_on(scene, when);
-        // What it is in the midst of is carried out meanwhile, and memory that it knows is used anew by others.
+        // The survivor helps the victim's operation to its end, and reuses nodes whose numbers the
+        // victim has read.
         for (std::uint32_t i = 0; i < 40; ++i) (void)scene.own.push_back(scene.lists[i % 2], "+");
         for (std::uint32_t i = 0; i < 40; ++i)
             EXPECT_EQ(scene.own.pop_back(scene.lists[i % 2]), "+") << when;
@@ -288,7 +298,8 @@ TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
 }
 
-// Others carry out the operation of a stopped user and take every element out; what it would still change stays allocated.
+// Other users help a stopped user's operation to its end and take every element out; the nodes that
+// it may still change stay allocated.
 TEST_P(Kill, what_a_stopped_user_would_change_is_not_freed) {
     const test::ScopedWatchdog watchdog("stops and memory that is named");
     std::uint32_t looked_at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap with its blocks and participants in memory that forked processes share, and the way of one thread to lists in it. What is
-// freed is poisoned, so that who uses it afterwards notices.
+// A heap with its blocks and participants in memory that forked processes share, and a thread's
+// access to lists in it. Freed memory is poisoned, so that a later use is noticed.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ inline constexpr heap::HeapShape heap_shape{8, 6};
 inline constexpr std::uint32_t participants_max = 6;
 inline constexpr char poison = '\xdd';
 
-// A heap in shared memory. The heap's own words are std::atomic whatever the lists' are: it has tests of its own.
+// A heap in shared memory. Its own words are std::atomic, whatever the lists use: the heap has
+// tests of its own.
 struct SharedHeap {
     SharedPages control{heap::Control<>::bytes(heap_shape)};
     SharedPages blocks{heap_shape.areas * heap::area_bytes};
@@ -56,13 +57,13 @@ public:
         return block;
     }
 
-    // A block for bytes that lie apart: its address is its number.
+    // Allocates a block for the bytes of an element; its address is its number.
     std::uint64_t allocate_apart(Atomic<std::uint64_t>& place, const std::string& text) {
         const BlockNumber block = take(text.size(), heap::granule_bytes);
         if (block == 0) return 0;
         place.store(block, std::memory_order_release);
         shared_.heap.keep(cache_);
-        // By atomics, so that the scheduler's weak memory orders them with the marks of nodes.
+        // Atomic stores, so that the scheduler's weak memory orders them with the marks of nodes.
         auto* const words =
             reinterpret_cast<Atomic<std::uint64_t>*>(this->base() + offset_of(block));
         for (std::size_t done = 0; done < text.size(); done += word_bytes) {
@@ -113,7 +114,8 @@ public:
     [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
 
     bool can_free_apart = true;
-    std::int64_t allocations_left = -1;  // after so many there is no room; < 0: as much as there is
+    // Allocations that still succeed; < 0: no limit.
+    std::int64_t allocations_left = -1;
 
 private:
     BlockNumber take(std::uint64_t bytes, std::uint64_t alignment) {
@@ -126,7 +128,8 @@ private:
         return number_of(block);
     }
 
-    // Who allocates a block sees what was done before it was freed. The scheduler's memory does not know of the heap's own words.
+    // A read-modify-write that orders an allocation after the free of the same block: the
+    // scheduler's memory model does not see the heap's own words.
     void hand_over() const {
         if constexpr (std::is_same_v<Atomic<std::uint64_t>, test::sched::Atomic<std::uint64_t>>) {
             reinterpret_cast<Atomic<std::uint64_t>*>(shared_.handed_over.data())
@@ -138,7 +141,8 @@ private:
     heap::ThreadCache cache_;
 };
 
-// One thread's way to the lists of a heap. Elements are texts; those that begin with '@' lie apart.
+// A thread's access to the lists of a heap. Elements are texts; the bytes of a text that begins
+// with '@' lie in a block of their own.
 template <template <class> class Atomic>
 struct User {
     User(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)
@@ -174,7 +178,7 @@ struct User {
                    [&](const Payload& payload) { return lists.push_front(list, payload, made); });
     }
 
-    // What `take`, a call of take_first() or the like, has taken out; "" none.
+    // Returns the text that `take`, a call of take_first() or the like, has taken out; "" if none.
     template <typename Take>
     std::string taken_by(const Take& take) {
         typename SharedLists<Atomic>::Taken taken;
@@ -215,7 +219,7 @@ struct User {
         return effect == ListEffect::done ? text : "(none)";
     }
 
-    // All elements, from the first to the last one, or the other way round.
+    // All texts in order, or in reverse order.
     [[nodiscard]] std::vector<std::string> texts(BlockNumber list, bool is_forward = true) const {
         std::vector<std::string> found;
         Position at = lists.end_of(list);
@@ -248,7 +252,7 @@ private:
     [[nodiscard]] std::string text_of(const std::string& payload) const {
         ApartPayload apart;
         std::memcpy(&apart, payload.data(), sizeof apart);
-        // It may be taken out and freed meanwhile.
+        // Another thread may have taken the element out and freed its bytes.
         if (apart.address == 0 || apart.address > number_mask || apart.bytes > 1'000 ||
             offset_of(apart.address) > this->blocks.limit_bytes() - 1'000) {
             return "(freed)";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of one thread: every operation beside std::list, positions that end, lists that end, and heaps that are full.
+// Lists of one thread: every operation is compared with std::list; stale positions, destroyed
+// lists, and full heaps.
 #include <algorithm>
 #include <list>
 
@@ -11,7 +12,7 @@ namespace {
 
 using Plain = User<std::atomic>;
 
-// A list beside its model: texts, and where they are.
+// A list and its model: texts with their positions.
 struct Modelled {
     struct Element {
         std::string text;
@@ -21,7 +22,7 @@ struct Modelled {
     BlockNumber list = 0;
     std::list<Element> elements;
 
-    // An element by its number; behind the last one: the end.
+    // The model's element of this number; the end behind the last one.
     [[nodiscard]] std::list<Element>::iterator number(std::uint64_t which) {
         return std::next(elements.begin(), static_cast<std::ptrdiff_t>(which));
     }
@@ -153,7 +154,7 @@ TEST_F(ListTest, a_position_ends_with_its_element) {
     EXPECT_EQ(user_.lists.move(list, second, list, first, to), ListEffect::stale);
     EXPECT_EQ(user_.lists.move(list, first, list, second, to), ListEffect::stale);
     EXPECT_EQ(user_.text_at(list, first), "(none)");
-    // Where it was, another element may be by now.
+    // Another element may reuse the node of the stale position.
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(user_.push_back(list, "more"), ListEffect::done);
         EXPECT_EQ(user_.lists.take(list, first, taken), ListEffect::stale);
@@ -190,7 +191,7 @@ TEST_F(ListTest, a_destroyed_list_is_told_and_no_address_is_followed) {
         EXPECT_EQ(user_.lists.destroy(wrong, ~std::uint64_t{0}, [](std::uint64_t) {}),
                   ListEffect::no_list);
     }
-    // A position that somebody made up.
+    // Positions with invalid numbers.
     for (const BlockNumber wrong : {BlockNumber{0}, ~BlockNumber{0} >> 28}) {
         EXPECT_EQ(user_.lists.take(other, {wrong, 1}, taken), ListEffect::stale);
         EXPECT_EQ(user_.lists.next(other, {wrong, 1}, to), ListEffect::stale);
@@ -200,8 +201,9 @@ TEST_F(ListTest, a_destroyed_list_is_told_and_no_address_is_followed) {
     EXPECT_EQ(shared_.blocks_in_use(), 0U);
 }
 
-// Who is stopped after its insertion has happened says of the element still that it makes it. Another one takes the element out. It stays, for who
-// recovers the stopped one, should it be killed, reads it.
+// A user that is stopped right after its insertion still names the node as made. Another user takes
+// the element out. Its node stays allocated, since recovery would read it if the stopped user were
+// killed.
 TEST_F(ListTest, an_element_that_a_stopped_one_has_made_is_not_freed) {
     Plain other(shared_, participants_.data(), 1, 1);
     const BlockNumber list = user_.make();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a faulty process of another node can ask for: requests of every row of the table, changed at random, on a heap with live containers.
-// Each ends, none ends the gateway, and none changes what it does not name: not the heap of another process, not the order of a heap, not
-// the count of a container. ACP_TEST_SEED repeats a run.
+// Requests that a faulty process of another node could send: random changes of valid requests of
+// every row of the table, on a heap with live containers. Each request ends, none ends the gateway,
+// and none changes memory that it does not name: neither another process's heap, nor the heap's own
+// structures, nor the count of a container. ACP_TEST_SEED repeats a run.
 #include <cstdlib>
 #include <set>
 
@@ -18,7 +19,7 @@ std::uint64_t seed_of_run() {
     return given != nullptr ? std::strtoull(given, nullptr, 0) : acp::test::fresh_seed();
 }
 
-// The rows whose addresses are those of any copy: what they write to is the caller's business.
+// Operations whose addresses may name any memory of the process, like those of a copy.
 bool is_put(std::uint32_t number) {
     return number == put_signal_add_number || number == put_signal_set_number ||
            number == take_lease_number || number == leased_put_number;
@@ -45,7 +46,7 @@ private:
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_.next());
     }
 
-    // Puts another word, or half of one, where one begins.
+    // Changes a random word, or half of it.
     void change_word(Bytes& bytes, bool has_any_address) {
         const std::size_t at = random_.below(bytes.size() / 8) * 8;
         std::uint64_t word = 0;
@@ -81,7 +82,7 @@ TEST(HostileRequestsTest, there_is_a_valid_request_of_each_row) {
     std::set<std::uint32_t> numbers;
     for (const Request& request : scene.valid_requests()) {
         numbers.insert(request.number);
-        // Some have destroyed by then what they name, which shows that each one did what it says.
+        // An earlier request may have destroyed the object, so stale and address are fine too.
         const Code code = scene.run(request);
         EXPECT_TRUE(code == Code::ok || code == Code::stale || code == Code::address)
             << request.number << ": " << static_cast<int>(code);

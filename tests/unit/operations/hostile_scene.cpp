@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills both heaps by valid requests, and says afterwards what is left of them.
+// Fills both heaps by valid requests, and checks them afterwards.
 #include "unit/operations/hostile_scene.hpp"
 
 namespace acp::operations::test {
@@ -217,7 +217,8 @@ void HostileScene::add_sequence_requests(std::vector<Request>& all) const {
     }
 }
 
-// Their addresses are the caller's to choose, as of any copy: so the valid ones write to the starter memory.
+// These operations write to any address that the caller names, like a copy: the valid requests
+// write to the starter memory.
 void HostileScene::add_put_requests(std::vector<Request>& all) const {
     const std::uint64_t starter = starter_start();
     TakeLease wanted;
@@ -292,7 +293,7 @@ std::vector<std::uint64_t> HostileScene::telling_words() const {
     return words;
 }
 
-// Counts the entries; fails where the walk tells of more than there can be.
+// Counts the entries; fails if the walk does not end.
 std::uint64_t HostileScene::walked(const TableName& name, std::uint32_t process) {
     WalkRequest request{name, {}, 0, 0};
     std::uint64_t count = 0;
@@ -332,7 +333,8 @@ void HostileScene::expect_list_sound(std::uint64_t list, std::uint32_t process) 
     expect_allocated(list);
 }
 
-// Who is asked to free a part of a container refuses, where the block is still allocated.
+// Checks that the container's block is allocated: freeing it as a separate block is refused as a
+// part of a container.
 void HostileScene::expect_allocated(std::uint64_t container) {
     ask(target, number_of<FreeBlocks>, bytes_of(ToFree{BlockOwner::separate, 0}, container));
     EXPECT_EQ(result_.front(), static_cast<std::byte>(heap::Freed::of_container));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two heaps of one node, of process 1 and of process 2, each with a container of every kind, blocks of the program, a lent and a separate
-// block; and a valid request of every numbered operation on the first heap. What requests do to the first heap they may do; the
-// second one is a bystander. One thread.
+// Two heaps of one node, of process 1 and of process 2, each with a container of every kind, blocks
+// of the program, a loan and a separate block; and a valid request of every numbered operation on
+// the first heap. Requests may change the first heap; the second one is a bystander. One thread.
 #pragma once
 
 #include <array>
@@ -46,17 +46,21 @@ struct Request {
     Bytes bytes;
 };
 
-// What the heap of one process holds.
+// The blocks and containers in the heap of one process.
 struct HeapContent {
-    std::vector<std::uint64_t> blocks;  // of the program, filled with a pattern
+    // Blocks of the program, filled with a pattern.
+    std::vector<std::uint64_t> blocks;
     std::uint64_t separate = 0;
     allocator::LentBlock lent;
     std::array<std::uint64_t, 2> lists{};
-    std::vector<list::Position> elements;  // of the first list
-    std::vector<list::Position> others;    // of the second list
+    // Elements of the first list.
+    std::vector<list::Position> elements;
+    // Elements of the second list.
+    std::vector<list::Position> others;
     allocator::TableName table;
     allocator::TableName many;
-    std::uint64_t record = 0;  // of the table's first key
+    // The record of the table's first key.
+    std::uint64_t record = 0;
     allocator::DirectoryName directory;
     allocator::SequenceName vector;
     allocator::SequenceName deque;
@@ -69,7 +73,8 @@ public:
     static constexpr std::uint64_t heap_bytes = 4 * heap::area_bytes;
     static constexpr std::uint64_t id = 0x1d;
     static constexpr std::uint32_t elements = 8;
-    static constexpr std::uint64_t desk_at = 1'024;  // in the starter memory
+    // Offset in the starter memory.
+    static constexpr std::uint64_t desk_at = 1'024;
 
     HostileScene() : target_content_(fill(target)), bystander_content_(fill(bystander)) {
         make_desk();
@@ -107,16 +112,17 @@ public:
         return owner_.space.starter_address(target);
     }
 
-    // A valid request of each row.
+    // A valid request of each row of the table of operations.
     [[nodiscard]] std::vector<Request> valid_requests() const;
 
-    // Words that are likely to mean something to an operation.
+    // Words that an operation may accept as an address, number or size.
     [[nodiscard]] std::vector<std::uint64_t> telling_words() const;
 
-    // The bystander is as it was made.
+    // Checks that the bystander's heap has its initial content.
     void expect_bystander_unharmed();
 
-    // The heaps contradict themselves nowhere, and each container of the target that is still there can be walked and counted.
+    // Checks the structure of both heaps, and walks and counts each container of the target that
+    // still exists.
     void expect_sound();
 
 private:
@@ -139,7 +145,7 @@ private:
         return bytes;
     }
 
-    // Runs a request that must do what it says.
+    // Runs a request that must succeed.
     void ask(std::uint32_t process, std::uint32_t number, const Bytes& bytes) {
         EXPECT_EQ(run({number, bytes}, process), Code::ok) << number;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations by which a process of another node takes a lease and writes under it: under a lease that was taken back nothing is written.
+// The operations by which a process of another node takes a lease and writes under it: a write
+// under a revoked lease changes nothing.
 #include "operations/leased_put.hpp"
 
 #include <cstring>
@@ -134,7 +135,7 @@ TEST_F(LeasedPutTest, writes_counts_and_calls) {
     EXPECT_TRUE(lease(1).is_used_up(3)) << "as many units as it counts for";
     EXPECT_EQ(desk().calls.load(), 2U);
     EXPECT_FALSE(desk().gateway.says(place)) << "it has left";
-    // Pieces add up; a watched place is not called.
+    // Counts of pieces are added; a watched place gets no call.
     desk().calls.store(0);
     line(1).is_watched.store(1);
     EXPECT_EQ(write(put_of_taken(), ""), Code::ok);

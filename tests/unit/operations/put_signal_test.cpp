@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations behind a short acp_put_signal and behind channels between nodes: bytes and word, both or neither.
+// The operations behind a short acp_put_signal and behind channels between nodes: both bytes and
+// word are written, or neither.
 #include "operations/put_signal.hpp"
 
 #include <array>
@@ -73,7 +74,8 @@ TEST_P(PutSignalOperationTest, writes_nothing_where_one_of_the_two_is_bad) {
     EXPECT_EQ(std::string(starter(), 4096), std::string(4096, '\0'));
 }
 
-// Who waits for a counter of its own spins; who waits for a channel sleeps.
+// A waiter for a counter of its own spins, so the operation wakes no thread; a waiter for a channel
+// sleeps, and is woken.
 TEST_P(PutSignalOperationTest, wakes_who_sleeps_in_the_process_where_it_sets_the_word) {
     sync::Bell<>& bell = node_.slot(0).door.waiter_bell;
     const std::uint32_t asleep = bell.announce();

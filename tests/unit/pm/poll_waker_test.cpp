@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that sleeps on a bell for a program that sleeps in poll(2): each ring since the announcement makes the descriptor readable, whenever
-// it comes, and nothing does after a disarm.
+// The thread that sleeps on a bell for a program that sleeps in poll(2): every ring after the
+// announcement makes the descriptor readable, at any time, and no ring does after a disarm.
 #include "pm/poll_waker.hpp"
 
 #include <array>
@@ -38,7 +38,7 @@ bool is_readable(const PollWaker& waker, int timeout_ms) {
 
 class PollWakerTest : public ::testing::Test {
 protected:
-    // Nothing but a ring wakes it, unless a test says how long it sleeps at most.
+    // Without a given limit only a ring ends the sleep.
     PollWakerTest() : segment_(made()), waker_(make_waker(node::for_ever)) {}
 
     [[nodiscard]] std::unique_ptr<PollWaker> make_waker(std::int64_t patience_ns) {
@@ -52,7 +52,7 @@ protected:
     std::unique_ptr<PollWaker> waker_;
 };
 
-// A lost wake-up keeps the destructor waiting.
+// If a wakeup were lost, the destructor would wait for ever.
 TEST_F(PollWakerTest, it_ends_whatever_its_thread_does_just_then) {
     test::Random random(1);
     for (int i = 0; i < 3000; ++i) {
@@ -135,7 +135,8 @@ TEST_F(PollWakerTest, a_descriptor_that_the_program_has_closed_is_left_alone) {
     std::array<int, 2> ends{-1, -1};
     ASSERT_EQ(pipe(ends.data()), 0);
     ASSERT_EQ(write(ends[1], "kept", 4), 4);
-    ASSERT_EQ(dup2(ends[0], number), number);  // closes it, and is another file now
+    // Closes the descriptor and opens another file under its number.
+    ASSERT_EQ(dup2(ends[0], number), number);
     EXPECT_FALSE(waker_->has_descriptor());
     waker_->disarm();
     waker_->arm(bell_.announce());

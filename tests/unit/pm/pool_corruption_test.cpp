@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words by which senders and the receiver of a pool speak to each other are overwritten at random points, one or two of a kind at a time: all
-// find together again within 10 ms, and no message is lost, doubled or out of order.
+// Words by which senders and the receiver of a pool communicate are overwritten at random points,
+// one or two of a kind at a time: all recover within 10 ms, and no message is lost, doubled or out
+// of order.
 #include <array>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 namespace acp::pm {
 namespace {
 
-// A receiver that waits tends its pool every 0.25 ms.
+// A waiting receiver calls tend() every 0.25 ms.
 constexpr int tends_in_10_ms = 40;
 constexpr std::uint64_t injections_per_scene = 500;
 constexpr std::uint32_t senders = 12;
@@ -21,7 +22,7 @@ class Scene {
 public:
     explicit Scene(std::uint64_t seed) : random_(seed) {}
 
-    // Returns how many injections there were.
+    // Returns the number of overwritten words.
     std::uint64_t run() {
         std::uint64_t injections = 0;
         while (injections < injections_per_scene && !testing::Test::HasFailure()) {
@@ -40,7 +41,7 @@ public:
     }
 
 private:
-    // Of all kinds of words, one, or both that say the same.
+    // Overwrites a word of a random kind, or also its second copy.
     std::uint64_t damage_some() {
         const auto index = static_cast<std::uint32_t>(random_.below(leases));
         const std::uint64_t line = random_.below(ring_shape.lines());
@@ -68,7 +69,8 @@ private:
         }
     }
 
-    // Of the oldest record that is not received, so that a header and no payload is hit; and its journal.
+    // Overwrites the header of the oldest unreceived record, so that a header and no payload is
+    // hit; perhaps also its journal word.
     std::uint64_t damage_header(std::uint32_t index, bool is_double) {
         const std::uint64_t line = node_.pool().released_of(index);
         return damage(ring_offset(index) + ring_shape.header_offset(line)) +
@@ -94,7 +96,7 @@ private:
         return 1;
     }
 
-    // As if many others had come.
+    // Many other senders ask for leases, so that some are revoked.
     void take_leases_back() {
         for (std::uint32_t i = senders; i < node_.count(); ++i) {
             if (node_.outlet(i).reserve(8) != nullptr) node_.outlet(i).cancel();
@@ -130,7 +132,8 @@ TEST(PoolCorruption, of_any_words_loses_doubles_and_reorders_nothing) {
     static_assert(test::is_sanitized || scenes * injections_per_scene >= 10'000);
 }
 
-// The counts of a gateway that found one of them overwritten, and counts no more, after that was overwritten once more.
+// The state and counts of a lease whose holder, a gateway, had found its count overwritten and
+// stopped counting, are overwritten once more.
 TEST(PoolCorruption, of_both_counts_loses_nothing_that_an_unknown_holder_sent) {
     Node node(2);
     Exchange<Node> exchange(node, 8);
@@ -146,7 +149,8 @@ TEST(PoolCorruption, of_both_counts_loses_nothing_that_an_unknown_holder_sent) {
     EXPECT_EQ(exchange.received(1), exchange.sent(1));
 }
 
-// A note says "I write here" while somebody wants the ring: one of its two words is not enough to lose it.
+// A sender's note has two words which say that it writes to a ring. If one of them is overwritten,
+// the ring is still not given to senders that wait for a lease.
 TEST(PoolCorruption, of_a_note_lets_nobody_take_a_ring_that_is_being_written) {
     for (const std::uint32_t which : {0U, 1U}) {
         Node node(200);

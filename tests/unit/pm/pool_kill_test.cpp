@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sender is killed or stopped before any access of a send, with and without a lease: no other sender waits for it, what it had sent arrives, and
-// its ring is lent again when it is dead.
+// A sender is killed or stopped before each access of a send, with and without a lease: no other
+// sender waits for it, the messages that it sent arrive, and its ring is leased again after its
+// death.
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -21,9 +22,9 @@ constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{7}
 
 using Node = TestNode<test::SteppedAtomic>;
 
-// What the victim has sent, as others see it.
+// The victim's number of sent messages, and all messages that the others send and receive.
 struct Scene {
-    // In a child: two messages.
+    // Runs in the child: sends two messages.
     void act() {
         for (int i = 0; i < 2; ++i) {
             const std::uint64_t number = sent().load();
@@ -39,7 +40,7 @@ struct Scene {
         return *reinterpret_cast<std::atomic<std::uint64_t>*>(pages.data());
     }
 
-    // All others send, each often, and everything arrives.
+    // All other senders send twice, and every message arrives.
     void expect_others_go_on(const std::string& when) {
         for (int round = 0; round < 2; ++round) {
             for (std::uint32_t from = 2; from < senders; ++from) {
@@ -78,7 +79,7 @@ struct Scene {
         }
     }
 
-    // Those that were sent, and perhaps the one that it was struck in.
+    // The victim's completed messages have arrived, and perhaps the one in which it was struck.
     void expect_received_but_last(const std::string& when) {
         EXPECT_GE(received, sent().load()) << when;
         EXPECT_LE(received, sent().load() + 1) << when;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools: messages of any number of senders arrive in order, whoever has a lease, and none has to wait for one that is silent.
+// Pools: messages of any number of senders arrive in order, whichever of them have leases, and no
+// sender has to wait for an idle lease holder.
 #include <gtest/gtest.h>
 #include <set>
 
@@ -45,7 +46,7 @@ TEST(Pool, lends_its_rings_in_turns_to_more_senders_than_it_has_rings) {
     }
 }
 
-// Who sleeps until then must hear of it.
+// A sender that sleeps until then must be woken.
 TEST(Pool, rings_when_a_lease_that_was_wanted_is_free) {
     Node node(65);
     Exchange exchange(node);
@@ -60,13 +61,13 @@ TEST(Pool, rings_when_a_lease_that_was_wanted_is_free) {
     EXPECT_TRUE(exchange.send(64));
     node.tend();
     EXPECT_EQ(node.host(0).rings, 1U);
-    // A lease became free before the wish was seen.
+    // A lease became free before the receiver saw the request for one.
     node.word(offsetof(sync::LeaseDesk<>, wanted)) = 1;
     node.tend();
     EXPECT_EQ(node.host(0).rings, 2U);
 }
 
-// All have one message for it, whoever is silent then.
+// Each sender has one message to send; lease holders become idle then.
 TEST(Pool, gives_the_leases_of_silent_senders_to_others) {
     Node node(1000);
     Exchange exchange(node);
@@ -90,7 +91,7 @@ TEST(Pool, does_not_take_back_what_holds_a_message_or_is_being_written) {
     ASSERT_TRUE(exchange.send(2));
     const auto held = node.pool().receive();
     ASSERT_NE(held.data, nullptr);
-    // All others want a lease, again and again.
+    // All other senders request a lease, again and again.
     for (int round = 0; round < 20; ++round) {
         for (std::uint32_t from = 3; from < node.count(); ++from) {
             if (node.outlet(from).reserve(8) != nullptr) node.outlet(from).cancel();
@@ -111,7 +112,8 @@ TEST(Pool, does_not_take_back_what_holds_a_message_or_is_being_written) {
 TEST(Pool, that_is_used_anew_drops_what_was_sent_before) {
     Node node(100);
     Exchange before(node);
-    char* const room = node.outlet(99).reserve(8);  // it goes on writing all the time
+    // This sender is in the middle of a write all the time.
+    char* const room = node.outlet(99).reserve(8);
     for (std::uint32_t from = 0; from < 40; ++from) ASSERT_TRUE(before.send(from));
     node.pool().close();
     EXPECT_EQ(node.outlet(3).reserve(8), nullptr) << "closed";
@@ -162,7 +164,7 @@ TEST(Pool, of_a_dead_sender_gives_all_that_was_sent_and_lends_its_ring_again) {
     exchange.receive_all(3);
 }
 
-// Of a sender on another node the gateway writes, which may be late.
+// The gateway writes for a sender on another node, possibly after the sender's death.
 TEST(Pool, of_a_dead_sender_waits_for_whoever_writes_for_it) {
     Node node(3);
     Exchange exchange(node);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node of processes with pools for tests: memory that processes made by fork share, and hosts of all of them.
+// A node of processes with pools for tests: memory that forked processes share, and hosts of all of
+// them.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ namespace acp::pm {
 
 using heap::SharedPages;
 
-// The memory of one process: its note and its bell. Pools are only where somebody receives.
+// The memory of one process: its note and its bell. Only receivers have pools.
 template <template <class> class AtomicOf>
 struct TestProcess {
     alignas(64) sync::WriterNote<AtomicOf> note;
@@ -109,7 +110,7 @@ public:
 
     [[nodiscard]] std::uint32_t count() const { return count_; }
 
-    // A word of the pool as it lies there.
+    // A word of the pool's memory.
     [[nodiscard]] std::uint64_t& word(std::uint64_t offset) {
         return *reinterpret_cast<std::uint64_t*>(pages_.data() + offset);
     }
@@ -118,7 +119,7 @@ public:
         return reinterpret_cast<std::uint64_t*>(&process(of).note)[which];
     }
 
-    // As long after the last time as calls of a receiver that waits.
+    // Time advances as between two calls of a waiting receiver.
     void tend() { pool_->tend(now_ns += 250'000); }
 
     std::uint64_t now_ns = 1'000'000'000;
@@ -132,7 +133,7 @@ private:
     std::vector<std::unique_ptr<Outlet>> outlets_;
 };
 
-// A message with a number, of a sender: its length and its bytes follow from both.
+// A message whose length and bytes follow from its number and sender.
 struct NumberedMessage {
     NumberedMessage(std::uint32_t from, std::uint64_t number, std::uint64_t bytes_max)
         : source(from), random(from * std::uint64_t{1'000'003} + number) {
@@ -148,7 +149,7 @@ struct NumberedMessage {
         }
     }
 
-    // "" or what is wrong.
+    // Checks a message. "": it is right; else the error.
     template <typename Message>
     [[nodiscard]] std::string check(const Message& found) {
         if (found.source != source) return "of process " + std::to_string(found.source);
@@ -165,14 +166,14 @@ struct NumberedMessage {
     std::uint64_t bytes = 0;
 };
 
-// Numbered messages from each process to process 0, of which none may be lost, doubled, or out of order.
+// Numbered messages from each process to process 0; none may be lost, doubled, or out of order.
 template <typename Node>
 class Exchange {
 public:
     explicit Exchange(Node& node, std::uint64_t bytes_max = message_bytes_max)
         : node_(node), bytes_max_(bytes_max), sent_(node.count()), received_(node.count()) {}
 
-    // false: there is no room now.
+    // False: there is no room now.
     bool send(std::uint32_t from) {
         NumberedMessage message(from, sent_[from], bytes_max_);
         char* const room =
@@ -185,7 +186,7 @@ public:
         return true;
     }
 
-    // false: there is no message.
+    // False: there is no message.
     bool receive() {
         const auto found = node_.pool().receive();
         if (found.data == nullptr) return false;
@@ -201,14 +202,15 @@ public:
         return !testing::Test::HasFailure();
     }
 
-    // Of those that are sent and not received.
+    // The number of messages sent and not received.
     [[nodiscard]] std::uint64_t under_way() const { return under_way_; }
 
     [[nodiscard]] std::uint64_t sent(std::uint32_t from) const { return sent_[from]; }
 
     [[nodiscard]] std::uint64_t received(std::uint32_t from) const { return received_[from]; }
 
-    // Until nothing is under way, or a receiver has tended so often.
+    // Receives until no message is in flight; fails after tends_max calls of tend() without a
+    // message.
     void receive_all(int tends_max) {
         for (int tends = 0; under_way_ > 0 && !testing::Test::HasFailure();) {
             if (receive()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several users at once under the seeded scheduler, whose memory is as weak as C++ allows: keys that are counted up and down, values
-// that are replaced where they are as expected, entries that are erased by their records, and walks beside all that.
+// Several users at once under the seeded scheduler, whose memory is as weak as C++ allows: keys are
+// counted up and down, values are replaced if they are the expected ones, entries are erased by
+// their records, and walks run at the same time.
 #include <array>
 #include <deque>
 #include <functional>
@@ -46,7 +47,7 @@ struct Stage {
 
     [[nodiscard]] HashTable<sched::Atomic>& of(std::uint32_t user) { return all[user].table; }
 
-    // Few bits of hashes make long chains, and keys of one hash.
+    // The hash has few bits, so that chains are long and keys share hashes.
     [[nodiscard]] EntryKey hashed(const std::string& text) const {
         EntryKey key = key_of(text);
         key.hash &= hash_mask;
@@ -85,7 +86,7 @@ struct Stage {
     BlockNumber table = 0;
 };
 
-// Everybody takes only what it has added itself, so each call must succeed and the sum is known.
+// Each user subtracts at most what it has added, so each call must succeed and the sum is known.
 void count_up_and_down(std::uint64_t seed, std::uint32_t keys, std::uint32_t operations) {
     Stage stage(seed);
     std::vector<std::uint64_t> own(std::size_t{users} * keys);
@@ -150,7 +151,8 @@ TEST(ConcurrentChanges, a_number_is_inserted_by_the_first_and_added_to_by_all_ot
     });
 }
 
-// Each user raises a number by a loop of find and replace. Of `width` characters: 8 are replaced in place.
+// Each user increments a number by a loop of find and replace. The number has `width` characters: 8
+// are replaced in place.
 void raise_by_replacing(std::uint64_t seed, std::size_t width) {
     constexpr std::uint32_t rounds = 4;
     Stage stage(seed);
@@ -188,14 +190,15 @@ TEST(ConcurrentChanges, replacing_what_is_expected_is_a_compare_and_swap) {
     });
 }
 
-// What stays during a walk is visited once, whatever others insert, erase and replace.
+// An entry that exists during the whole walk is visited once, while other users insert, erase and
+// replace.
 void walk_beside_changes(std::uint64_t seed,
                          const TableShape& shape,
                          std::uint64_t hash_mask_used) {
     constexpr std::uint32_t kept = 10;
     Stage stage(seed, shape, hash_mask_used);
     const PutMode mode = shape.has_many ? PutMode::add : PutMode::insert;
-    // Entries of one key, where the table has many of a key.
+    // Entries that stay; all have one key, where the table allows that.
     const auto kept_key = [&](std::uint32_t which) {
         return key_number(shape.has_many ? which / 4 : which);
     };
@@ -256,7 +259,8 @@ TEST(ConcurrentChanges, a_walk_visits_once_each_entry_of_a_key) {
     });
 }
 
-// Of several who erase the entry of a record one does so, and the sum of what was inserted and erased is there.
+// Exactly one of several users erases the entry of a record, and the number of entries is that of
+// insertions less erasures.
 TEST(ConcurrentChanges, the_entry_of_a_record_is_erased_once) {
     sched::for_each_seed(1'000, [](std::uint64_t seed) {
         Stage stage(seed, {.slots = 1, .may_grow = true, .has_many = true, .id = 0}, hash_mask);
@@ -272,7 +276,8 @@ TEST(ConcurrentChanges, the_entry_of_a_record_is_erased_once) {
             const std::uint64_t first = random.below(records.size());
             for (std::size_t i = 0; i < records.size(); ++i) {
                 const std::size_t which = (first + i) % records.size();
-                // Once erased, the block may be the record of what another user inserts.
+                // After this user's erasure the block may be the record of another user's
+                // insertion.
                 if (erased[which] != 0) continue;
                 if (stage.of(user).erase_record(stage.table, key.hash, records[which]) ==
                     Effect::done) {

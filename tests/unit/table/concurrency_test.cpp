@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as processes. Keys are few, so that
-// all meet; tables begin with one bucket, so that they grow; blocks are freed as early as may be, and poisoned.
+// Several users at once, under the seeded scheduler, whose memory is as weak as C++ allows, and as
+// processes. Few keys make users contend; blocks are freed early, and poisoned.
 #include <array>
 #include <deque>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ std::string key_number(std::uint64_t number) {
     return "key " + std::to_string(number);
 }
 
-// A value that tells whose it is and whether it is whole.
+// A value from which its key can be read, and whether it is whole.
 std::string value_for(const std::string& key, std::uint64_t number) {
     std::string value = key + " = " + std::to_string(number) + " ";
     value.append(number % 40, static_cast<char>('a' + number % 26));
@@ -35,7 +35,7 @@ bool is_value_for(const std::string& key, const std::string& value) {
     return value == value_for(key, number);
 }
 
-// What one user did to each key, by its results.
+// A user's operations on each key, by their results.
 struct Tally {
     std::int64_t inserted = 0;
     std::int64_t erased = 0;
@@ -45,7 +45,7 @@ struct Tally {
 template <template <class> class Atomic>
 class Actor {
 public:
-    //   hash_mask_used  bits of the hash that are used: few make long chains
+    //   hash_mask_used  the bits of the hash that are used: few bits make long chains
     Actor(const SharedHeap& shared,
           char* participants,
           std::uint32_t number,
@@ -53,7 +53,7 @@ public:
           std::uint64_t hash_mask_used = ~std::uint64_t{0})
         : user_(shared, participants, number, batch), number_(number), hash_mask_(hash_mask_used) {}
 
-    // true: as it must be.
+    // Random operations of a user. Returns whether all results were right.
     bool act(BlockNumber table,
              std::uint64_t seed,
              std::uint32_t operations,
@@ -111,7 +111,7 @@ public:
                                 [](const char*, std::uint32_t, BlockNumber) {}) == Effect::done;
     }
 
-    // Finds the keys 0 .. count-1, each step for all of them. Calls told(which, is_there, is_whole).
+    // Finds the keys 0 .. count-1, each step for all. Calls told(which, is_there, is_whole).
     template <typename Told>
     void find_in_steps(BlockNumber table, std::uint32_t count, const Told& told) {
         const Finder<Atomic> finder = user_.table.finder();
@@ -148,7 +148,7 @@ private:
     std::uint64_t hash_mask_;
 };
 
-// Each key is there once if it was inserted once more often than erased, and never otherwise.
+// Each key has one entry if it was inserted once more often than erased, and none otherwise.
 template <template <class> class Atomic>
 void expect_agreement(Actor<Atomic>& actor,
                       BlockNumber table,
@@ -172,10 +172,10 @@ void expect_agreement(Actor<Atomic>& actor,
 }
 
 struct Course {
-    std::uint32_t operations = 0;  // of each user
+    std::uint32_t operations = 0;  // by each user
     std::uint32_t keys = 0;
     std::uint32_t slots = 1;
-    std::uint32_t there = 0;  // the first so many keys are there at the start
+    std::uint32_t there = 0;  // how many keys are inserted at the start
     std::uint64_t hash_mask = ~std::uint64_t{0};
 };
 
@@ -233,8 +233,8 @@ TEST(Concurrency, users_of_buckets_that_are_moved_agree_on_a_weak_memory) {
     });
 }
 
-// A reader stops before any of its accesses; meanwhile the bucket that it looks at is moved, and the entry erased or assigned. Nobody
-// inserts until then, so the growth does not end: only the bucket tells that it was moved.
+// A reader stops before each access; then its bucket is migrated, and the entry erased or assigned.
+// Without insertions the growth does not end: only the bucket's word shows the migration.
 TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_while_it_is_there) {
     constexpr std::uint32_t slots = 8;
     constexpr std::uint32_t read_keys = 8;
@@ -249,7 +249,7 @@ TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_whi
         actors[1].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[1].insert(table, which));
-        // the first insertion of a user looks whether the table is to grow, and moves two buckets
+        // A user's first insertion checks whether the table must grow, and migrates two buckets.
         EXPECT_TRUE(actors[2].insert(table, there));
         const auto is_erased = [](std::uint32_t which) { return which % 2 == 0; };
         const auto read = [&] {
@@ -273,7 +273,7 @@ TEST(Concurrency, an_entry_that_is_moved_and_changed_is_read_whole_and_found_whi
     });
 }
 
-// The steps of many finds take turns, while their buckets are moved and some of the entries are erased.
+// The steps of many finds alternate; buckets are migrated and some entries erased between them.
 TEST(Concurrency, finds_in_steps_see_all_that_stays_and_no_half_value) {
     constexpr std::uint32_t slots = 4;
     constexpr std::uint32_t there = slots * Growth<sched::Atomic>::entries_per_bucket;
@@ -288,7 +288,7 @@ TEST(Concurrency, finds_in_steps_see_all_that_stays_and_no_half_value) {
         actors[1].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[1].insert(table, which));
-        // the first insertion of a user looks whether the table is to grow, and moves two buckets
+        // A user's first insertion checks whether the table must grow, and migrates two buckets.
         EXPECT_TRUE(actors[2].insert(table, there));
         const auto read = [&] {
             for (std::uint32_t turn = 0; turn < 3; ++turn) {
@@ -323,7 +323,7 @@ TEST(Concurrency, finds_in_steps_see_all_that_stays_and_no_half_value) {
     sched::for_each_seed(300, [&](std::uint64_t seed) { run(seed, one_bucket); });
 }
 
-// A chain becomes full, is lengthened and moved at once, while others look for room in it.
+// A chain is full, lengthened and migrated at once, while other users search it for room.
 TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
     constexpr std::uint32_t users = 3;
     constexpr std::uint32_t there = Bucket<sched::Atomic>::slots_max - 1;
@@ -339,7 +339,7 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
         actors[0].table().keep();
         for (std::uint32_t which = 0; which < there; ++which)
             EXPECT_TRUE(actors[0].insert(table, which));
-        // With more slots it grows by a number of entries that are not there.
+        // A table with more slots is made to grow by a false number of entries.
         auto& head =
             *reinterpret_cast<Head<sched::Atomic>*>(shared.blocks.data() + offset_of(table));
         if (slots != 1) {
@@ -369,20 +369,20 @@ TEST(Concurrency, nothing_is_inserted_into_a_chain_that_is_moved) {
     };
     constexpr std::uint64_t other_fragments_only = hash_mask & ~std::uint64_t{0xffff};
     sched::for_each_seed(3000, [&](std::uint64_t seed) { run(seed, 1, other_fragments_only); });
-    // Slots tell in which of two buckets an entry will be.
+    // Here slots hold the bit that selects one of two buckets at the split.
     constexpr std::uint64_t slots = std::uint64_t{1} << (slot::fragment_at - split_last_bits);
     sched::for_each_seed(1000,
                          [&](std::uint64_t seed) { run(seed, slots, hash_mask & ~(slots - 1)); });
 }
 
-// A mover that comes late reads of a record what another entry has made of it, and finds other entries for a chain than there are. It adds
-// nothing to a chain that was moved.
+// A late migrator reads a record that another entry reuses, and so computes another chain than the
+// table has. It must not add a bucket to a chain that was already migrated.
 TEST(Concurrency, a_late_mover_lengthens_no_chain_that_was_moved) {
     constexpr std::uint32_t users = 3;
     constexpr std::uint64_t slots = 2;
     constexpr std::uint32_t there = 18;
     constexpr std::uint32_t changed_by_each = 6;
-    // All in one bucket, and in two after it was moved: by a bit that slots do not hold.
+    // One bucket has all entries; the bit by which it is split is not in the slots.
     constexpr std::uint64_t mask = ~(0xffff ^ std::uint64_t{1} << (split_last_bits + 1));
     sched::for_each_seed(3000, [mask](std::uint64_t seed) {
         SharedHeap shared;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts of keys, values that are replaced where they are as expected, and the identity of a table.
+// Counts of keys, values that are replaced if they are the expected ones, and the identity of a
+// table.
 #include "table/counting.hpp"
 
 #include <gtest/gtest.h>
@@ -42,8 +43,8 @@ TEST_F(CountingTest, a_count_that_was_ended_is_none_for_who_comes_next) {
     EXPECT_EQ(user_.table.entries(table_), 1U);
 }
 
-// Who has ended a count and is stopped before it has unlinked the entry: another one unlinks it. The record stays, for who recovers the
-// stopped one, should it be killed, reads it.
+// A user that has ended a count is stopped before it has unlinked the entry: another user unlinks
+// it. The record stays allocated, since recovery would read it if the stopped user were killed.
 TEST_F(CountingTest, a_record_that_a_stopped_one_takes_out_of_use_is_not_freed) {
     User<std::atomic> stopped(shared_, participants_.data(), 1, 1);
     ASSERT_EQ(user_.table.add(table_, key_of("a"), 1).count, 1U);

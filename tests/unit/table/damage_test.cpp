@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables whose words a program has overwritten: every call ends, reads and frees nothing outside of the heap, and one that meets words
-// which contradict each other fails. A call that retries for ever is ended by the watchdog.
+// Tables whose words a program has overwritten: every call ends, reads and frees nothing outside of
+// the heap, and fails if it reads words that contradict each other. The watchdog ends a call that
+// retries without end.
 #include <array>
 #include <functional>
 #include <string>
@@ -20,7 +21,8 @@ struct Scene {
     TableShape shape;
     std::uint32_t entries;
     PutMode mode;
-    bool is_growing;  // entries are added until it grows
+    // Entries are added until the table grows.
+    bool is_growing;
 };
 
 const std::array<Scene, 6> scenes{{
@@ -43,7 +45,7 @@ public:
 
     [[nodiscard]] const std::vector<std::uint64_t*>& words() const { return words_; }
 
-    // A word that leads to the block in which `word` is: as a link, or as a slot of the same key.
+    // A word that leads to the block in which `word` lies: as a link, or as a slot of the same key.
     [[nodiscard]] std::uint64_t to_itself(const std::uint64_t* word, bool is_slot) const {
         const BlockNumber block = number_of(heap::Offset{
             static_cast<std::uint64_t>(reinterpret_cast<const char*>(word) - user_.blocks.base())});
@@ -52,7 +54,7 @@ public:
                        : link::to(block) | link::made;
     }
 
-    // Every call, the one of number `first` first. Returns how many have reported damage.
+    // Makes every call, beginning with number `first`. Returns how many have reported damage.
     std::uint32_t calls(std::size_t first) {
         const std::array<std::function<void()>, 15> all{
             [&] { find_all(); },
@@ -103,7 +105,8 @@ private:
         for (std::uint64_t i = 0; i < bytes / 8; ++i) words_.push_back(words_of(block) + i);
     }
 
-    // Notes the head, the arrays with some buckets, chained buckets and some records.
+    // Notes the addresses of words of the head, the arrays with some buckets, chained buckets and
+    // some records.
     void note_words() {
         constexpr std::uint64_t buckets_most = 3;
         constexpr std::uint32_t records_most = 8;
@@ -231,7 +234,7 @@ private:
         });
     }
 
-    // Erases entry after entry by its record, until there is none or one cannot be erased.
+    // Erases entry after entry by its record, until none is left or one cannot be erased.
     void clear() {
         for (;;) {
             std::uint64_t hash = 0;
@@ -267,7 +270,7 @@ private:
 
 constexpr std::size_t values_per_word = 6;
 
-// Overwrites a word. `which` chooses its value.
+// Overwrites a word; `which` selects the new value.
 void overwrite(const Overwritten& table,
                std::size_t index,
                std::size_t which,

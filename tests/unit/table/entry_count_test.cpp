@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of entries of a table whose counters are wrong, as a kill leaves them: it is found by a walk, stored where nobody changes the
-// table meanwhile, and right for ever after, whoever inserts and erases at the same time.
+// The number of entries of a table whose counters are wrong after a kill: a walk counts them, and
+// stores the number if no user has changed the table at the same time; from then on it stays right
+// under insertions and erasures.
 #include <deque>
 #include <set>
 #include <vector>
@@ -42,7 +43,7 @@ struct Stage {
         return *reinterpret_cast<Head<Atomic>*>(shared.blocks.data() + offset_of(table));
     }
 
-    // What Recovery does for a participant that was killed before it had counted.
+    // Does what Recovery does for a participant that was killed before it had counted.
     void make_wrong(std::uint64_t by) {
         head().counted[0].entries.fetch_add(by, std::memory_order_relaxed);
         head().correction.store(
@@ -98,7 +99,7 @@ TEST(EntryCountTest, a_wrong_number_is_found_by_a_walk_and_right_from_then_on) {
     EXPECT_EQ(stage.all[0].table.entries(stage.table), 0U);
 }
 
-// Else every insertion of a job waits for the line in which another process has just counted.
+// Counters in one cache line would make each insertion wait for the line of another process.
 TEST(EntryCountTest,
      neither_threads_of_a_process_nor_first_threads_of_processes_count_in_one_line) {
     Head<std::atomic> head{};
@@ -156,13 +157,14 @@ TEST(EntryCountTest, the_number_is_right_after_whatever_was_changed_while_it_was
         EXPECT_FALSE(stage.is_unknown());
         EXPECT_EQ(stage.all[0].table.entries(stage.table), there) << "seed " << seed << ", again";
     });
-    // Sanitizers run few of the seeds.
+    // Under sanitizers the test runs few seeds.
     if (!test::is_sanitized) {
         EXPECT_GT(known, 0U) << "nobody stores the number while others are about";
     }
 }
 
-// Who counts is stopped in it while another one inserts an entry and erases one, so that its counter is what it was.
+// The counting user is stopped while another one inserts an entry and erases one, so that its
+// counter has the same value as before.
 TEST(EntryCountTest, changes_that_cancel_each_other_in_the_midst_of_a_walk_are_noticed) {
     for (std::uint64_t inserted = 10; inserted < 14; ++inserted) {
         for (std::uint64_t erased = 0; erased < 4; ++erased) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access to a table's words while it counts keys, replaces values that are as expected,
-// erases entries by their records, keeps many entries of a key, or gives a block to the table that it has filled before: others go
-// on, each call was done or was not, and no block is lost or freed twice.
+// A process is killed or stopped before each access to a table's words while it counts keys,
+// replaces values if they are the expected ones, erases entries by their records, keeps many
+// entries of a key, or gives a prepared block to the table: other users make progress, each call
+// was done or was not, and no block leaks or is freed twice.
 #include <csignal>
 #include <map>
 #include <optional>
@@ -32,12 +33,14 @@ struct Step {
     std::uint64_t number = 0;
     std::string value = {};
     std::string expected = {};
-    bool is_prepared = false;  // the value is in a block that the victim has filled
+    // The value is in a block that the victim has filled.
+    bool is_prepared = false;
 };
 
 constexpr std::uint32_t keys = 14;
 
-// Of a table: no two differ only in what changes when one is given away.
+// An identity of a table: the bits in which two of them differ are other ones than those that
+// giving a table away changes.
 constexpr std::uint64_t id_of(std::uint64_t number) {
     return number << 32;
 }
@@ -49,7 +52,8 @@ const std::vector<Step>& steps_of_victim() {
         for (std::uint32_t i = 0; i < 8; ++i) all.push_back({Kind::count_up, i, 2});
         all.push_back({Kind::count_up, 0, 3});
         all.push_back({Kind::count_down, 0, 1});
-        all.push_back({Kind::count_down, 1, 2});  // nothing is left
+        // The count is 0: the entry is erased.
+        all.push_back({Kind::count_down, 1, 2});
         all.push_back({Kind::count_down, 1, 1});
         all.push_back({Kind::count_up, 1, 7});
         all.push_back({Kind::add_or_insert, 2, 5});
@@ -62,7 +66,8 @@ const std::vector<Step>& steps_of_victim() {
         all.push_back({Kind::replace, 9, 0, "nothing", "text", true});
         all.push_back({Kind::replace, 3, 0, "12345678", std::string("\2\0\0\0\0\0\0\0", 8)});
         all.push_back({Kind::assign, 9, 0, "assigned", "", true});
-        all.push_back({Kind::assign, 4, 0, "87654321", "", true});  // in place: the block is freed
+        // Replaced in place: the block is freed.
+        all.push_back({Kind::assign, 4, 0, "87654321", "", true});
         all.push_back({Kind::erase_record, 9});
         all.push_back({Kind::erase_record, 5});
         for (const char* const value : {"one", "two", "three"})
@@ -133,7 +138,8 @@ struct Scene : TableScene<Scene> {
         own.table.keep();
     }
 
-    // A block with key and value as a record has them. It belongs to the caller: `held` names it until the call that takes it returns.
+    // A block with key and value, in the layout of a record. It belongs to the caller: `held` names
+    // it until the call that takes it returns.
     [[nodiscard]] BlockNumber prepare(Stepped& user,
                                       const std::string& key,
                                       const std::string& value) {
@@ -171,7 +177,7 @@ struct Scene : TableScene<Scene> {
         return effect;
     }
 
-    // Erases the entry of a key that has this value; "": whatever it has.
+    // Erases the entry of a key that has this value; "": with any value.
     Effect erase_record(Stepped& user,
                         BlockNumber from,
                         std::uint32_t key,
@@ -231,7 +237,7 @@ struct Scene : TableScene<Scene> {
         }
     }
 
-    // The values of a key; a count that was ended is none.
+    // The values of a key, without ended counts.
     [[nodiscard]] std::multiset<std::string> values_of(std::uint32_t key) {
         std::multiset<std::string> values;
         const std::string text = key_number(key);
@@ -245,7 +251,8 @@ struct Scene : TableScene<Scene> {
         return values;
     }
 
-    // The state after the steps that were done; of the key that the next one was about, either state is right.
+    // The state after the completed steps; the key of the next step may also have that step's
+    // result.
     void expect_steps_done(const std::string& when) {
         auto [model, next] = models<Model>(steps_of_victim(), apply);
         for (std::uint32_t key = 0; key < keys; ++key) {
@@ -256,7 +263,8 @@ struct Scene : TableScene<Scene> {
         }
     }
 
-    // Nobody changes the tables now. Once they are known, they are known without a walk, and no entry has a count that was ended.
+    // No user changes the tables now. After the first count their sizes are known without a walk,
+    // and no entry has an ended count.
     void expect_entries_counted(const std::string& when) {
         for (const BlockNumber one : {table, many}) {
             std::uint64_t there = 0;
@@ -277,17 +285,18 @@ struct Scene : TableScene<Scene> {
         }
     }
 
-    // Notes whether the victim has given the block that it holds to a table already.
+    // Notes whether the victim has already given the block that it holds to a table.
     void look_at_victim() {
         is_block_given = held->load() != 0 && is_shown(test::victim, offset_of(held->load()));
     }
 
-    //   is_left  whether the block that the victim held is its own still
+    //   is_left  whether the victim still owned the block that it held
     void expect_nothing_lost(const std::string& when, bool is_left) {
         EXPECT_TRUE(own.table.destroy(table, id_of(1)));
         EXPECT_TRUE(own.table.destroy(many, id_of(2)));
         own.table.reclaim();
-        if (is_left) own.blocks.free(held->load());  // it expects that nobody else has freed it
+        // Fails if the block was freed before.
+        if (is_left) own.blocks.free(held->load());
         EXPECT_EQ(shared.blocks_in_use(), 0U) << when;
     }
 
@@ -299,11 +308,11 @@ struct Scene : TableScene<Scene> {
     BlockNumber many = 0;
 };
 
-// Blocks that the victim was killed with: from the access on by which it gives one to the table until the end of the step, the block
-// is the table's.
+// The owner of a block that the victim held when it was killed: between the access that gives the
+// block to the table and the end of the step, the table.
 class Given {
 public:
-    // Whether the block is still the victim's.   Kills come in the order of accesses.
+    // Whether the victim still owns the block. Kills come in the order of accesses.
     bool is_left(Scene& scene) {
         scene.look_at_victim();
         if (scene.is_block_given) given_in_ = scene.done->load();
@@ -311,10 +320,11 @@ public:
     }
 
 private:
-    std::optional<std::uint64_t> given_in_;  // the step
+    // The step in which it was given.
+    std::optional<std::uint64_t> given_in_;
 };
 
-// Every change, on all keys.
+// Makes every change, on all keys.
 void live_on(Scene& scene) {
     Stepped& own = scene.own;
     for (std::uint32_t key = 0; key < keys; ++key) {
@@ -381,7 +391,8 @@ TEST_P(KillOfChanges, before_any_access_of_a_recovery_loses_nothing) {
     const auto check = [](Scene& scene, const std::string& when) {
         scene.expect_steps_done(when);
         scene.expect_entries_counted(when);
-        // Whether a block that is shown no more was given away before, only the test above knows.
+        // Only the test above knows whether a block that no participant names was given away
+        // before.
         if (scene.held->load() == 0 || scene.is_block_given) scene.expect_nothing_lost(when, false);
     };
     test::kill_recoveries<Scene>({SIGKILL, 30, 53}, {SIGKILL, 1, 3}, check, GetParam());
@@ -400,7 +411,8 @@ TEST_P(KillOfChanges, a_user_stopped_before_any_access_keeps_nobody_waiting) {
     test::strike_everywhere<Scene>({SIGSTOP}, check, GetParam());
 }
 
-// Others destroy the tables before they notice the death, and make another one in the same memory.
+// Survivors destroy the tables before they detect the death, and make another table in the same
+// memory.
 TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_other) {
     const test::ScopedWatchdog watchdog("deaths that are noticed late");
     constexpr std::uint32_t others = 30;
@@ -424,7 +436,8 @@ TEST_P(KillOfChanges, is_noticed_after_the_table_was_destroyed_and_harms_no_othe
         }
         EXPECT_TRUE(own.destroy(other, id_of(3)));
         own.reclaim();
-        // What the victim had made and not linked cannot be told from what went with its table.
+        // A block that the victim has made and not linked cannot be distinguished from blocks that
+        // were freed with its table.
         constexpr std::uint64_t left_most = 2;
         EXPECT_LE(scene.shared.blocks_in_use(), left_most + (scene.held->load() != 0 ? 1 : 0))
             << when;

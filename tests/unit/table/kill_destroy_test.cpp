@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access while it makes or destroys a table: what it had begun to destroy is gone after the
-// recovery, with every entry, bucket and array; what it had made and told nobody of is gone too.
+// A process is killed or stopped before each access while it makes or destroys a table: after
+// recovery a table whose destruction had begun is gone, with every entry, bucket and array; a table
+// that was not yet published is gone too.
 #include <csignal>
 
 #include "kill_scene.hpp"
@@ -10,11 +11,12 @@
 namespace acp::table {
 namespace {
 
-// Before which accesses victim and recovery are struck: each, or so many apart.
+// The strides between the accesses at which the victim and the recovery are struck.
 constexpr std::uint64_t victim_stride = test::effort(std::uint64_t{11}, std::uint64_t{59});
 constexpr std::uint64_t recovery_stride = test::effort(std::uint64_t{1}, std::uint64_t{3});
 
-// What tables have: nothing, one bucket, a chain that grows no more, some that are being moved, and all moved.
+// The content of a table: nothing, one bucket, a chain that cannot grow, a table in migration, and
+// a grown one.
 struct Filling {
     std::uint32_t keys;
     bool may_grow;
@@ -94,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(tables,
                                          Filling{14, true},
                                          Filling{31, true}));
 
-// Its victim makes the table.
+// The victim makes the table.
 struct MakeScene : TableScene<MakeScene> {
     MakeScene() : TableScene(1) {}
 

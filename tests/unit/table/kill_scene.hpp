@@ -18,7 +18,7 @@ using Stepped = User<SteppedAtomic>;
     return "key " + std::to_string(number);
 }
 
-// Has what all scenes of tables need; Scene has the tables and the steps.
+// The common part of scenes of tables; Scene has the tables and the steps.
 template <typename Scene>
 struct TableScene : test::KillScene<Scene, SharedHeap> {
     explicit TableScene(std::uint32_t batch_of_all)

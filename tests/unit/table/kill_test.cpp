@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access to a table's words: others go on, on the same keys too, and after the
-// recovery every entry is whole, what was done is there, and no block is lost.
+// A process is killed or stopped before each access to a table's words: other users make progress,
+// on the same keys too; after recovery every entry is whole, completed calls have their effect, and
+// no block leaks.
 #include <csignal>
 #include <map>
 #include <optional>
@@ -20,7 +21,8 @@ struct Step {
     std::string value;
 };
 
-// Grows from one bucket to four, fills a chain, replaces values by others of the same and of another length, adds, erases.
+// The steps grow the table from one bucket to four, fill a chain, replace values by values of the
+// same and of another length, add, and erase.
 std::vector<Step> steps_of_victim() {
     std::vector<Step> steps;
     for (std::uint32_t i = 0; i < 14; ++i) steps.push_back({Kind::insert, i, "first value"});
@@ -98,7 +100,8 @@ struct Scene : TableScene<Scene> {
         return found;
     }
 
-    // The state after the steps that were done; of the key that the next one was about, either state is right.
+    // The state after the completed steps; the key of the next step may also have that step's
+    // result.
     void expect_steps_done(const std::string& when) {
         const auto [model, next] = models<Model>(steps_of_victim(), apply);
         for (std::uint32_t key = 0; key < 50; ++key) {
@@ -113,7 +116,8 @@ struct Scene : TableScene<Scene> {
         }
     }
 
-    // A tentative record of the dead would take up its slot until the table grows, and name a block that is another one by then.
+    // A tentative slot of a dead user would stay until the table grows, and name a block that is
+    // reused.
     void expect_nothing_tentative(const std::string& when) {
         const auto& head = at<Head<SteppedAtomic>>(table);
         const Root root = Root::unpacked(head.root.load(std::memory_order_acquire));
@@ -137,7 +141,7 @@ struct Scene : TableScene<Scene> {
         }
     }
 
-    // Nobody changes the table now. Once they are known, they are known without a walk.
+    // No user changes the table now. After the first count its size is known without a walk.
     void expect_entries_counted(const std::string& when) {
         std::uint64_t there = 0;
         for (std::uint32_t key = 0; key < 50; ++key) {
@@ -163,10 +167,11 @@ struct Scene : TableScene<Scene> {
     }
 
     BlockNumber table = 0;
-    std::uint64_t id = 0;  // of the table
+    // The table's identity.
+    std::uint64_t id = 0;
 };
 
-// Everything the victim does, on its keys and others.
+// Makes all of the victim's changes, on its keys and on others.
 void live_on(Scene& scene) {
     for (std::uint32_t key = 0; key < 50; ++key) {
         const std::string text = key_number(key);
@@ -207,7 +212,8 @@ TEST_P(Kill, before_any_access_loses_nothing) {
     }
 }
 
-// Others give the table away before they notice the death: it still is the one that the dead has changed.
+// Survivors give the table away before they detect the death: recovery must still find the table
+// that the victim has changed.
 TEST_P(Kill, is_noticed_after_the_table_was_given_away_and_loses_nothing) {
     const test::ScopedWatchdog watchdog("deaths that are noticed after a gift");
     const auto check = [](Scene& scene, const StruckChild& child) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts on several keys, whose entries are counted together: all is as after single puts, also where others change the table meanwhile, there
-// is no room, or the process is killed or stopped before any access to a word of the table. The table begins to grow meanwhile, or it grows
-// and its slots tell in which of two buckets an entry will be.
+// Puts on several keys, whose entries are counted together: the result is that of single puts, also
+// where other users change the table at the same time, the heap is full, or the process is killed
+// or stopped before each access to a word of the table. In some shapes the table grows during the
+// puts, or its slots hold the bit that selects a bucket.
 #include <csignal>
 #include <cstdint>
 #include <string>
@@ -19,7 +20,7 @@ std::string value_number(std::uint32_t number) {
     return "value " + std::to_string(number);
 }
 
-// The buckets of a table where the bit by which it splits first is one that slots hold.
+// The number of slots with which slots hold the bit that splits a bucket first.
 constexpr std::uint64_t slots_that_tell = std::uint64_t{1} << (slot::fragment_at - split_last_bits);
 
 struct Shape {
@@ -35,7 +36,7 @@ struct Scene : TableScene<Scene> {
         if (shape.slots != 1) begin_growth(shape.slots);
     }
 
-    // By a number of entries that are not there.
+    // Starts growth by a false number of entries.
     void begin_growth(std::uint64_t slots) {
         const std::uint64_t many =
             counter::insertion * Growth<SteppedAtomic>::entries_per_bucket * slots;
@@ -54,7 +55,7 @@ struct Scene : TableScene<Scene> {
 
     void act() {
         Stepped by = user(test::victim);
-        // The second time the chain is full at the second key, and the table grows.
+        // In the second batch the chain becomes full at the second key, and the table grows.
         constexpr std::uint32_t at_once = keys / 2;
         for (std::uint32_t first = 0; first < keys; first += at_once) {
             auto puts = by.table.put_batch(table);
@@ -74,7 +75,7 @@ struct Scene : TableScene<Scene> {
                               }) == Effect::done;
     }
 
-    // Nobody changes the table now.
+    // Checks the number of entries; call while no user changes the table.
     void expect_counted(const std::string& when) {
         std::uint64_t there = 0;
         for (std::uint32_t key = 0; key < keys; ++key) there += has(key) ? 1U : 0U;
@@ -145,7 +146,7 @@ TEST_P(PutBatchTest, makes_the_table_grow_as_single_puts_do) {
     }
 }
 
-// No chain gets longer, so only who looks now and then notices.
+// No chain becomes long, so only the periodic check notices that the table must grow.
 TEST(PutBatch, looks_whether_the_table_is_to_grow) {
     constexpr std::uint64_t slots = 12;
     constexpr std::uint64_t limit = slots * Growth<SteppedAtomic>::entries_per_bucket;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap with its blocks and participants in memory that forked processes share, and the way of one thread to tables in it. What is
-// freed is poisoned, so that who reads it afterwards notices; of a record the value, so that who still looks for its key finds it.
+// A heap with its blocks and participants in memory that forked processes share, and a thread's
+// access to tables in it. Freed memory is poisoned, so that a later read is noticed; of a record
+// only the value is poisoned, so that a late find still finds its key.
 #pragma once
 
 #include <cstring>
@@ -25,7 +26,8 @@ using heap::SharedPages;
 inline constexpr heap::HeapShape heap_shape{24, 6};
 inline constexpr std::uint32_t participants_max = 6;
 
-// A heap in shared memory. The heap's own words are std::atomic whatever the tables' are: it has tests of its own.
+// A heap in shared memory. Its own words are std::atomic, whatever the tables use: the heap has
+// tests of its own.
 struct SharedHeap {
     SharedPages control{heap::Control<>::bytes(heap_shape)};
     SharedPages blocks{heap_shape.areas * heap::area_bytes};
@@ -66,7 +68,8 @@ public:
         if (is_record(record, bytes)) {
             std::memset(record.value(), poison, record.value_bytes);
         } else {
-            // the heap gives the memory of a large block back, which then reads as zero
+            // The heap returns the memory of a large block to the kernel, and it then reads as
+            // zero.
             std::memset(this->base() + offset + signed_bytes, bytes >= 1U << 20 ? 0 : poison,
                         bytes - signed_bytes);
         }
@@ -90,16 +93,17 @@ public:
         return loans_ != nullptr && loans_->has(offset_of(block));
     }
 
-    // Blocks may be lent.   loans  outlives this
+    // Lets blocks have loans.
+    //     loans  outlives this
     void set_loans(const heap::Loans<Atomic>& loans) { loans_ = &loans; }
 
-    // After so many allocations there is no room; < 0: as much as there is.
+    // How many allocations still succeed; < 0: no limit.
     void set_allocations_left(std::int64_t count) { allocations_left_ = count; }
 
     [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
 
 private:
-    // All keys that are looked for after their records may be freed begin alike.
+    // A freed block was a record if its key begins like all keys of these tests.
     static bool is_record(EntryRecord<Atomic>& record, std::uint64_t bytes) noexcept {
         constexpr std::string_view start = "key ";
         return record.key_bytes >= start.size() && record.key_bytes < bytes &&
@@ -114,7 +118,7 @@ private:
     const heap::Loans<Atomic>* loans_ = nullptr;
 };
 
-// One thread's way to the tables of a heap.
+// A thread's access to the tables of a heap.
 template <template <class> class Atomic>
 struct User {
     User(const SharedHeap& shared, char* participants, std::uint32_t number, std::uint32_t batch)

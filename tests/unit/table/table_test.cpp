@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One user: a table against std::unordered_map, growth, long chains, values changed in place, keys of all lengths, no room.
+// One user: a table is compared with std::unordered_map; growth, long chains, values changed in
+// place, keys of all lengths, and a full heap.
 #include "table/table.hpp"
 
 #include <array>
@@ -44,7 +45,7 @@ protected:
         return user_.table.insert(table, key_of(key), value_of(value));
     }
 
-    // Random operations beside a model.
+    // Makes random operations on the table and on a model.
     void follow_model(BlockNumber table, std::uint32_t keys, std::uint32_t operations) {
         test::Random random(keys);
         std::unordered_map<std::string, std::string> model;
@@ -171,7 +172,8 @@ TEST_F(TableTest, without_room_stays_as_it_was) {
     const BlockNumber table = make(1);
     std::uint32_t there = 0;
     for (std::int64_t budget = 0; there < 60;
-         budget = (budget + 1) % 4) {  // fails at records, buckets and arrays
+         // Allocations of records, buckets and arrays fail.
+         budget = (budget + 1) % 4) {
         user_.blocks.set_allocations_left(budget);
         const Effect result = insert(table, std::to_string(there), "some value");
         ASSERT_TRUE(result == Effect::done || result == Effect::no_room);
@@ -222,7 +224,7 @@ TEST_F(TableTest, long_values_that_were_replaced_do_not_pile_up) {
     user_.table.destroy(table, 0);
 }
 
-// Also of one who only inserts, and never takes an entry out of use.
+// This also holds for a user that only inserts, and never retires an entry.
 TEST_F(TableTest, old_arrays_are_freed_before_the_next_is_full) {
     const BlockNumber table = make(1);
     const auto bytes_in_use = [&] { return heap::usage_of(shared_.heap.control()).block_bytes; };
@@ -247,14 +249,17 @@ TEST_F(TableTest, is_destroyed_once) {
     EXPECT_FALSE(user_.table.destroy(table, 0));
 }
 
-// Its old arrays are large enough that the memory of a freed one is given back, and reads as zero.
+// The table's old arrays are so large that their memory is returned to the kernel when they are
+// freed, and reads as zero.
 TEST_F(TableTest, is_destroyed_while_it_grows_once_more) {
     const BlockNumber table = make(1);
-    for (int i = 0; i < 83'000; ++i) {  // 5 for each of 16,384 buckets, and some that move them
+    // 5 for each of 16,384 buckets, and some that migrate buckets.
+    for (int i = 0; i < 83'000; ++i) {
         ASSERT_EQ(insert(table, std::to_string(i), ""), Effect::done);
     }
     EXPECT_TRUE(user_.table.destroy(table, 0));
-    user_.table.reclaim();  // frees the rest of the long array before in parts
+    // Frees the rest of the long old array in parts.
+    user_.table.reclaim();
 }
 
 TEST_F(TableTest, tables_of_a_heap_do_not_mix) {

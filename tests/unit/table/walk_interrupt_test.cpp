@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A walk that is interrupted before any of its accesses, twice: meanwhile entries are erased, replaced and inserted in blocks that
-// were freed, and buckets move. What stays comes once, and everything comes whole. The interrupting changes run in a signal handler of
-// the one thread there is, as a signal that the walk sends to itself before an access.
+// A walk that is interrupted before each of its accesses, twice: an interruption erases, replaces
+// and inserts entries, whose blocks are reused, and migrates buckets. Entries that stay are visited
+// once, and all visited entries are whole. The changes run in a handler of a signal that the only
+// thread sends to itself before an access.
 #include <csignal>
 #include <functional>
 #include <map>
@@ -10,7 +11,7 @@
 #include "table_memory.hpp"
 
 #if defined(__SANITIZE_THREAD__)
-// The handler runs where the thread sends itself the signal, never inside the C or C++ library: it may allocate.
+// The handler may allocate: the thread sends itself the signal outside of the C and C++ libraries.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
     return "report_signal_unsafe=0";
 }
@@ -26,7 +27,8 @@ std::string key_number(std::uint32_t number) {
     return "key " + std::to_string(number);
 }
 
-// What happens at an interruption, and before which access; the second counts from the first.
+// The changes of both interruptions, and the access before which each runs; the second counts from
+// the first.
 struct Interruptions {
     std::uint64_t second_after = 0;
     std::function<void()> first;
@@ -66,16 +68,16 @@ protected:
     struct sigaction before_ {};
 };
 
-// A table of one bucket with keys that stay and others that do not.
+// A table of one bucket with keys that stay and keys that do not.
 struct Course {
-    //   keys  are there at first; the odd ones stay
+    //   keys  the number of keys at the start; the odd ones stay
     explicit Course(std::uint32_t keys) : there(keys) {
         table = other.table.make({.slots = 1, .may_grow = true, .has_many = false, .id = 0});
         other.table.keep();
         for (std::uint32_t i = 0; i < there; ++i) put(i);
     }
 
-    // Values are of one length, so that blocks that are freed are used again.
+    // All values have one length, so that freed blocks are reused.
     void put(std::uint32_t key) {
         const std::string text = key_number(key);
         EXPECT_EQ(other.table.assign(table, key_of(text), value_of("value of " + text)),
@@ -86,7 +88,7 @@ struct Course {
         EXPECT_EQ(other.table.erase(table, key_of(key_number(key))), Effect::done);
     }
 
-    // Stops after each entry, so that the walk goes on from its place.
+    // The walk stops after each entry, and continues from its place.
     void walk() {
         WalkPlace after;
         while (walker.table.walk(table, after, [&](const VisitedEntry& entry) {
@@ -117,7 +119,7 @@ struct Course {
     std::map<std::string, int> seen;
 };
 
-// Runs a course with interruptions before each access, and before each `step`th after it.
+// Walks with interruptions before each access, and before each `step`th after it.
 template <typename First, typename Second>
 void interrupt_everywhere(std::uint32_t keys,
                           std::uint64_t step,
@@ -156,7 +158,7 @@ TEST_F(WalkInterruptTest, comes_once_to_an_entry_that_is_replaced_in_the_block_o
         });
 }
 
-// The array that the walk reads is freed, and its memory overwritten.
+// The interruption frees the array that the walk reads, and overwrites its memory.
 TEST_F(WalkInterruptTest, comes_once_to_entries_whose_buckets_move) {
     constexpr std::uint32_t keys = 10;
     interrupt_everywhere(

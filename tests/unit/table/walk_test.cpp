@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks over tables: each entry once, in the order of positions, whatever grows, and whatever values are replaced.
+// Walks over tables: each entry once, in the order of positions, while tables grow and values are
+// replaced.
 #include "table/walk.hpp"
 
 #include <map>
@@ -44,7 +45,7 @@ TEST(Positions, of_one_table_of_many_fill_all_its_buckets) {
         std::set<std::uint64_t> buckets;
         for (int i = 0; i < 1'000; ++i) {
             const std::uint64_t quotient = (random.next() & hash_mask) / slots;
-            // of the sixth table, and of the first array's last bucket
+            // A hash of the sixth table of a container, in the last bucket of the first array.
             const std::uint64_t hash = (quotient / tables * tables + 5) * slots + slots - 1;
             if (hash <= hash_mask) buckets.insert(positions.bucket_of(hash, level));
         }
@@ -54,7 +55,7 @@ TEST(Positions, of_one_table_of_many_fill_all_its_buckets) {
 
 class WalkTest : public testing::Test {
 protected:
-    // The keys that a walk visits, each as often as it is visited.
+    // Counts the visits of each key by a walk.
     template <typename During>
     std::map<std::string, int> walked(BlockNumber table, const During& during) {
         std::map<std::string, int> keys;
@@ -107,11 +108,13 @@ TEST_F(WalkTest, visits_once_what_is_there_all_the_time_while_the_table_grows_an
         }
         int added = 0;
         const auto keys = walked(table, [&](const std::string& last) {
-            for (int i = 0; i < 4 && added < 1'000; ++i) {  // no endless walk after them
+            // Insertions stop, so that the walk ends.
+            for (int i = 0; i < 4 && added < 1'000; ++i) {
                 const std::string key = "added " + std::to_string(added++);
                 ASSERT_EQ(user_.table.insert(table, key_of(key), value_of(key)), Effect::done);
             }
-            // Its value lies in another record from now on; so does that of an entry to come.
+            // The value moves to another record; so does that of an entry that the walk has not
+            // reached.
             for (const std::string& key : {last, "kept " + std::to_string(random.below(60))}) {
                 if (key.rfind("kept", 0) != 0) continue;
                 ASSERT_EQ(user_.table.assign(table, key_of(key),
@@ -133,7 +136,8 @@ TEST_F(WalkTest, visits_once_what_is_there_all_the_time_while_the_table_grows_an
     }
 }
 
-// Their keys alone tell them apart. Others lie between them in the table.
+// These keys share a hash, so only their bytes distinguish them. Other entries lie between them in
+// the table.
 TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once) {
     const BlockNumber table = user_.table.make({2, true});
     std::vector<std::string> names;
@@ -161,7 +165,7 @@ TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once) {
     user_.table.destroy(table, 0);
 }
 
-// Their values lie in other records from then on.
+// Each replaced value moves to another record.
 TEST_F(WalkTest, visits_each_of_the_keys_of_one_hash_once_while_their_values_are_replaced) {
     test::Random random(5);
     for (int round = 0; round < 30; ++round) {
