@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that gets no memory before main: loading the library takes none, and the job works as usual afterwards.
+// A program that gets no memory before main: loading the library allocates none, and the job works
+// afterwards.
 #include <cstdlib>
 #include <new>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0 is refused one request for memory of its process, another one in each round, while it makes or exchanges containers or allocates
-// blocks on other nodes. Whatever comes of the call, no block stays in any heap that it has not told of.
-// Exit code 0, or 1 with what was left on stderr.
+// One allocation of rank 0 is refused, another one in each round, while it makes or swaps
+// containers or allocates blocks on other nodes. Whether the call succeeds or fails, no block may
+// leak in any heap. Exit code 0, or 1 with the number of leaked blocks on stderr.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -24,11 +24,12 @@ std::size_t blocks_of_all() {
     return blocks;
 }
 
-// prepare() comes before each call() -> whether it went well, and undo(has_gone_well) after it.
+// Calls prepare() before each call(), which returns whether it has succeeded, and
+// undo(has_gone_well) after it. Returns whether no block leaked.
 template <typename Prepare, typename Call, typename Undo>
 bool leaves_nothing(const char* name, const Prepare& prepare, const Call& call, const Undo& undo) {
     prepare();
-    undo(call());  // what is kept for calls to come
+    undo(call());  // fills the caches that later calls use
     const std::size_t before = blocks_of_all();
     std::uint64_t requests = 1;
     for (std::uint64_t first = 1; first <= requests; ++first) {
@@ -81,7 +82,7 @@ bool exchanges_leave_nothing() {
 }
 
 bool blocks_leave_nothing() {
-    constexpr std::size_t count = 1'000;  // in several messages
+    constexpr std::size_t count = 1'000;  // more than one message carries
     const std::vector<std::size_t> sizes(count, 40);
     std::vector<acp_ga_t> blocks(count);
     return leaves_nothing(

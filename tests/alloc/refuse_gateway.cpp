@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With support/refuse_memory.cpp beside it loaded into every process of a job (LD_PRELOAD): refuses memory to the
-// gateway's thread of an agent, from its request number REFUSE_FIRST on, REFUSE_COUNT times (0: for ever). Other threads,
-// and the ranks, have what they ask for.
+// Loaded into every process of a job (LD_PRELOAD) together with support/refuse_memory.cpp: refuses
+// allocations of the gateway's thread of an agent, from its number REFUSE_FIRST on, REFUSE_COUNT
+// times (0: for ever). Allocations of other threads, and of ranks, succeed.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,7 +21,7 @@ bool is_gateway() noexcept {
     return prctl(PR_GET_NAME, name) == 0 && std::strcmp(name, "acp-gateway") == 0;
 }
 
-// Until the process ends, which it must not: others may ask for memory after it.
+// It stays until the process ends, since threads may allocate until then.
 [[gnu::constructor]] void begin() noexcept {
     const std::uint64_t count = number_of("REFUSE_COUNT");
     acp::test::refuse_for_good(number_of("REFUSE_FIRST"),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of a job in which rank 0 is refused memory: issues commands of all kinds, waits for each, and checks that
-// each ended well and moved its bytes, or failed for want of memory (or behind one that did) and left its target
-// as it was or as it should be. Afterwards, with memory again, the same must go well in full.
+// One rank of a job in which allocations of rank 0 are refused: issues commands of all kinds, waits
+// for each, and checks that each has succeeded and moved its bytes, or has failed with
+// ACP_ERR_MEMORY (or after a command that did) and left in its target old bytes, or some of the new
+// ones. In a last round nothing is refused, and every command must succeed.
 //   refused PHASE FIRST LAST STEP COUNT THREADS
-//     PHASE  run, init, register, finalize: while what memory is refused
-//     FIRST .. LAST by STEP  the request that is refused, a round each; COUNT  how many from there on, 0: all
-// Exit code 0, or 1 with what was wrong on stderr. Run by refusals_test.py.
+//     PHASE  run, init, register, finalize: the part in which allocations are refused
+//     FIRST .. LAST by STEP  the number of the refused allocation, one in each round;
+//     COUNT  how many allocations are refused from there on, 0: all
+// Exit code 0, or 1 with the failed check on stderr. Run by refusals_test.py.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -27,10 +29,10 @@ namespace {
 
 using acp::test::Refusal;
 
-constexpr unsigned seconds_max = 100;  // no limit to be met: a round that takes as long hangs
+constexpr unsigned seconds_max = 100;  // a round that takes longer hangs
 constexpr std::size_t threads_max = 4;
 constexpr std::size_t long_bytes = 300'000;
-constexpr std::size_t region_bytes = 1024 * 1024;  // of one thread of one initiator
+constexpr std::size_t region_bytes = 1024 * 1024;  // each thread of each initiator has one
 constexpr int short_commands = 48;
 constexpr int burst_commands = 300;
 constexpr int chain_commands = 120;
@@ -57,17 +59,18 @@ struct Plan {
     std::size_t threads = 1;
 };
 
-// The memory of this rank: what others write into, a region per thread of each initiator, and its own sources.
+// The memory of this rank: a region for each thread of each initiator, and the sources of its own
+// commands.
 struct Ground {
     std::vector<char> bytes;
     acp_atkey_t key = ACP_ATKEY_NULL;
-    std::vector<acp_ga_t> starts;  // of everybody's
+    std::vector<acp_ga_t> starts;  // addresses of all ranks' memories
 };
 
 struct Issued {
     acp_handle_t handle = 0;
     acp_ga_t target = 0;
-    std::size_t size = 0;  // of a copy whose bytes are checked; 0: none
+    std::size_t size = 0;  // bytes of a copy that are checked; 0: none
     std::uint64_t value = 0;
     bool is_wild = false;
     bool has_gone_well = false;
@@ -85,7 +88,8 @@ public:
         issued_.reserve(4 * (short_commands + burst_commands + chain_commands));
     }
 
-    // Issues everything, and waits for all of it.   is_refused  memory may be wanting
+    // Issues all kinds of commands, and waits for all of them.
+    //   is_refused  allocations may fail
     void round(std::uint64_t number, bool is_refused) {
         is_refused_ = is_refused;
         number_ = number;
@@ -101,7 +105,7 @@ public:
         for (Issued& one : issued_) wait(one);
     }
 
-    // Looks at every target, with memory.
+    // Checks every target, while allocations succeed.
     void check() {
         for (const Issued& one : issued_) {
             if (one.size != 0) check_target(one);
@@ -109,7 +113,7 @@ public:
     }
 
 private:
-    // Of the thread's own part of a rank's memory for what this rank writes there.
+    // The start of this thread's region in a rank's memory.
     [[nodiscard]] acp_ga_t region(std::size_t rank) const {
         return ground_.starts[rank] + (rank_ * threads_max + thread_) * region_bytes;
     }
@@ -124,7 +128,7 @@ private:
 
     [[nodiscard]] std::uint64_t value() const { return number_ << 20U | 0x5a; }
 
-    // The source of all: one word over and over, so that whatever part of it is moved has one look.
+    // Fills the sources with one repeated word, so that any part of them has the same content.
     void put_words() const {
         const std::uint64_t word = value();
         for (std::size_t at = 0; at < source_bytes; at += sizeof word) {
@@ -134,7 +138,7 @@ private:
         std::memcpy(starter + thread_ * 64, &word, sizeof word);
     }
 
-    // A fresh place of this many bytes in the region on a rank.
+    // The next unused `size` bytes of the region on a rank.
     acp_ga_t place(std::size_t rank, std::size_t size) {
         const std::size_t at = source_bytes + next_[rank];
         next_[rank] += (size + 7) / 8 * 8;
@@ -180,7 +184,8 @@ private:
         for (int i = 0; i < burst_commands; ++i) copy(neighbour(1), 8, ACP_HANDLE_NULL);
     }
 
-    // A long copy, one between two others, atomics, and where nobody else is confused by it an address that is none.
+    // A long copy, a third-party copy, atomics, and, if this thread is alone, a copy from an
+    // invalid address.
     void issue_others() {
         copy(neighbour(1), long_bytes, ACP_HANDLE_NULL);
         const acp_ga_t target = place(neighbour(2), 8);
@@ -194,8 +199,9 @@ private:
             const acp_ga_t old_private = place(rank_, 8);
             note(acp_swap4(old_private, word, 7, ACP_HANDLE_NULL), old_private, 0);
         }
-        // What waits for a prefix hears of the failures of other threads in it: with them this one would fail commands
-        // that have nothing to do with it, and not only for want of memory.
+        // A wait for a prefix of commands also returns failures of other threads' commands in it.
+        // With other threads the invalid address would fail their commands, with another error than
+        // ACP_ERR_MEMORY.
         if (is_alone_) {
             note(acp_copy(region(rank_), 8, 8, ACP_HANDLE_NULL), 0, 0);
             issued_.back().is_wild = true;
@@ -207,7 +213,8 @@ private:
         return note(acp_put(target, own(0), size, order), target, size);
     }
 
-    // From and to plain pointers: at once, through blocks and registered, in order, and with a signal.
+    // Copies from and to plain pointers: short ones at once, others through blocks and by
+    // registration, in order, and with a signal.
     void issue_pointers() {
         const acp_ga_t signal = region(neighbour(1)) + region_bytes - 32;
         acp_handle_t last = ACP_HANDLE_NULL;
@@ -222,7 +229,7 @@ private:
         }
     }
 
-    // A block of five pieces under one handle, each piece a command of its own.
+    // Five ranges under one handle, each a command of its own.
     void issue_lists() {
         constexpr std::size_t pieces = 5;
         constexpr std::size_t size = 1000;
@@ -237,7 +244,7 @@ private:
         }
     }
 
-    // All before it were waited for and told of: what is told now is of this one.
+    // All commands before it were awaited, so every failure reported now belongs to this command.
     void wait(Issued& one) {
         if (one.handle == ACP_HANDLE_NULL) return;
         one.has_gone_well = true;
@@ -286,7 +293,7 @@ private:
     std::uint64_t number_ = 0;
     bool is_refused_ = false;
     std::vector<Issued> issued_;
-    std::vector<char> landing_ = std::vector<char>(20'000);  // of gets
+    std::vector<char> landing_ = std::vector<char>(20'000);  // target of gets
     std::array<std::size_t, 64> next_{};
 };
 
@@ -311,7 +318,7 @@ Ground make_ground() {
     return ground;
 }
 
-// All threads of this rank at it at the same time.
+// Runs a round on all threads of this rank at the same time.
 void all_do(std::vector<Worker>& workers, std::uint64_t number, bool is_refused, const Plan* plan) {
     std::vector<std::thread> threads;
     threads.reserve(workers.size());
@@ -334,7 +341,8 @@ void all_do(std::vector<Worker>& workers, std::uint64_t number, bool is_refused,
     }
 }
 
-// Registers and unregisters while memory is refused: each fails with a reason, or does what it says.
+// Registers and unregisters while allocations are refused: each call fails with a reason, or has
+// its effect.
 void register_refused(const Plan& plan) {
     std::vector<char> bytes(100'000);
     for (std::uint64_t number = plan.first; number <= plan.last; number += plan.step) {
@@ -404,7 +412,8 @@ int main(int argc, char** argv) {
         joined = acp_init(&argc, &argv);
     }
     if (joined != 0) {
-        // Where the ranks had met it fails on all of them; else the others wait for the one that was refused memory.
+        // After the ranks' first barrier acp_init fails on all of them; else the others still wait
+        // for the rank whose allocation was refused.
         std::printf("acp_init: %s\n", acp_error_message());
         const bool is_reason = acp_errno() == ACP_ERR_MEMORY || acp_errno() == ACP_ERR_LIMIT;
         if (plan.phase != "init" || !is_reason) return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program with THREAD_LOCAL_KIB KiB of thread-local data, which the C library puts into the stack of every thread: it
-// registers memory, and others work on that by way of its service thread. Exit code 0 when all went well.
+// A program with THREAD_LOCAL_KIB KiB of thread-local data, which the C library takes from the
+// stack of every thread: it registers memory, and other ranks access it through its service thread.
+// Exit code 0 if every check held.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
     acp_sync();
     acp_complete(acp_copy(acp_query_starter_ga(acp_rank()) + 8, acp_query_starter_ga(next), 8,
                           ACP_HANDLE_NULL));
-    // Long and short, an atomic, and what fails and is explained.
+    // Long and short copies, an atomic, and a command that fails with a message.
     const acp_ga_t theirs = starter[1];
     const acp_handle_t copied =
         acp_copy(starter[0] + memory.size() * 4, theirs, memory.size() * 4, ACP_HANDLE_NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of kills and the ranks that send and receive tell each other. Zero is the valid beginning. Writers: each rank its own
-// note; the driver the rest.
+// Shared memory between the driver of kills and the ranks that send and receive. Zeros are its
+// valid initial state. Writers: each rank its own note; the driver the other fields.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ inline constexpr int victim_rank = 1;
 struct ChannelNote {
     std::atomic<std::int32_t> process;
     std::atomic<std::int32_t> is_at_work;
-    std::atomic<std::int32_t> has_ended;  // all but acp_finalize
+    std::atomic<std::int32_t> has_ended;  // ended except for acp_finalize
     std::atomic<std::int64_t>
-        refused_at_ns;  // when a request with the victim first failed; of support/clock.hpp
+        refused_at_ns;  // when a request with the victim first failed; by support/clock.hpp
     std::atomic<std::int64_t>
-        blocks_left;    // in its heap, in the end, more than after the first channels
-    char message[480];  // of the first thing that was wrong
+        blocks_left;    // blocks in the rank's heap at the end, less those after the first channels
+    char message[480];  // the first failure
 };
 
 struct ChannelBoard {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a rank that receives and sends, at random moments, and SIGSTOP of one on a node of its own: both partners are refused
-// in time, the receiver has got every message whole and in order, nothing of the channels stays in their heaps, and they go on with
-// each other. A driver (support/kill_driver.hpp): the ranks are channel_victim.
+// SIGKILL of a rank that receives and sends, at random moments, and SIGSTOP of one on a node of its
+// own: requests of both partners fail in time, the receiver has got every message whole and in
+// order, no block of the channels leaks in their heaps, and the partners exchange messages
+// afterwards. A driver (support/kill_driver.hpp): the ranks are channel_victim.
 #include "channel/kill_board.hpp"
 #include "support/kill_driver.hpp"
 
 namespace acp::test {
 namespace {
 
-// Erased entries of the map by which ends find each other, which are freed a batch at a time.
+// Erased entries of the map in which ends find their partners; they are reclaimed in batches.
 constexpr std::int64_t blocks_kept_max = 24;
 
 constexpr const char* victim_program = ACP_TEST_PROGRAM_DIR "/channel_victim";
 
 class ChannelKillTest : public KillDriver<ChannelBoard> {
 protected:
-    // Both partners have been refused, so long after the victim was struck.
+    // Both partners' requests failed within these times after the strike.
     static void expect_refused(const ChannelBoard& board,
                                std::int64_t struck_at_ns,
                                std::int64_t least_ns,
@@ -44,7 +45,8 @@ protected:
     }
 };
 
-// A rank that is alone on its node and stopped answers nobody: after ACP_PEER_TIMEOUT its partners are refused.
+// A stopped rank that is alone on its node answers no datagram: after ACP_PEER_TIMEOUT its
+// partners' requests fail.
 TEST_F(ChannelKillTest, partners_of_a_severed_node_are_refused_and_lose_nothing) {
     if (number_of("TEST_NODES", 1) != channel_ranks) {
         GTEST_SKIP() << "needs a node for each rank";

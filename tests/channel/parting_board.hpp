@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the driver of ranks that part and die, and those ranks tell each other. Zero is the valid beginning. Writers: each rank its own note;
-// rank 0 is_over.
+// Shared memory between the driver and ranks that part and die. Zeros are its valid initial state.
+// Writers: each rank its own note; rank 0 is_over.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ inline constexpr int parting_ranks = 3;
 
 struct PartingNote {
     std::atomic<std::int32_t> process;
-    std::atomic<std::int32_t> has_freed;  // its end of the channel
-    char message[480];                    // of the first thing that was wrong
+    std::atomic<std::int32_t> has_freed;  // the rank has freed its end of the channel
+    char message[480];                    // the first failure
 };
 
 struct PartingBoard {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0 begins to free its end of a channel to rank 2, and makes no call until rank 2 has freed the other end and was killed. Then it looks for a
-// message of rank 1, which sends none, until the library has looked at every channel: rank 0's free has gone well.
+// Rank 0 begins to free its end of a channel to rank 2, and makes no call until rank 2 has freed
+// the other end and was killed. Then it polls for a message of rank 1, which sends none, until the
+// library has polled every channel: rank 0's free must have succeeded.
 #include <csignal>
 #include <sched.h>
 #include <unistd.h>
@@ -34,7 +35,7 @@ public:
     }
 
 private:
-    // More than AllUnderWay::look_in_vain() takes for a look at all channels.
+    // More polls than AllUnderWay::look_in_vain() makes before it polls all channels.
     static constexpr int looks = 32;
 
     void free_end_to_the_dead() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that has freed its end of a channel and is killed afterwards: the other end's free has gone well. A driver: the ranks are parting_rank.
+// A rank is killed after it has freed its end of a channel: the free of the other end succeeds. A
+// driver: the ranks are parting_rank.
 #include <gtest/gtest.h>
 #include <string>
 

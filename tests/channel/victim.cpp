@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks send numbered messages to each other without end, until the one in the middle is killed. Rank 0 sends to the
-// victim, rank 2 receives from it. Each then finds its requests refused, frees its end, and goes on with the other survivor.
+// The program whose ranks send numbered messages to each other without end, until the middle one is
+// killed. Rank 0 sends to the victim, rank 2 receives from it. The requests of both then fail; both
+// free their ends, and exchange messages with each other.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,12 +24,12 @@ constexpr std::size_t bytes_max = 600'000;
 constexpr std::uint64_t early_messages = 20;
 constexpr auto no_bytes = static_cast<std::size_t>(-1);
 
-// A message tells its number, and by each word whether it is whole.
+// A message whose words all are its number.
 std::vector<std::uint64_t> message_of(std::uint64_t number) {
     Random random(number);
     std::size_t bytes = random.below(600);
     if (random.chance(10)) bytes = random.below(bytes_max / 10);  // through the ring or the pipe
-    if (random.chance(3)) bytes = random.below(bytes_max);        // lent on a node
+    if (random.chance(3)) bytes = random.below(bytes_max);        // a loan on a node
     return std::vector<std::uint64_t>(bytes / 8 + 1, number);
 }
 
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    // The victim passes on what it gets.
+    // The victim forwards the messages that it receives.
     [[noreturn]] void relay() {
         const acp_ch_t in = acp_create_ch(0, 1);
         const acp_ch_t out = acp_create_ch(1, 2);
@@ -75,7 +76,8 @@ private:
 
     void send_to_victim() {
         const acp_ch_t out = acp_create_ch(0, 1);
-        // With something under way when the victim dies, and left to acp_finalize, which is not to tell of it.
+        // A channel with requests in flight when the victim dies. It is left open, and acp_finalize
+        // must not report their failures.
         const acp_ch_t left_open = acp_create_ch(0, 1);
         for (std::uint64_t number = 0; number < early_messages; ++number)
             must(acp_nbsend_ch(left_open, &number, sizeof number) != ACP_REQUEST_NULL, "a send");
@@ -100,13 +102,13 @@ private:
             if (number == 5) note_.is_at_work.store(1, std::memory_order_release);
         }
         end_with_victim(in);
-        // On a node all of them are there.
+        // On one node all early messages are in the ring.
         if (is_near(victim_rank)) receive_early(early);
         must(acp_free_ch(early) != 0 && acp_errno() == ACP_ERR_PEER,
              "acp_free_ch of the early one");
     }
 
-    // What a rank had sent before it died is received after its death was told.
+    // Messages that a rank had sent before its death can be received after the death was reported.
     void receive_early(acp_ch_t early) {
         for (std::uint64_t number = 0; number < early_messages; ++number) {
             std::uint64_t got = 0;
@@ -127,11 +129,13 @@ private:
              "a later request goes well");
         must(acp_free_ch(channel) != 0 && acp_errno() == ACP_ERR_PEER, "acp_free_ch");
         must(acp_free_ch(channel) != 0 && acp_errno() == ACP_ERR_STALE, "acp_free_ch once more");
-        // A new one is refused when the death is known, on a node and between nodes.
+        // A new channel with a rank that is known to be dead is refused, on a node and between
+        // nodes.
         const auto make_another = [this] {
             return rank_ == 0 ? acp_create_ch(0, victim_rank) : acp_create_ch(victim_rank, 2);
         };
-        // A victim that is stopped alone on its node, as the driver does where it sets this, is not known to be dead.
+        // The driver sets this variable where the victim is stopped, alone on its node: it is not
+        // known to be dead.
         if (std::getenv("ACP_PEER_TIMEOUT") != nullptr) return;
         for (acp_ch_t another = ACP_CH_NULL; (another = make_another()) != ACP_CH_NULL;)
             (void)acp_free_ch(another);
@@ -140,7 +144,7 @@ private:
              "acp_create_ch does not name rank 1");
     }
 
-    // With the other survivor, by channels that come and go.
+    // Exchanges messages with the other survivor, by new channels.
     void exchange(std::uint64_t messages) {
         const acp_ch_t out = acp_create_ch(rank_, 2 - rank_);
         const acp_ch_t in = acp_create_ch(2 - rank_, rank_);
@@ -155,7 +159,7 @@ private:
     }
 
     int rank_;
-    char* room_;  // of bytes_max + 8, in the heap, so that long messages are lent
+    char* room_;  // bytes_max + 8 bytes in the heap, so that long messages are loans
 };
 
 }  // namespace

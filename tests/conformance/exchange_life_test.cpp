@@ -71,7 +71,7 @@ protected:
     }
 
     // Repeats until a trial makes fewer allocations than `first`: that one succeeds.
-    //     count  how many allocations of the last rank are refused, from number `first` on
+    //   count  how many allocations of the last rank are refused, from number `first` on
     void refuse_one_after_the_other(const char* network, std::uint64_t count) {
         const auto poor = static_cast<std::size_t>(procs_ - 1);
         const bool is_poor = rank_ == procs_ - 1;

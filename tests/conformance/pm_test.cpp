@@ -39,7 +39,7 @@ protected:
     }
 
     // Receives a message, if there is one, and checks it.
-    //     numbers  for each rank, the number of its next message
+    //   numbers  for each rank, the number of its next message
     bool try_receive(std::vector<std::uint64_t>& numbers, std::size_t bytes_max) {
         const void* data = nullptr;
         std::size_t size = 0;

@@ -63,7 +63,7 @@ void add_elements(void* into, const void* from, std::size_t count, void* context
 }
 
 // Makes the call `kind` of 12, blocking or not.
-//     which  the number of the call, from which its content follows
+//   which  the number of the call, from which its content follows
 class AnyCall {
 public:
     AnyCall(acp_team_t team, std::uint64_t which, std::size_t count, int root, bool is_blocking)

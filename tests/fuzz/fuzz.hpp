@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::uint8_t byte() noexcept { return take<std::uint8_t>(); }
 
     // 0 .. count - 1, from one byte.
-    //     count  1 to 256
+    //   count  1 to 256
     [[nodiscard]] std::uint32_t below(std::uint32_t count) noexcept { return byte() % count; }
 
     // At most `count` bytes, fewer at the end of the input.
@@ -60,7 +60,7 @@ private:
 };
 
 // Ends the process unless the condition holds, so that the fuzzer records the input.
-//     what  the requirement
+//   what  the requirement
 inline void require(bool condition, const char* what) {
     if (condition) return;
     std::fprintf(stderr, "fuzz: broken promise: %s\n", what);

@@ -30,7 +30,7 @@ public:
     }
 
     // Passes a datagram to the gateway. All datagrams that the gateway then sends are lost.
-    //     from  the source address
+    //   from  the source address
     void feed(const Datagram& datagram, const datagram::Address& from) {
         answered_ = 0;
         scene.net.drops = [this](datagram::NodeId, datagram::NodeId, datagram::Bytes bytes) {

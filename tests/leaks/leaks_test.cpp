@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kills of ranks that work on containers, thousands of them: the heaps have as many blocks afterwards as before. A driver: each job of
-// leak_victims kills all of its ranks but two. TEST_KILLS sets how many, TEST_NODES over how many nodes; the seed is printed and
-// taken from TEST_SEED.
+// Thousands of kills of ranks that work on containers: afterwards the heaps have as many blocks as
+// before. A driver: each job of leak_victims kills all of its ranks but two. TEST_KILLS sets the
+// number of kills, TEST_NODES the number of nodes; the seed is printed and taken from TEST_SEED.
 #include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>

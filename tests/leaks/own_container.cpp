@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of the library by kind.
+// The library's calls for each kind of container.
 #include "leaks/own_container.hpp"
 
 #include <array>
@@ -56,14 +56,15 @@ void OwnContainer::operate() {
     tell_kind();
 }
 
-// One that was told of may be gone, when its maker was killed after it had destroyed it; a container of another kind may be there by now.
+// A published container may not exist any longer, if its maker was killed right after destroying
+// it; a container of another kind may have its address.
 void OwnContainer::destroy(const Own& own) {
     const int done = destroy_any(own);
     must(done == 0 || acp_errno() == ACP_ERR_STALE || acp_errno() == ACP_ERR_ARGUMENT,
          "destroying a container");
 }
 
-// Nobody is told of its kind before the rest is there.
+// Publishes the kind last, when the other words are there.
 void OwnContainer::make() {
     own_ = Own{};
     const Kind kind = static_cast<Kind>(1 + random_.below(7));

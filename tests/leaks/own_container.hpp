@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A container of any kind that one rank of the leak tests makes on one of two ranks, uses and destroys, again and again. It tells in memory
-// of another rank which container it has, so that others can destroy what it leaves. One thread.
+// A container of any kind that one rank of the leak tests makes on one of two ranks, uses and
+// destroys, again and again. It publishes its current container in memory of another rank, so that
+// survivors can destroy it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ void must(bool is_so, const char* what);
 
 enum class Kind : std::uint64_t { none, map, multimap, set, multiset, list, vector, deque };
 
-// A container of a rank's own: one of these, by its kind.
+// The current container of a rank: the member of its kind.
 struct Own {
     acp_map_t map;
     acp_multimap_t multimap;
@@ -30,13 +31,13 @@ struct Own {
 
 class OwnContainer {
 public:
-    //   place  of an Own, where others find it
+    //   place  of an Own in another rank's memory, where it is published
     OwnContainer(acp_ga_t place, std::uint64_t seed) : place_(place), random_(seed) {}
 
-    // Makes one, or uses or destroys the one that is there.
+    // Makes a container, or uses or destroys the current one.
     void operate();
 
-    // One that is not there was destroyed, or went with who had made it.
+    // Destroys a published container; it may be gone already.
     static void destroy(const Own& own);
 
 private:
@@ -47,7 +48,7 @@ private:
     acp_ga_t place_;
     Random random_;
     Own own_{};
-    int home_ = 0;  // of a list
+    int home_ = 0;  // the rank of a list
 };
 
 }  // namespace acp::test

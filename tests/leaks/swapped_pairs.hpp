@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two vectors and two deques that a rank swaps again and again until it is killed: whoever looks afterwards finds both contents, at least
-// once. The one that makes them, the one that swaps and the one that looks may be three ranks. Plain data, which travels in bytes.
+// Two vectors and two deques that a rank swaps again and again until it is killed: a survivor then
+// finds both contents, each at least once. The rank that makes them, the rank that swaps and the
+// rank that checks may be three. Plain data, which is copied as bytes.
 #pragma once
 
 #include <array>
@@ -54,7 +55,7 @@ public:
 private:
     static constexpr std::size_t room_bytes = 8'000;
 
-    // The second one goes between nodes through a block of its own.
+    // The second text is so long that it goes between nodes through a block of its own.
     static std::string text(std::size_t which) {
         return which == 0 ? "(" + std::string(60, 'a') + ")" : "<" + std::string(3'000, 'b') + ">";
     }

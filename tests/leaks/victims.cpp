@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks work on containers of the first and the last rank, two at a time, until each is killed. Those two, the hosts, are
-// the first and the last of the job, so that each node of two has one. Each rank makes and destroys containers of its own there too, and
-// tells the host of its node which it has, so that only what a killed rank had told can be left of it. Rank 0 kills the others, one every few
-// milliseconds, and works with them. At the end the hosts wait until both nodes know of all deaths, destroy the containers, and rank 0
-// tells how many blocks each heap has more than before. Arguments: the seed. Prints "kills=N left=N".
+// The program whose ranks work on containers of the first and the last rank, two at a time, until
+// each is killed. Those two, the hosts, survive; with two nodes each of them has one host. Each
+// rank also makes and destroys containers of its own there, and publishes its current one to the
+// host of its node, so that a killed rank leaves no other container. Rank 0 kills the others, one
+// every few milliseconds, and works with them. At the end the hosts wait until both nodes have
+// detected all deaths, and destroy the containers, and rank 0 prints how many blocks each heap has
+// more than before. Arguments: the seed. Prints "kills=N left=N".
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -27,7 +29,7 @@ namespace {
 constexpr std::uint64_t keys = 40;
 constexpr std::size_t text_max = 3'000;
 
-// What both hosts have containers for.
+// The shared containers of both hosts.
 struct Containers {
     acp_map_t map;
     acp_multimap_t multimap;
@@ -38,26 +40,26 @@ struct Containers {
     std::array<acp_deque_t, 2> deques;
 };
 
-// Each rank's block is on one of them, which it has put into the place of others when it is killed.
+// The host that has each rank's block, with which the rank replaces blocks until it is killed.
 constexpr int home_of_block(int rank, int last) {
     return rank % 2 == 0 ? 0 : last;
 }
 
 constexpr std::size_t ranks_max = 64;
 
-// At the start of each rank's starter memory. Writers: the rank its process, the other host the step, the ranks of a host's node what
-// they have, rank 0 the rest.
+// The content of the start of each rank's starter memory. Writers: the rank `process`, the other
+// host `step`, the ranks of a host's node `owned`, rank 0 the other fields.
 struct Start {
     Containers containers;
-    std::array<Own, ranks_max> owned;  // of a host
-    acp_ga_t block;                    // the rank's, of home_of_block()
+    std::array<Own, ranks_max> owned;  // published containers of the host's node
+    acp_ga_t block;                    // the rank's block on home_of_block()
     SwappedPairs pairs;                // the rank's
     std::uint64_t process;
     volatile std::uint64_t may_work;
-    volatile std::uint64_t step;  // of the other host
+    volatile std::uint64_t step;  // step of the other host
 };
 
-// Random calls. A rank that is killed in any of them leaves nothing behind.
+// Random calls; a kill in any of them leaves no block.
 class Work {
 public:
     Work(const Containers& containers, std::uint64_t seed)
@@ -84,7 +86,7 @@ public:
     }
 
 private:
-    // Some texts fit into no message.
+    // Some texts are longer than a message.
     std::size_t any_size() { return 1 + random_.below(random_.below(4) == 0 ? text_max : 90); }
 
     void on_map(const std::string& key) {
@@ -280,12 +282,12 @@ private:
         }
     }
 
-    // Whether a rank is on this one's node.
+    // Whether a rank is on this rank's node.
     [[nodiscard]] static bool is_here(int rank) {
         return acp_query_address(acp_query_starter_ga(rank)) != nullptr;
     }
 
-    // What the ranks of this node have left.
+    // Destroys the published containers of this node's ranks.
     void destroy_owned() const {
         for (const Own& own : start_.owned) OwnContainer::destroy(own);
     }
@@ -302,7 +304,7 @@ private:
                  "acp_get");
             processes[static_cast<std::size_t>(rank)] = static_cast<pid_t>(process);
         }
-        // Victims of both nodes take turns.
+        // Victims of both nodes alternate.
         std::vector<int> order;
         for (int low = 1, high = last_ - 1; low <= high; ++low, --high) {
             order.push_back(low);
@@ -322,10 +324,11 @@ private:
         put(last_, offsetof(Start, step), &go, sizeof go);
     }
 
-    // Waits until the host's node knows of all deaths. The agent of a node reaps a process after it has reported its end; the
-    // report reaches another node some milliseconds later.
+    // Waits until the node of this host has detected all deaths. A node's agent reaps a process
+    // after it has reported its end; the report reaches another node some milliseconds later.
     void await_notice() {
-        constexpr int report_pauses = 5'000;  // no call returns that a rank of another node is dead
+        // No call returns whether a rank of another node is dead.
+        constexpr int report_pauses = 5'000;
         for (int rank = 1; rank < last_; ++rank) {
             while (!is_noticed(rank)) usleep(100);  // lint: a pause between looks
         }
@@ -340,7 +343,8 @@ private:
         return kill(static_cast<pid_t>(process), 0) != 0;
     }
 
-    // The hosts in steps, for there is no acp_sync after a death. Who has looked at both heaps has freed what its calls left to be freed.
+    // The hosts proceed in steps, since acp_sync fails after a death. A host that reads the state
+    // of a heap reclaims retired entries and elements there.
     int conclude() {
         destroy_owned();
         if (rank_ == last_) {
@@ -399,7 +403,7 @@ private:
     int last_;
     Start& start_;
     std::vector<std::uint64_t> before_;
-    std::vector<SwappedPairs> pairs_;  // of all ranks that are killed; rank 0
+    std::vector<SwappedPairs> pairs_;  // those of all killed ranks; rank 0 only
 };
 
 }  // namespace

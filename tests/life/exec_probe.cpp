@@ -58,7 +58,7 @@ void await_end_of(const std::string& process) {
 }
 
 // The new program, which has no part in the job.
-//     writers  the process of each rank
+//   writers  the process of each rank
 void look_at_areas(char** writers) {
     for (int rank = 0; rank < ranks; ++rank) {
         if (rank == victim) continue;
@@ -92,8 +92,8 @@ void run_another_program() {
 }
 
 // Copies until one copy has failed by the end of the rank.
-//     target  the writer's area
-//     words, at_once  the length of a copy, and the number of copies in flight
+//   target  the writer's area
+//   words, at_once  the length of a copy, and the number of copies in flight
 void write(int rank, acp_ga_t target, std::size_t words, std::size_t at_once) {
     std::vector<std::uint64_t> source(words * at_once);
     const acp_atkey_t key = acp_register_memory(source.data(), source.size() * 8, 0);

@@ -36,7 +36,7 @@ Said said(const std::string& output, int rank, const std::string& what) {
     return result;
 }
 
-//     words_max  the most words that one system call copies for a writer
+//   words_max  the most words that one system call copies for a writer
 void expect_stranger_is_left_alone(const JobResult& result, std::uint64_t words_max) {
     EXPECT_EQ(result.output.find("wrong:"), std::string::npos) << result.output;
     for (const int writer : {0, 2, 3}) {

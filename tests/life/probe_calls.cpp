@@ -150,7 +150,7 @@ void sync_after_a_death() {
 
 // The calls return their errors. Memory of the node stays usable, and leaving works.
 // The only rank of another node was its gateway, so its memory is lost with it.
-//     argument 0: nodes
+//   argument 0: nodes
 void sync_after_a_death_returned() {
     join();
     const int rank = acp_rank();

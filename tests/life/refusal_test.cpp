@@ -22,7 +22,7 @@ protected:
     static constexpr int moments_max = 1000;
 
     // Runs a scenario at one moment after another until a run has no such moment.
-    //     step  from one moment to the next, where runs are long
+    //   step  from one moment to the next, where runs are long
     static void sweep(const std::string& scenario,
                       const std::string& what,
                       const Kind& kind,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that is not linked to ACP and loads plugins that are.
-//     unload_probe SCENARIO PLUGIN [PLUGIN]
+//   unload_probe SCENARIO PLUGIN [PLUGIN]
 // It ends with 0 if every check held, else with 1 and a reason.
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checker. Operations are tried in the order of their calls; only those that began before every other
-// remaining one ended can come next. A configuration is the set of operations already placed and the word's value;
-// one that was visited is not visited again.
+// The checker. It tries operations in the order of their calls; an operation can come next only if
+// it began before every other remaining one ended. A configuration is the set of operations already
+// placed and the word's value; no configuration is visited twice.
 #include "linearize/history.hpp"
 
 #include <algorithm>
@@ -30,14 +30,14 @@ std::uint64_t masked(const WordOperation& operation, std::uint64_t value) {
     return operation.width == 4 ? value & 0xffff'ffffULL : value;
 }
 
-// Whether one word is less than another, both signed.
+// Whether one word is less than another, as signed numbers.
 bool is_less(const WordOperation& operation, std::uint64_t first, std::uint64_t second) {
     const unsigned unused_bits = operation.width == 4 ? 32 : 0;
     return static_cast<std::int64_t>(first << unused_bits) <
            static_cast<std::int64_t>(second << unused_bits);
 }
 
-// What an operation of a key that tells a code makes of its word, and the code.
+// The word of a key after an operation that returns a code, and that code.
 struct KeyEffect {
     std::uint64_t word;
     std::uint64_t code;
@@ -59,7 +59,7 @@ std::optional<KeyEffect> effect_on_key(const WordOperation& operation, std::uint
     }
 }
 
-// The word after the operation, or nothing when its result contradicts the word before.
+// The word after the operation, or nothing if its result contradicts the word before.
 std::optional<std::uint64_t> apply(const WordOperation& operation, std::uint64_t word) {
     if (const auto effect = effect_on_key(operation, word)) {
         return effect->code == operation.result ? std::optional(effect->word) : std::nullopt;
@@ -165,7 +165,7 @@ private:
         return result;
     }
 
-    // Remembers the configuration. False when it was known.
+    // Remembers the configuration. False if it was known.
     bool visit(std::uint64_t word) {
         Set key = placed_;
         key.back() = word;
@@ -176,7 +176,7 @@ private:
         return true;
     }
 
-    // Places the next candidate of the last frame that leads somewhere new.
+    // Places the next candidate of the last frame that reaches a new configuration.
     bool step_down(std::vector<Frame>& frames) {
         Frame& frame = frames.back();
         while (frame.next < frame.candidates.size()) {

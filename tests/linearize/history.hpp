@@ -19,14 +19,15 @@ enum class WordVerb : std::uint8_t {
     add,
     min,
     max,
-    // Of a key, which has no value while its word is absent_word. read, write (insert or assign) and cas are as those of words.
-    insert,   // where it is absent; the result is 1, or 0 where it is not
-    erase,    // the result is 1, or 0 where it was absent
-    key_add,  // where it is absent its value becomes the operand; the result is the old value
-    replace,  // as cas; the result is 1, 0 where it had another value, or key_is_absent
+    // Verbs of a key, which has no value while its word is absent_word. read, write (insert or
+    // assign) and cas are those of words.
+    insert,   // if it is absent; the result is 1, else 0
+    erase,    // the result is 1, or 0 if it was absent
+    key_add,  // an absent key's value becomes the operand; the result is the old value
+    replace,  // like cas; the result is 1, 0 if it had another value, or key_is_absent
 };
 
-inline constexpr std::uint64_t word_verbs = 7;  // those of words
+inline constexpr std::uint64_t word_verbs = 7;  // the number of verbs of words
 
 inline constexpr std::uint64_t absent_word = ~std::uint64_t{0};
 inline constexpr std::uint64_t key_is_absent = 2;  // the result of a replacement
@@ -36,11 +37,11 @@ struct WordOperation {
     std::int64_t call_ns = 0;
     std::int64_t return_ns = 0;
     WordVerb verb = WordVerb::read;
-    std::uint8_t width = 8;      // 4: all values are taken modulo 2^32
-    std::uint16_t rank = 0;      // for messages
+    std::uint8_t width = 8;      // 4: all values are modulo 2^32
+    std::uint16_t rank = 0;      // printed in messages
     std::uint64_t operand = 0;   // value written, added, or desired
-    std::uint64_t expected = 0;  // of cas
-    std::uint64_t result = 0;    // old value, or as the verb says; a write has none
+    std::uint64_t expected = 0;  // the expected value of cas
+    std::uint64_t result = 0;    // the old value, or a code as the verb says; a write has none
 };
 
 enum class Verdict { linearizable, not_linearizable, undecided };

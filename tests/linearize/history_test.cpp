@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checker itself, on histories made by hand: it must accept what some order explains and refuse the rest.
+// Tests of the checker itself, on histories made by hand: it must accept every history that some
+// order explains and refuse the others.
 #include "linearize/history.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ WordOperation of_key(std::int64_t call,
     return {call, end, verb, 8, 0, operand, 5, result};
 }
 
-// A key that is absent at first.
+// The verdict of a key that is absent at first.
 Verdict verdict_of_key(const History& history, std::uint64_t final_value) {
     return check_history(history, absent_word, final_value).verdict;
 }
@@ -117,8 +118,8 @@ TEST(History, says_undecided_when_it_may_not_look_further) {
     expect_bad(history);
 }
 
-// Histories made by running operations at a random time inside their interval are linearizable; with one
-// result changed to a value nobody wrote they are not.
+// Histories of operations that take effect at a random time inside their interval are linearizable;
+// with one result replaced by a value that no operation wrote they are not.
 TEST(History, decides_long_random_histories) {
     const std::uint64_t seed = fresh_seed();
     Random random(seed);

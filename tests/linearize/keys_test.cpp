@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histories of all ranks working on a few keys of one map at once, checked for linearizability, while other keys make its tables grow.
-// Values are numbers of 8 bytes, which change in place, or texts that lie in records of their own. Times come from one clock of the
-// machine. TEST_ROUNDS is how many maps are used up; each gives a history for every key. The seed comes from TEST_SEED when it is set.
+// Histories of all ranks that work on a few keys of one map at once, checked for linearizability,
+// while other keys make its tables grow. Values are numbers of 8 bytes, which change in place, or
+// texts in records of their own. Times come from one clock of the machine. TEST_ROUNDS is the
+// number of maps; each gives a history for every key. The seed comes from TEST_SEED if it is set.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -22,9 +23,9 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t keys = 4;
-constexpr std::size_t operations_per_round = 100;  // of one rank
+constexpr std::size_t operations_per_round = 100;  // each rank makes as many
 
-// What a key's values are.
+// The values of a key.
 enum class Values { numbers, texts, long_texts };
 
 constexpr Values values_of(std::size_t key) {
@@ -32,13 +33,14 @@ constexpr Values values_of(std::size_t key) {
     return key == 2 ? Values::texts : Values::long_texts;
 }
 
-// What a rank did to one key, for rank 0 to collect.
+// An operation of a rank on a key; rank 0 collects them.
 struct Record {
     WordOperation operation;
     std::uint64_t key;
 };
 
-// A word as a value, and back. Texts have lengths of their own, of which none is 8; long ones fit into no message.
+// Converts a word to a value and back. The lengths of texts differ from 8; long texts are longer
+// than a message.
 class Coder {
 public:
     explicit Coder(Values values) : values_(values) {}
@@ -52,7 +54,7 @@ public:
         return text;
     }
 
-    // Of what is no value: a number that none is.
+    // For bytes that are no valid value: a number that no value has.
     [[nodiscard]] std::uint64_t word(const std::string& bytes) const {
         constexpr std::uint64_t none = 0xbad;
         if (values_ == Values::numbers) {
@@ -85,7 +87,7 @@ protected:
 
     static std::string key_number(std::size_t key) { return "key " + std::to_string(key); }
 
-    // A map that rank 0 makes, on one slot of each rank.
+    // A map that rank 0 makes, with one slot on each rank.
     acp_map_t shared_map() {
         acp_map_t map{};
         if (rank_ == 0) map = acp_create_map(0, nullptr, 1, procs_ - 1);
@@ -115,7 +117,7 @@ protected:
         return all[random.below(count)];
     }
 
-    // Makes one call, and returns what it told.
+    // Makes one call, and returns its result.
     static std::uint64_t perform(acp_map_t map, std::size_t which, const WordOperation& operation) {
         const std::string key = key_number(which);
         const Coder coder(values_of(which));
@@ -162,9 +164,11 @@ protected:
         return static_cast<std::uint64_t>(result);
     }
 
-    // Waits a moment for another rank of the node, so that two begin a call at once: calls of a node take less than a microsecond and
-    // would hardly ever meet. Returns what both choose their key by.
-    //   arrivals  a word that all ranks of the node count on; nullptr: it is on another node, whose calls take long enough
+    // Waits briefly for another rank of the node, so that two calls begin at once: calls on a node
+    // take less than a microsecond and would hardly ever overlap. Returns a number from which both
+    // choose the same key.
+    //   arrivals  a word that all ranks of the node count up; nullptr: on other nodes, whose
+    //   calls take longer
     static std::uint64_t begin_together(std::atomic<std::uint64_t>* arrivals, Random& random) {
         constexpr std::int64_t patience_ns = 200'000;
         if (arrivals == nullptr) return random.next();
@@ -186,7 +190,7 @@ protected:
         operation.verb = random_verb(random, values_of(record.key));
         operation.operand = random.below(4);
         operation.expected = random.below(4);
-        // The fences keep the call between the two looks at the clock.
+        // The fences keep the call between both reads of the clock.
         test::fence();
         operation.call_ns = now_ns();
         test::fence();
@@ -196,7 +200,7 @@ protected:
         return record;
     }
 
-    // Another key, so that tables grow.
+    // Inserts a key that is not checked, so that tables grow.
     void insert_other(acp_map_t map, std::size_t number) const {
         const std::string key =
             "rank " + std::to_string(rank_) + " other " + std::to_string(number);
@@ -204,7 +208,7 @@ protected:
             << acp_error_message();
     }
 
-    // How many calls were under way while another rank's call on the same key was.
+    // The number of calls that overlapped a call of another rank on the same key.
     static std::size_t meetings_in(const std::vector<WordOperation>& history) {
         return static_cast<std::size_t>(
             std::count_if(history.begin(), history.end(), [&](const WordOperation& one) {
@@ -215,7 +219,7 @@ protected:
             }));
     }
 
-    // Rank 0 judges what all ranks recorded.
+    // Rank 0 checks the records of all ranks.
     void judge(const Arena& records, acp_map_t map, std::uint64_t seed, int round) {
         std::vector<std::vector<WordOperation>> histories(keys);
         for (int rank = 0; rank < acp_procs(); ++rank) {

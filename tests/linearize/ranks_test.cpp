@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histories of all ranks doing atomics and aligned copies on a few words at once, checked for linearizability.
-// Times come from one clock of the machine; fences keep each operation inside its interval. The seed comes
-// from TEST_SEED when it is set.
+// Histories of all ranks that run atomics and aligned copies on a few words at once, checked for
+// linearizability. Times come from one clock of the machine; fences keep each operation inside its
+// interval. The seed comes from TEST_SEED if it is set.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -19,9 +19,9 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t words = 3;
-constexpr std::size_t operations_per_round = 40;  // of one rank
+constexpr std::size_t operations_per_round = 40;  // each rank makes as many
 
-// What a rank did to one word, for rank 0 to collect.
+// An operation of a rank on a word; rank 0 collects them.
 struct Record {
     WordOperation operation;
     std::uint64_t word;
@@ -65,7 +65,7 @@ protected:
         operation.call_ns = now_ns();
         test::fence();
         acp_complete(issue(operation, word, own));
-        test::fence();  // and is visible to all before it is read again
+        test::fence();  // and is visible to all ranks before the clock is read again
         operation.return_ns = now_ns();
         operation.result = own.word<std::uint64_t>(result_place);
         return operation;
@@ -109,7 +109,7 @@ protected:
     }
 };
 
-// Rank 0 judges what all ranks recorded about one word.
+// Rank 0 checks the records of all ranks for one word.
 void judge(const Arena& records, std::size_t word, std::uint64_t final_value, std::uint64_t seed) {
     std::vector<WordOperation> history;
     for (int rank = 0; rank < acp_procs(); ++rank) {

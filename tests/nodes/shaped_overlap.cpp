@@ -2,7 +2,7 @@
 // Measures whether an exchange over rails overlaps with a computation. Rank 0 sends a message of
 // BYTES to each other rank; the driver (shaped_rails_test.py) shapes its rails, so that the network
 // needs much time and the CPUs little. Run by acprun with a rank per node.
-//     nodes_shaped_overlap BYTES ROUNDS
+//   nodes_shaped_overlap BYTES ROUNDS
 // Waits for a line on standard input of rank 0. Prints for each round the milliseconds of the
 // exchange alone, of the computation alone, which takes about as long as the exchange, and of both
 // at once: on rank 0, until the last byte is in the memory of the rank that waits for it.

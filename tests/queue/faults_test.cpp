@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four ranks share a deque as a queue of work, and one of them is killed or stopped in the midst of it: every task is done once, but
-// those that the dead one had taken. A driver: the ranks are queue_worker. TEST_TRIALS sets how often it strikes.
+// Four ranks share a deque as a queue of work, and one of them is killed or stopped while it works:
+// every task is done once, except those that the killed rank had taken. A driver: the ranks are
+// queue_worker. TEST_TRIALS sets the number of trials.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -57,7 +58,8 @@ protected:
         return options;
     }
 
-    // Until the victim works, and then a random moment: the clock says when to strike, and is not waited for in place of an event.
+    // Waits until the victim works, and then a random time, which chooses the moment of the strike
+    // and waits for no event.
     void await_work(const Board<QueueBoard>& board, Job& job) {
         const WorkerNote& note = board->ranks[GetParam().victim];
         while (note.process.load(std::memory_order_acquire) == 0 ||
@@ -73,7 +75,8 @@ protected:
         while (test::now_ns() < until) sched_yield();
     }
 
-    // Each task was done once; the victim may have taken up to 8 and not noted all, and be in the midst of a push of up to 3.
+    // Each task was done once; the victim may have taken up to 8 without having noted them, and may
+    // have been inside a push of up to 3.
     static void expect_each_done_once(const Board<QueueBoard>& board, const std::string& when) {
         std::uint64_t missing = 0, twice = 0;
         for (int rank = 0; rank < ranks_max; ++rank) {
@@ -98,7 +101,8 @@ protected:
 TEST_P(QueueFaults, a_rank_that_is_killed_or_stopped_takes_nothing_with_it) {
     const char* given = std::getenv("TEST_TRIALS");
     const int trials = given != nullptr ? std::atoi(given) : 3;
-    int too_late = 0;  // the victim had done its work before it was struck: such a job is no trial
+    // Trials in which the victim had done its work before the strike are repeated.
+    int too_late = 0;
     for (int trial = 0; trial < trials && !HasFailure();) {
         test::arm_watchdog(300, "a fault of a queue");
         const auto board = make_board();
@@ -109,7 +113,8 @@ TEST_P(QueueFaults, a_rank_that_is_killed_or_stopped_takes_nothing_with_it) {
         board->is_struck.store(1, std::memory_order_release);
         if (is_struck && !GetParam().is_killed) {
             pass(random_.below(50 * test::millisecond_ns));
-            // Who is stopped does not end: if it is gone, it had ended before, and only its agent had not seen that yet.
+            // A stopped process does not end: if it is gone, it had ended before the strike, and
+            // its agent had not reaped it yet.
             is_struck = ::kill(victim, SIGCONT) == 0;
         }
         if (!is_struck) {

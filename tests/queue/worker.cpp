@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that puts its tasks into a queue and takes tasks out, by one or by several, until none is left; a task notes who does it. When
-// a rank is killed the others go on, and at last the first one destroys the queue.
+// A rank that pushes its tasks into a queue and takes tasks out, one or several at a time, until
+// none is left; taking a task counts it. The survivors of a kill continue, and at the end rank 0
+// destroys the queue.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -75,7 +76,7 @@ private:
         note().pushed.store(first + count, std::memory_order_release);
     }
 
-    // Whether there was one.
+    // Takes up to `count` tasks. Returns whether there was one.
     bool take(std::uint64_t count) {
         std::array<Task, 8> tasks{};
         const std::int64_t bytes = acp_take_front_deque(queue_, tasks.data(), count * sizeof(Task));

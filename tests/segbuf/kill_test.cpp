@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank with ends of segmented buffers is killed at random moments: both partners are refused in time, wherever they are, the destination
-// has got every segment whole and in order, nothing of the ends stays in their heaps, and they go on with each other. One that is only stopped
-// delays nobody but its partners. A driver (support/kill_driver.hpp): the ranks are segbuf_victim.
+// A rank with ends of segmented buffers is killed at random moments: calls of both partners fail in
+// time, on every node, the destination has got every segment whole and in order, no block of the
+// ends leaks in their heaps, and the partners exchange segments afterwards. A rank that is only
+// stopped delays only its partners. A driver (support/kill_driver.hpp): the ranks are
+// segbuf_victim.
 #include "segbuf/kill_board.hpp"
 #include "support/kill_driver.hpp"
 
 namespace acp::test {
 namespace {
 
-// Erased entries of the map by which ends find each other, which are freed a batch at a time.
+// Erased entries of the map in which ends find their partners; they are reclaimed in batches.
 constexpr std::int64_t blocks_kept_max = 24;
 
 constexpr const char* victim_program = ACP_TEST_PROGRAM_DIR "/segbuf_victim";
 
 class SegbufKillTest : public KillDriver<SegbufBoard> {
 protected:
-    // Both partners have been refused soon after the victim was killed.
+    // Calls of both partners failed soon after the victim was killed.
     static void expect_refused(const SegbufBoard& board, std::int64_t struck_at_ns, int nodes) {
         for (const int rank : {0, 2}) {
             const SegbufNote& note = board.ranks[rank];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks send numbered segments to each other without end, until the one in the middle is killed. Rank 0 is a source for the
-// victim, rank 2 a destination; a thread of each of the two exchanges segments with the other one all the while. Each then finds its calls
-// refused, frees its end, and exchanges segments once more.
+// The program whose ranks send numbered segments to each other without end, until the middle one is
+// killed. Rank 0 is a source for the victim, rank 2 a destination; a second thread of both
+// exchanges segments with the other survivor all the time. The calls of both then fail; both free
+// their ends, and exchange segments once more.
 #include <atomic>
 #include <cstdio>
 #include <sched.h>
@@ -19,7 +20,7 @@
 namespace acp::test {
 namespace {
 
-constexpr std::size_t words = 64;  // of a segment
+constexpr std::size_t words = 64;  // words of a segment
 constexpr std::size_t segments = 8;
 constexpr std::size_t bytes = words * sizeof(std::uint64_t);
 
@@ -35,7 +36,7 @@ public:
 
     std::uint64_t* place(std::uint64_t number) { return &room[number % segments * words]; }
 
-    // Returns 0 or -1.
+    // Returns 0, or -1 on failure.
     int send(std::uint64_t number) {
         int answer = 1;
         while ((answer = acp_isready_segbuf(end)) == 1) {
@@ -45,7 +46,7 @@ public:
         return acp_ack_segbuf(end);
     }
 
-    // Returns 0, 1 where the segment was not whole, or -1.
+    // Returns 0, 1 if the segment was not whole, or -1 on failure.
     int receive(std::uint64_t number) {
         int answer = 1;
         while ((answer = acp_isacked_segbuf(end)) == 1) {
@@ -78,7 +79,7 @@ public:
         exchange([](std::uint64_t number) { return number == 40; });
         const std::int64_t before = blocks();
         std::thread beside([this] {
-            // Both stop at the number that rank 0 says.
+            // Rank 0 chooses the last number for both.
             exchange([this](std::uint64_t number) {
                 return rank_ == 0 && is_over_.load() && number > 40;
             });
@@ -93,7 +94,7 @@ public:
     }
 
 private:
-    // The victim passes on what it gets, or does nothing.
+    // The victim forwards the segments that it receives, or does nothing.
     [[noreturn]] void relay() {
         Ring in;
         Ring out;
@@ -139,7 +140,7 @@ private:
         if (scene_ == Scene::freeing)
             note_.refused_at_ns.store(now_ns(), std::memory_order_relaxed);
         must(acp_free_segbuf(ring.end) == -1 && acp_errno() == ACP_ERR_STALE, "freeing it again");
-        // What this sends fails, and acp_finalize is not to tell of it.
+        // The message that this sends fails, and acp_finalize must not report that.
         must(!is_leaving_open || acp_disconnect_segbuf(left_open_.end) == 0, "disconnecting");
     }
 
@@ -156,7 +157,8 @@ private:
         must(acp_query_segbuf_tail(ring.end) == -1, "acp_query_segbuf_tail");
     }
 
-    // With the other survivor, both ways, until is_last(number) of rank 0, which rank 2 is told by the segment.
+    // Exchanges segments with the other survivor, both ways, until is_last(number) holds on rank 0,
+    // which marks its last segment for rank 2.
     template <typename IsLast>
     void exchange(const IsLast& is_last) {
         constexpr std::uint64_t last_mark = std::uint64_t{1} << 63;

@@ -256,7 +256,7 @@ TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
 }
 
 // Two processes leave by acp_finalize and end.
-//     statuses  their exit statuses
+//   statuses  their exit statuses
 void leave(const node::Segment& segment, const std::array<std::uint32_t, 2>& statuses) {
     for (std::uint32_t slot = 0; slot < statuses.size(); ++slot) {
         segment.slot(slot).state.store(static_cast<std::uint32_t>(node::SlotState::left));

@@ -94,7 +94,7 @@ public:
     }
 
     // Lets blocks have loans.
-    //     loans  outlives this
+    //   loans  outlives this
     void set_loans(const heap::Loans<Atomic>& loans) { loans_ = &loans; }
 
     // How many allocations still succeed; < 0: no limit.
