@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the arguments that are left after acp_init took its own, one per line, and what ACP_* said of the rest.
+// Prints the arguments that acp_init has left, one per line, and its message about the others.
 #include <cstdio>
 
 #include <acp.h>

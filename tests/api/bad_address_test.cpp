@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad global addresses in copies and atomics: each gives a failed handle with the documented code and a message
-// that names the address, and touches no memory.
+// Bad global addresses in copies and atomics: each gives a failed handle with the documented code
+// and a message that names the address, and no memory is accessed.
 #include <climits>
 #include <cstdint>
 
@@ -47,7 +47,8 @@ protected:
         expect_failure(acp_copy(good, bad, 8, ACP_HANDLE_NULL), code, parts);
         for (const NamedAtomic& atomic : named_atomics()) {
             SCOPED_TRACE(atomic.name);
-            if (bad != ACP_GA_NULL) {  // which says that no old value is wanted
+            // For an atomic's target it means that the old value is not stored.
+            if (bad != ACP_GA_NULL) {
                 expect_failure(atomic.issue(bad, good, ACP_HANDLE_NULL), code, parts);
             }
             expect_failure(atomic.issue(good, bad, ACP_HANDLE_NULL), code, parts);

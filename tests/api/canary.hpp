@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that nothing may touch while bad input is tried: starter and registered memory of every rank, filled
-// with a pattern before and compared after. Collective to make and to check; main thread.
+// Memory that calls with bad arguments must not change: starter and registered memory of every
+// rank, filled with a pattern before and compared after. Collective to make and to check; main
+// thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures as values: failed handles in order, wait, inquire and complete; each failure is told once. Run with
-// ACP_ON_ERROR=return; what fatal does is seen from outside, by the lifecycle tests.
+// Failures as values: failed handles in order, wait, inquire and complete; each failure is reported
+// once. Run with ACP_ON_ERROR=return; the lifecycle tests test fatal failures from outside.
 #include "api/canary.hpp"
 
 namespace acp::test {

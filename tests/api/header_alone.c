@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* acp.h compiles alone, first and without other headers, as C11; what it defines has the documented values. */
+/* acp.h compiles alone, first and without other headers, as C11; its constants have the documented values. */
 #include <acp.h>
 
 _Static_assert(sizeof(acp_ga_t) == 8 && sizeof(acp_atkey_t) == 8 && sizeof(acp_handle_t) == 8,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acp.h compiles alone, first and without other headers, as C++20; what it defines has the documented values.
+// acp.h compiles alone, first and without other headers, as C++20; its constants have the
+// documented values.
 #include <acp.h>
 
 static_assert(sizeof(acp_ga_t) == 8 && sizeof(acp_atkey_t) == 8 && sizeof(acp_handle_t) == 8);

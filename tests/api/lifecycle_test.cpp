@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a process in the library, seen from outside: calls out of their time, fatal errors, configuration and
-// system limits. Every bad case must end by itself, with an exit code and a message, never by a crash.
+// The life of a process in the library, seen from outside: calls in a wrong state, fatal errors,
+// configuration and system limits. Every bad case must end by itself, with an exit code and a
+// message, never by a crash.
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -33,7 +34,7 @@ protected:
 
     void TearDown() override { arm_watchdog(0, ""); }
 
-    // Alone (a job of one rank without a launcher) or on two ranks under acprun.
+    // Runs the scenario alone (a job of one rank without a launcher) or on two ranks under acprun.
     static JobResult probe(const std::string& scenario,
                            bool is_launched,
                            std::vector<std::string> environment = {}) {
@@ -123,7 +124,7 @@ TEST(ArgumentsTest, takes_its_own_pairs_out_and_leaves_the_rest) {
         "argc 4\nargument one\nargument --two\nargument three\nterminated 1\nstarter 131072\n");
 }
 
-// What the child sets before it starts the job; plain numbers, for the code between fork and exec.
+// The child's limit before it starts the job; plain numbers, for the code between fork and exec.
 rlimit wanted_limit = {};
 __rlimit_resource limited_resource = RLIMIT_AS;
 bool is_user_nobody = false;
@@ -141,8 +142,8 @@ void set_limit() {
 
 class LimitTest : public LifecycleTest {
 protected:
-    // Runs with a limit: either all goes well, or the end is orderly and explained.
-    // Returns whether all went well.
+    // Runs with a limit: either it succeeds, or it ends with an exit code and a message. Returns
+    // whether it succeeded.
     static bool run_limited(__rlimit_resource resource, rlim_t limit, bool is_launched) {
         wanted_limit = {limit, limit};
         limited_resource = resource;
@@ -154,8 +155,9 @@ protected:
         const JobResult result = run_job(options);
         EXPECT_TRUE(result.code.has_value()) << "hangs at limit " << limit;
         if (result.code && *result.code != 0) {
-            // The system's loader met the limit first, or the C++ library, which at its start found no memory for exceptions and so
-            // ends where one is thrown; each says so.
+            // The system's loader reached the limit before the library, or the C++ library found no
+            // memory for exceptions at its start and ends where one is thrown; each prints a
+            // message.
             constexpr int not_loaded = 127;
             const bool has_exceptions =
                 result.output.find("terminate called without an active exception") ==
@@ -169,7 +171,7 @@ protected:
         return result.code == 0;
     }
 
-    // From too little to enough; at least the largest must do.
+    // Limits from too little to enough; at least the largest must suffice.
     template <std::size_t count>
     static void sweep(__rlimit_resource resource,
                       const std::array<rlim_t, count>& limits,
@@ -225,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(launch, LimitTest, ::testing::Bool(), [](const auto& ea
     return each.param ? "under_acprun" : "alone";
 });
 
-// A memory cgroup of the test's own, version 1 or 2; not made where the system does not allow it.
+// A memory cgroup of the test's own, version 1 or 2; absent if the system does not allow it.
 class MemoryGroup {
 public:
     explicit MemoryGroup(const std::string& limit) {
@@ -293,7 +295,8 @@ TEST_F(LifecycleTest, is_told_when_a_memory_cgroup_has_too_little_for_the_starte
     const JobResult result = run_job(options);
     ASSERT_TRUE(result.code.has_value()) << result.output;
     EXPECT_NE(*result.code, 0) << "two starter memories of 256 MiB do not fit into 64 MiB";
-    // An error; or, where memory is left to be taken as it is touched, a signal that was announced and explained.
+    // An error; or, where memory is taken by its first access, a signal that a message has
+    // explained.
     EXPECT_TRUE(*result.code < watchdog_exit_code ||
                 result.output.find("a shortage then ends a rank by a signal") != std::string::npos)
         << result.output;

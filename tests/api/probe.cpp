@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small programs, one per scenario, for what cannot be tried inside a running test: calls out of their time, fatal
-// errors, limits. Started by lifecycle_test.cpp as "api_probe SCENARIO"; ends with 0 when all was as
-// documented, else says what was not. Alone or under acprun.
+// Small programs, one per scenario, for cases that cannot be tested inside a running test: calls in
+// a wrong state, fatal errors, limits. Started by lifecycle_test.cpp as "api_probe SCENARIO"; ends
+// with 0 if the behaviour was as documented, and else prints the difference. Alone or under acprun.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ void check(bool is_right, const std::string& what) {
 
 std::uint64_t some_word = 7;
 
-// Every call that needs the library in use, and whether it returned what it returns on failure.
+// Every call that needs the library in use, and whether it returned its failure value.
 struct Call {
     const char* name;
     std::function<bool()> is_refused;
@@ -113,7 +113,7 @@ std::vector<Call> other_calls() {
     };
 }
 
-// All calls are refused with the code, and the wait returns it.
+// Checks that all calls fail with the code, and that the wait returns it.
 void expect_all_refused(int code) {
     std::vector<Call> calls = access_calls();
     for (Call& call : other_calls()) {
@@ -198,7 +198,7 @@ void second_init() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Ends the process when ACP_ON_ERROR is fatal.
+// Ends the process if ACP_ON_ERROR is fatal.
 void complete_a_bad_copy() {
     join();
     const acp_ga_t own = acp_query_starter_ga(acp_rank());
@@ -221,7 +221,7 @@ void run_and_leave() {
     check(acp_finalize() == 0, "acp_finalize");
 }
 
-// Touches all of the starter memory.
+// Writes to all of the starter memory.
 void fill_starter_memory() {
     join();
     auto* bytes = static_cast<char*>(acp_query_address(acp_query_starter_ga(acp_rank())));
@@ -230,7 +230,7 @@ void fill_starter_memory() {
 }
 
 int run(int argc, char** argv) {
-    // Without memory of its own: under a limit that leaves none, what the library says counts.
+    // A table without allocations: under a limit without memory the library's message counts.
     static constexpr std::array<std::pair<std::string_view, void (*)()>, 8> scenarios = {{
         {"before_init", before_init},
         {"after_finalize", after_finalize},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registration: what is refused (nothing, unmapped or read-only memory, colours, keys, too many) and what is legal
-// (stack, overlap, repetition, any kind of mapping).
+// Registration: refused calls (nothing, unmapped or read-only memory, colours, keys, too many) and
+// valid ones (stack, overlap, repetition, any kind of mapping).
 #include <climits>
 #include <cstring>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ protected:
         expect_error(ACP_ERR_ARGUMENT, {named});
     }
 
-    // A word through the registration, from and to this rank's starter memory.
+    // Copies a word by the registration, from and to this rank's starter memory.
     void expect_usable(acp_atkey_t key, void* place) const {
         const acp_ga_t address = acp_query_ga(key, place);
         ASSERT_NE(address, ACP_GA_NULL) << acp_error_message();
@@ -39,7 +39,7 @@ protected:
     }
 };
 
-// Pages that are unmapped again at the end.
+// Pages that the destructor unmaps.
 class Pages {
 public:
     Pages(std::size_t count, int protection, int flags = MAP_PRIVATE)
@@ -149,7 +149,7 @@ TEST_F(RegistrationTest, takes_at_least_4096_and_says_when_there_is_no_more_room
     for (std::size_t index = 0; index < keys.size(); index += 97) {
         expect_usable(keys[index], &memory[index]);
     }
-    // Room for one more after one is gone.
+    // After one registration has ended there is room for another.
     ASSERT_EQ(acp_unregister_memory(keys.back()), 0) << acp_error_message();
     keys.back() = acp_register_memory(&memory[keys.size() - 1], 8, 0);
     EXPECT_NE(keys.back(), ACP_ATKEY_NULL) << acp_error_message();
@@ -182,7 +182,7 @@ TEST_F(RegistrationTest, takes_memory_on_the_stack) {
     ASSERT_NE(key, ACP_ATKEY_NULL) << acp_error_message();
     expect_usable(key, words);
     expect_usable(key, &words[511]);
-    // Another rank reaches it as well.
+    // Another rank reaches the memory too.
     if (mode().reaches_private_memory()) {
         const auto addresses = exchange(acp_query_ga(key, &words[256]));
         auto* own = static_cast<std::uint64_t*>(acp_query_address(acp_query_starter_ga(rank_)));

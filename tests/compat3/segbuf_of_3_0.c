@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segmented buffers as ACP 3.0's programs use them: each rank is the source for its right neighbour and the destination for its left one.
- * Failures are told by 1, as 3.0's documentation has it, or by -1 where it says so. */
+/* Segmented buffers as ACP 3.0's programs use them: each rank is the source for its right neighbour
+ * and the destination for its left one. Failures are returned as 1, as 3.0's documentation says, or
+ * as -1 where it says so. */
 #include <stdio.h>
 #include <stdlib.h>
 

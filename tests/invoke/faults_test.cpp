@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL in the midst of numbered operations: of a rank that is its node's gateway, of a rank beside others, of an agent.
-// A driver: the ranks are invoke_victim. TEST_TRIALS sets how often it strikes.
+// SIGKILL during numbered operations: of a rank that is its node's gateway, of a rank beside
+// others, of an agent. A driver: the ranks are invoke_victim. TEST_TRIALS sets the number of
+// trials.
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ struct Shape {
     int ranks;
     int nodes;
     int victim;
-    bool is_agents;  // gateways: those of the test library's agents, else the ranks' own
+    bool is_agents;  // the test library's agents run gateways; else the ranks do
 };
 
 class InvokeFaults : public testing::TestWithParam<Shape> {
@@ -55,7 +56,7 @@ protected:
     static JobOptions options_of(const Board<FaultBoard>& board) {
         const std::string folder = GetParam().is_agents ? ACP_TEST_AGENT_DIR : ACP_TEST_BIN_DIR;
         JobOptions options;
-        options.is_launched = false;  // started by the launcher of that folder
+        options.is_launched = false;  // the program is that folder's launcher
         options.program = {folder + "/acprun",
                            "-n",
                            std::to_string(GetParam().ranks),
@@ -68,7 +69,8 @@ protected:
         return options;
     }
 
-    // Until all work, and then a random moment: the clock says when to strike, and is not waited for in place of an event.
+    // Waits until all ranks work, and then a random time, which chooses the moment of the strike
+    // and waits for no event.
     void await_work(const Board<FaultBoard>& board, Job& job) {
         for (int rank = 0; rank < GetParam().ranks; ++rank) {
             const Note& note = board->ranks[rank];
@@ -82,7 +84,8 @@ protected:
         while (test::now_ns() < until) sched_yield();
     }
 
-    // What was added to a rank's word is what was told, and a batch of the victim's at most.
+    // A rank's word is the sum of all completed additions, and at most one batch of the victim's
+    // uncounted ones.
     static void expect_each_ran_once(const Board<FaultBoard>& board, int rank) {
         std::uint64_t told = 0;
         for (const Note& note : board->ranks) told += note.went_well[rank].load();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ranks of a job run the operations of the test library on each other's memory, in every mode, on one node and on
-// several, over networks that lose datagrams. TEST_PERCENT makes it shorter.
+// All ranks of a job run the operations of the test library on each other's memory, in every mode,
+// on one node and on several, over networks that lose datagrams. TEST_PERCENT reduces the number of
+// rounds.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -34,7 +35,7 @@ protected:
         sync_ranks();
     }
 
-    // What all ranks count together, by rank.
+    // The sum of all ranks' counts, by rank.
     [[nodiscard]] std::vector<std::uint64_t> total_of(const std::vector<std::uint64_t>& mine) {
         std::vector<std::uint64_t> totals;
         for (const std::uint64_t one : mine) {
@@ -99,7 +100,7 @@ TEST_F(InvokeRanks, every_record_is_appended_once_at_the_place_that_was_told) {
     }
 }
 
-// A word goes round all ranks; each step reads what the one before left.
+// A word travels around all ranks; each step reads the result of the step before.
 TEST_F(InvokeRanks, copies_and_operations_on_several_ranks_run_in_the_order_asked_for) {
     if (rank_ != 0) return;
     std::vector<AddedBelow> results(static_cast<std::size_t>(procs_));
@@ -166,8 +167,8 @@ TEST_F(InvokeRanks, what_cannot_run_fails_with_a_sentence_and_spoils_nothing) {
     EXPECT_EQ(arena_.word<std::uint64_t>(word_place), 1U);
 }
 
-// Private memory belongs to the process that runs the operation, or it is out of reach: to a rank of its node, and to the
-// agent's gateway. A gateway in the process itself reaches it.
+// Private memory can be accessed only by an operation that its own process runs: not by another
+// rank of its node, and not by the agent's gateway, but by a gateway in the process itself.
 TEST_F(InvokeRanks, private_memory_of_another_rank_is_reached_by_itself_alone) {
     const Arena own(Kind::registered, 4096);
     sync_ranks();
@@ -188,7 +189,8 @@ TEST_F(InvokeRanks, private_memory_of_another_rank_is_reached_by_itself_alone) {
     EXPECT_EQ(own.word<std::uint64_t>(0), is_lone ? 4U : 2U);
 }
 
-// Ranks change, and what was issued before is over: nothing of an epoch writes into the next.
+// Ranks change, and all earlier commands are complete: no command of an epoch writes into the next
+// one.
 TEST_F(InvokeRanks, a_reset_ends_all_and_operations_run_on) {
     std::vector<AddedBelow> results(32);
     for (AddedBelow& result : results) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of jobs under fault: each adds to the words of all, in batches, and looks after each end whether the
-// result is what the end promises. When a rank was struck the others go on until they have seen it.
+// The ranks of jobs under fault: each adds to the words of all ranks, in batches, and checks after
+// each completion that the result fits its code. After the strike the survivors continue for some
+// rounds.
 #include <array>
 #include <cstdio>
 #include <sched.h>
@@ -67,7 +68,7 @@ private:
             call.handle = test::invoke(call.to, test::add_below_number, asked, call.result);
         }
         for (Call& call : calls) judge(call, test::wait_for(call.handle));
-        // Nothing comes afterwards.
+        // No result may arrive after the completion.
         std::array<Call, batch> before = calls;
         (void)global().is_complete(gma::handle_all);
         for (std::size_t i = 0; i < batch; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Issuing programs through the public interface and comparing memory with the model.
+// Issues programs by the public interface and compares memory with the model.
 #include "model/issuer.hpp"
 
 #include <algorithm>

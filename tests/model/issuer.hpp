@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An issuer: a thread of a rank (or several that take turns) that runs random programs on its own strips of every
-// rank's memory and compares the strips with the model after each. Knows nothing of the other issuers but that
-// they add to the same counters. Used by one thread, but for issue_step, which the passing threads call in turn.
+// An issuer: a thread of a rank (or several threads that alternate) that runs random programs on
+// its own strips of every rank's memory and compares the strips with the model after each. It
+// shares only counters with other issuers. Used by one thread, except for issue_step(), which the
+// threads of a relay call in turn.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,9 @@
 
 namespace acp::test {
 
-// The memory of a run. Locations 0 .. procs-1 are the ranks' starter memories, procs .. 2*procs-1 their
-// registered ones; each begins with the shared counters, then come the strips by issuer.
+// The memory of a run. Locations 0 .. procs-1 are the ranks' starter memories, procs .. 2*procs-1
+// their registered ones; each begins with the shared counters, and then has the strips of all
+// issuers.
 class Field {
 public:
     static constexpr std::size_t header_bytes = 64;
@@ -32,13 +34,13 @@ public:
     [[nodiscard]] acp_ga_t counter(std::size_t location, std::size_t number) const;
     [[nodiscard]] acp_ga_t strip(std::size_t location, std::size_t issuer) const;
 
-    // Where this process can load the strip, or nullptr.
+    // The address at which this process can load the strip, or nullptr.
     [[nodiscard]] const std::byte* mapped_strip(std::size_t location, std::size_t issuer) const;
 
     // The caller's own counters of its starter (kind 0) or registered (kind 1) memory.
     [[nodiscard]] std::uint64_t own_counter(std::size_t kind, std::size_t number) const;
 
-    // Locations this rank can reach in this mode.
+    // The locations that this rank can reach in this mode.
     [[nodiscard]] std::vector<std::size_t> reachable() const;
 
 private:
@@ -58,13 +60,14 @@ public:
     Issuer& operator=(const Issuer&) = delete;
     ~Issuer();
 
-    // Makes the program of a seed, the next to run.
+    // Makes the next program from a seed.
     const Program& prepare(std::uint64_t seed);
 
-    // Issues one step of it and does what follows it. Steps come in order, by whatever thread.
+    // Issues one step and does what the program says after it. Steps come in order, from any
+    // thread.
     void issue_step(std::size_t index);
 
-    // Completes the program and compares with the model. Returns "" or what differs.
+    // Completes the program and compares memory with the model. Returns "" or the first difference.
     [[nodiscard]] std::string finish();
 
     [[nodiscard]] const Program& program() const noexcept { return program_; }

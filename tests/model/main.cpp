@@ -25,7 +25,7 @@ namespace {
 struct Options {
     std::uint64_t seed = 0;
     std::uint64_t first = 0;
-    std::uint64_t programs = 1000;  // of the whole job
+    std::uint64_t programs = 1000;  // number of programs of the whole job
     std::string style = "single";
     std::size_t threads = 3;
     std::size_t strip_bytes = 256;
@@ -73,8 +73,8 @@ struct Run {
     _exit(1);
 }
 
-// Passes the steps of each program among threads: a step is issued by the thread it names, after its predecessor
-// was issued by its own.
+// Distributes the steps of each program to threads: the thread that a step names issues it, after
+// its predecessor was issued.
 class Relay {
 public:
     Relay(Issuer& issuer, std::size_t threads) : issuer_(issuer) {
@@ -102,7 +102,8 @@ public:
     }
 
 private:
-    // A turn is a step and, above it, the thread whose turn it is: only that thread may look at the program.
+    // A turn is the number of a step and, above it, of the thread that issues it: only that thread
+    // may access the program.
     static constexpr std::uint64_t thread_shift = 32;
     static constexpr std::uint64_t idle_turn = ~0ULL;
     static constexpr std::uint64_t stop_turn = idle_turn - 1;
@@ -115,7 +116,8 @@ private:
         turn_.notify_all();
     }
 
-    // Called by whoever has the turn: gives it to the thread of a step, or back when there is none.
+    // Called by the thread that has the turn: passes it to the thread of a step, or back if there
+    // is no such step.
     void hand_over(std::size_t step) {
         const Program& program = issuer_.program();
         give_turn(step < program.size()
@@ -170,7 +172,7 @@ Shape shape_of(const Run& run) {
     return shape;
 }
 
-// What all issuers of this rank did to the counters, summed over the job, against the owners' memory. Collective.
+// Compares the owners' counters with the effects of all issuers of the job. Collective.
 bool check_counters(const Run& run, const std::vector<std::unique_ptr<Issuer>>& issuers) {
     bool is_good = true;
     for (std::size_t location = 0; location < run.field.locations(); ++location) {
@@ -181,7 +183,7 @@ bool check_counters(const Run& run, const std::vector<std::unique_ptr<Issuer>>& 
                 added += issuer->model().added[location][number];
                 flipped ^= issuer->model().flipped[location][number];
             }
-            // Even counters are only added to, odd ones only flipped.
+            // Even counters are added to, odd ones flipped.
             std::uint64_t wanted = 0;
             for (const std::uint64_t part : exchange(number % 2 == 0 ? added : flipped)) {
                 wanted = number % 2 == 0 ? wanted + part : wanted ^ part;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generating programs without races, and running them on the model.
+// Generates programs without races, and runs them on the model.
 #include "model/program.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ bool overlap(const Spot& a, std::size_t a_bytes, const Spot& b, std::size_t b_by
            b.offset < a.offset + a_bytes;
 }
 
-// Whether the order of the two matters. An atomic writes its source, too.
+// Whether the order of both steps matters. An atomic writes its source, too.
 bool conflict(const Step& a, const Step& b) {
     if (is_counting(a) || is_counting(b)) {
         return false;
@@ -44,7 +44,7 @@ bool conflict(const Step& a, const Step& b) {
            ((is_a_atomic || is_b_atomic) && overlap(a.source, a.bytes, b.source, b.bytes));
 }
 
-// Builds one program, step by step, with what is known to be complete at each point.
+// Builds one program step by step, and tracks which steps are complete at each point.
 class Generator {
 public:
     Generator(Random& random, const Shape& shape) : random_(random), shape_(shape) {
@@ -133,7 +133,8 @@ private:
                 needed |= only(earlier);
             }
         }
-        // After a failure "the previous command" is asked for only when it is the one that failed.
+        // After a failure the order "the previous command" is used only if the previous command is
+        // the failed one.
         const bool is_cont_possible = index > 0 && shape_.is_cont_allowed &&
                                       program_[index - 1].thread == step.thread &&
                                       (failed_ == 0 || (failed_ & only(index - 1)) != 0);
@@ -156,7 +157,7 @@ private:
         before_.push_back(guaranteed(step, index));
     }
 
-    // Whether the step runs: not when it is bad, nor when it is ordered after one that failed.
+    // Decides whether the step runs: it fails if it is bad, or ordered after a failed one.
     void settle_fate(Step& step, std::size_t index) {
         if (may_fail_ && !is_counting(step) && step.bytes > 0 && random_.chance(8)) {
             step.is_bad = true;
@@ -176,7 +177,7 @@ private:
         }
     }
 
-    // Waiting reports failures, so that programs that fail only wait at their end.
+    // Waiting reports failures, so programs that fail wait only at their end.
     void choose_then(std::size_t index) {
         Step& step = program_[index];
         if (may_fail_ || !random_.chance(15)) {
@@ -191,7 +192,7 @@ private:
     Random& random_;
     const Shape& shape_;
     Program program_;
-    std::vector<Steps> before_;  // per step: what is complete when it starts
+    std::vector<Steps> before_;  // for each step, the steps that are complete when it starts
     Steps complete_ = 0;
     Steps failed_ = 0;
     bool may_fail_ = false;

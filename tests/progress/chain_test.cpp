@@ -13,7 +13,7 @@
 namespace acp::test {
 namespace {
 
-// A way to move the value, named by the path the automatic mode takes for it.
+// The path by which the value moves; the names are the paths of the automatic mode.
 enum class Way { direct, direct_big, attach, attach_big, mailbox };
 
 const char* name_of(Way way) {
@@ -33,7 +33,7 @@ void spin_until(std::uint64_t& word, std::uint64_t value) {
 
 class ChainTest : public ProgressTest {
 protected:
-    // Everything a chain touches. Collective.
+    // All memory that a chain uses. Collective.
     struct Places {
         Arena shared{Kind::starter, 2 * big_bytes, arenas_begin};
         Arena registered{Kind::registered, 2 * big_bytes};
@@ -69,7 +69,7 @@ protected:
         sync_ranks();
     }
 
-    // Whether the last byte a way moves is in place, seen by its owner or the initiator.
+    // Checks that the last byte is in place, on its owner or on the initiator.
     void expect_moved(Way way, const Places& places) const {
         if (rank_ != 1 || way == Way::mailbox) {
             return;
@@ -150,7 +150,7 @@ TEST_F(ChainTest, finishes_while_the_initiator_sleeps_and_another_rank_spins) {
             }
         }
         acp_copy(places.own.at(1, flag_place), places.own.at(0, one_place), 8, previous);
-        // Only rank 1 ends this: by a plain store, which is looked for between naps.
+        // Rank 1 ends this by a plain store, which this rank polls between short sleeps.
         while (std::atomic_ref(common_word()).load(std::memory_order_acquire) == 0) {
             const timespec nap = {0, 2'000'000};
             nanosleep(&nap, nullptr);  // lint: a pause between looks
@@ -179,7 +179,7 @@ TEST_P(LoneCommandTest, finishes_without_being_waited_for) {
             spin_until(places.own.word<std::uint64_t>(result_place), 41);
             return;
         }
-        // Fetches a big block here and watches for its last word.
+        // Fetches a large block, and polls its last word.
         const bool is_shared = GetParam() == Way::direct || GetParam() == Way::direct_big;
         const Arena& source = is_shared ? places.shared : places.registered;
         std::uint64_t wanted = 0;

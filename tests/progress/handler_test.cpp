@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that waits in the library serves others, until a signal handler holds it up: then the service thread does,
-// for a thread may leave work to another only while that one works.
+// A thread that waits in the library serves other processes, until a signal handler interrupts it:
+// then the service thread does, since a thread may leave work to another one only while that one
+// works.
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -50,7 +51,7 @@ protected:
     std::vector<std::uint64_t> processes_;
 };
 
-// Rank 2 is stopped, so that rank 1 waits for it; a signal catches rank 1 there.
+// Rank 2 is stopped, so that rank 1 waits for it; a signal interrupts that wait.
 TEST_F(HandlerTest, memory_of_a_rank_whose_waiting_thread_is_in_a_handler_is_served) {
     const Arena words(Kind::registered, 64);
     words.word<std::uint64_t>() = 100;
@@ -77,7 +78,7 @@ TEST_F(HandlerTest, memory_of_a_rank_whose_waiting_thread_is_in_a_handler_is_ser
             const acp_handle_t added = acp_add8(own.at(0), words.at(1), 1, ACP_HANDLE_NULL);
             EXPECT_EQ(acp_wait(added, patience_ns), ACP_OK) << acp_error_message();
             EXPECT_EQ(own.word<std::uint64_t>(), 100 + step);
-            if (step != 0) {  // it is not found out anew
+            if (step != 0) {  // detected once, not in each step
                 EXPECT_LT(now_ns() - begin, second_ns / 2);
             }
         }

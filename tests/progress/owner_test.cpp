@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The target never has to help: third-party copies and atomics finish while both owners sleep, are stopped, or
-// compute. Where a path needs the owner's service thread, acp_path says so and a stopped owner is not asked for.
+// The owners of source and target need not help: third-party copies and atomics complete while both
+// owners sleep, are stopped, or compute. Where a path needs the owner's service thread, acp_path
+// says so, and the test does not stop the owner.
 #include <string>
 #include <tuple>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t patience_ns = 30 * second_ns;
 
-// A rank with a gateway of its own must answer itself.
+// A rank that is its own gateway must answer itself.
 bool is_one_sided(Kind kind) {
     if (has_own_gateways()) return false;
     return kind == Kind::starter ? mode().is_shared_one_sided() : mode().is_private_one_sided();
@@ -24,7 +25,7 @@ using Case = std::tuple<Absence, Kind, Kind>;
 
 class AbsentOwnersTest : public ProgressTest, public ::testing::WithParamInterface<Case> {
 protected:
-    // Copies between memories of ranks 1 and 2 and reads the result back, with nobody's help.
+    // Copies between memories of ranks 1 and 2 and reads the result back, while both are absent.
     void copy_through(std::size_t bytes) {
         const auto [absence, target_kind, source_kind] = GetParam();
         const Arena target(target_kind, bytes, arenas_begin);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owners that do not help: a rank that sleeps, is stopped, or computes, until the initiator lets it go, without
-// any call into the library meanwhile. Rank 0 is the initiator, all others are owners. Main thread.
+// Owners that do not help: a rank that sleeps, is stopped, or computes, without a call into the
+// library, until the initiator releases it. Rank 0 is the initiator, all others are owners. Main
+// thread.
 #pragma once
 
 #include <memory>
@@ -35,11 +36,11 @@ protected:
         sync_ranks();
     }
 
-    // A word for the tests, seen by all ranks; zero when a test begins.
+    // A word for the tests, mapped by all ranks; zero when a test begins.
     [[nodiscard]] std::uint64_t& common_word() const { return (*notices_)->word; }
 
 private:
-    // The last words before a rank is away and the word that calls it back.
+    // A rank's last words before its absence, and the word that ends it.
     struct Notice {
         std::uint64_t is_leaving;
         std::uint64_t may_return;
@@ -62,7 +63,7 @@ private:
     std::vector<pid_t> processes_;
 };
 
-// Where tests may begin their starter arenas.
+// The first offset at which tests may place starter arenas.
 inline constexpr std::size_t arenas_begin = 8192;
 
 }  // namespace acp::test

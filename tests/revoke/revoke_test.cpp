@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Revocation: once acp_unregister_memory returned, nothing lands in the memory. The owner (rank 0) registers,
-// unregisters, fills with a pattern and watches, while all others copy into the memory at full speed; also
-// while they are stopped inside their copies. TEST_CYCLES says how many times.
+// Revocation: after acp_unregister_memory has returned, no copy writes to the memory. The owner
+// (rank 0) registers, unregisters, fills with a pattern and watches, while all others copy into the
+// memory at full speed; also while they are stopped inside their copies. TEST_CYCLES is the number
+// of cycles.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -27,13 +28,13 @@ std::uint64_t cycles_wanted(std::uint64_t otherwise) {
     return given == nullptr ? otherwise : std::strtoull(given, nullptr, 0);
 }
 
-// What all ranks share: plain words, loaded and stored as one.
+// Words that all ranks share, accessed atomically.
 struct Signs {
-    std::uint64_t address;  // of the memory now registered; 0 between registrations
-    std::uint64_t bytes;    // of a copy
+    std::uint64_t address;  // the registered memory; 0 between registrations
+    std::uint64_t bytes;    // the length of a copy
     std::uint64_t is_over;
-    std::uint64_t landed;   // copies that went well, counted by all copiers
-    std::uint64_t refused;  // copies that met a dead registration
+    std::uint64_t landed;   // successful copies of all copiers
+    std::uint64_t refused;  // copies that failed by an ended registration
 };
 
 std::uint64_t load(const std::uint64_t& word) {
@@ -65,7 +66,7 @@ protected:
         }
     }
 
-    // Copies into whatever is registered until the owner says it is over.
+    // Copies into the registered memory until the owner sets is_over.
     void copy_at_full_speed() {
         const acp_ga_t source = acp_query_starter_ga(rank_) + source_place;
         auto* bytes = static_cast<std::byte*>(acp_query_address(source));
@@ -103,7 +104,7 @@ protected:
         return key;
     }
 
-    // Waits until some more copies landed, so that copiers are at work.
+    // Waits until more copies have landed, so that copiers are at work.
     void await_copies(std::uint64_t more) {
         const std::uint64_t goal = load(signs_->landed) + more;
         while (load(signs_->landed) < goal) {
@@ -128,7 +129,8 @@ TEST_F(RevokeTest, lets_nothing_land_after_it_returned) {
             store(signs_->bytes, sizes[cycle % 4]);
             const acp_atkey_t key = open_memory(memory);
             await_copies(1 + random.below(5));
-            if (random.chance(50)) {  // half of the cycles revoke what copiers still find announced
+            // Half of the cycles revoke memory whose address is still published.
+            if (random.chance(50)) {
                 store(signs_->address, 0);
             }
             ASSERT_EQ(acp_unregister_memory(key), 0) << acp_error_message();
@@ -142,8 +144,8 @@ TEST_F(RevokeTest, lets_nothing_land_after_it_returned) {
     sync_ranks();
 }
 
-// Stops a copier at a random moment. Inside an access it holds the owner's unregistering up until it is
-// continued; outside it does not. Either way nothing lands afterwards.
+// Stops a copier at a random moment. If it is inside an access, the owner's acp_unregister_memory
+// waits until the copier is continued. In both cases no copy writes afterwards.
 TEST_F(RevokeTest, waits_for_a_reader_that_is_stopped_inside_its_access) {
     allow_seconds(600);
     const std::uint64_t cycles = cycles_wanted(30);

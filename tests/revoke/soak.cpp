@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Revocation while everything ends: rank 0 registers memory, publishes its address, unregisters it and looks for bytes
-// that come too late; all others copy into it, from threads that live, from threads that end (also in their pthread-key
-// destructors), and around children that they fork and that end by exit(), pthread_exit() or _exit(). Run under acprun
-// as "revoke_soak ROUNDS" with ACP_ON_ERROR=return. Says how many copies landed; ends with 1 at the first late byte.
+// Revocation while threads and processes end: rank 0 registers memory, publishes its address,
+// unregisters it and checks for late bytes; all others copy into it, from threads that stay, from
+// threads that end (also in their pthread-key destructors), and around children that they fork and
+// that end by exit(), pthread_exit() or _exit(). Run under acprun as "revoke_soak ROUNDS" with
+// ACP_ON_ERROR=return. Prints how many copies landed; ends with 1 at the first late byte.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -25,19 +26,19 @@ namespace acp::test {
 namespace {
 
 constexpr std::size_t buffer_bytes = 512;
-constexpr std::size_t buffers = 64;  // each is looked at once more when its turn comes again
+constexpr std::size_t buffers = 64;  // each is checked once more before its next use
 constexpr unsigned char pattern = 0x3c;
 constexpr acp_handle_t now = ACP_HANDLE_NULL;
 
 using Word = std::atomic<std::uint64_t>;
 
-// In the starter memory of rank 0. What is counted is read after a barrier.
+// The content of rank 0's starter memory. Counters are read after a barrier.
 struct Board {
-    Word address;  // of the memory now registered; 0 between registrations
+    Word address;  // the registered memory; 0 between registrations
     Word is_over;
     Word landed;
     Word refused;
-    Word late_calls;  // that landed in a pthread-key destructor
+    Word late_calls;  // copies that landed in a pthread-key destructor
     Word children;
     Word wrong;
 };
@@ -52,7 +53,7 @@ void complain(const std::string& what) {
     board().wrong.fetch_add(1);
 }
 
-// One copy into whatever is registered. true when it landed.
+// One copy into the registered memory, if there is any. Returns whether it landed.
 bool copy_once(Random& random) {
     Board& shared = board();
     const acp_ga_t target = shared.address.load(std::memory_order_acquire);
@@ -80,7 +81,7 @@ void copy_late(void* given) {
     if (--*left > 0) pthread_setspecific(late_key, given);
 }
 
-// Threads that end, one after another.
+// Runs threads that end, one after another.
 void run_short_threads(std::uint64_t seed) {
     for (std::uint64_t turn = 0; !is_over(); ++turn) {
         std::array<std::thread, 2> threads;
@@ -96,7 +97,7 @@ void run_short_threads(std::uint64_t seed) {
     }
 }
 
-// A child that ends in one of three ways, forked by a thread that holds a line.
+// Forks a child in a thread that holds a hazard line; the child ends in one of three ways.
 void fork_one(std::uint64_t turn) {
     const pid_t child = fork();
     if (child == 0) {
@@ -148,7 +149,7 @@ bool is_untouched(const Buffer& buffer, std::uint64_t round, const char* when) {
     return true;
 }
 
-// One registration. false at a late byte.
+// One registration. False: a late byte was found.
 bool register_once(Buffer& buffer, std::uint64_t round, Random& random) {
     Board& shared = board();
     if (!is_untouched(buffer, round, "before its turn came again")) return false;
@@ -159,7 +160,8 @@ bool register_once(Buffer& buffer, std::uint64_t round, Random& random) {
     }
     const std::uint64_t before = shared.landed.load(std::memory_order_relaxed);
     shared.address.store(acp_query_ga(key, buffer.data()), std::memory_order_release);
-    // A short chance for somebody to be inside; to wait for it each time would measure how the system shares the CPUs.
+    // A short time in which copiers may be inside the memory. Waiting for one each time would
+    // measure how the system shares the CPUs.
     const std::uint64_t looks = random.below(4000);
     const bool is_patient = random.chance(1);
     for (std::uint64_t look = 0; look < looks; ++look) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two nodes of four cannot reach each other any more: all members of the team are refused in time, also those whose nodes reach all. A driver:
-// the ranks are team_victim, one on each node. It notes the losses in the two nodes' segments, as their gateways do.
+// Two nodes of four lose each other: calls of all members of the team fail in time, also on nodes
+// that reach all others. A driver: the ranks are team_victim, one on each node. It records the
+// losses in the segments of the two nodes, as their gateways do.
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -28,7 +29,7 @@ namespace {
 
 class TeamCutTest : public KillDriver<MemberBoard> {};
 
-// The descriptor of the node segment of a process, as a path.
+// The path by which the node segment of a process can be opened.
 std::string segment_of(pid_t process) {
     for (const auto& entry :
          std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd")) {
@@ -45,7 +46,8 @@ os::FileDescriptor opened(const std::string& path, int flags) {
     return os::FileDescriptor(open(path.c_str(), flags | O_CLOEXEC));
 }
 
-// For a child of the driver: a segment is opened where the event of its gateway has the number that it has in the job.
+// Runs in a child of the driver: a segment can be opened only if the event of its gateway has the
+// same descriptor number as in the job.
 base::Result<node::Segment> open_segment(pid_t process) {
     const std::string path = segment_of(process);
     auto looked = node::Segment::look(opened(path, O_RDONLY));
@@ -61,7 +63,8 @@ base::Result<node::Segment> open_segment(pid_t process) {
     return node::Segment::open(opened(path, O_RDWR));
 }
 
-// A child that notes in the segment of the node of `process`, when told to, that it has lost another node.
+// A child that records, on request, in the segment of the node of `process` that the node has lost
+// another one.
 class Cut {
 public:
     Cut(pid_t process, std::uint32_t node) {
@@ -82,7 +85,7 @@ public:
 
     void strike() const { (void)shutdown(ends_[0], SHUT_WR); }
 
-    // Whether the child has done it.
+    // Waits for the child. Returns whether it has recorded the loss.
     bool end() {
         if (child_ < 0) return false;
         close(ends_[0]);
@@ -100,7 +103,7 @@ private:
         }
         char end = 1;
         if (write(ends_[1], &end, 1) != 1 || read(ends_[1], &end, 1) != 0) _exit(1);
-        // false: its rank has heard it from the gateway of the other one
+        // False: the rank has already learned of it from the other node's gateway.
         if (node::note_lost_node(segment.value(), node, {node::NodeFate::silent}))
             node::count_loss(segment.value());
         _exit(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGKILL of a member of a team at random moments of its calls: every other member is refused in time, and the team can be freed. A driver:
-// the ranks are team_victim.
+// SIGKILL of a member of a team at random moments of its calls: calls of every other member fail in
+// time, and the team can be freed. A driver: the ranks are team_victim.
 #include "support/member_kills.hpp"
 
 namespace acp::test {

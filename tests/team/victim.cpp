@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program whose ranks make collective calls without end, until one of them is killed or a node cannot be reached. Each other one then
-// finds its calls refused, frees the team, and leaves.
+// The program whose ranks make collective calls without end, until one of them is killed or a node
+// is lost. The calls of every other rank then fail; it frees the team and leaves.
 #include <array>
 #include <vector>
 
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    // The same on all members. false: refused.
+    // A random call, the same on all members. False: it failed.
     bool make_call(Random& random, acp_team_t team) {
         const std::size_t bytes = random.chance(20) ? random.below(300'000) : random.below(2000);
         buffer_.resize(bytes / 8 + 1);
@@ -71,7 +71,7 @@ private:
         }
     }
 
-    // Several calls under way at once. Where one is refused, so is the one behind it.
+    // Several calls in flight at once. If one fails, so does each call after it.
     bool begin_and_wait(acp_team_t team, std::size_t bytes, int root) {
         gathered_.resize(buffer_.size());
         const acp_team_request_t first = acp_nbbroadcast_team(team, buffer_.data(), bytes, root);

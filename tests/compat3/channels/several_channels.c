@@ -6,7 +6,7 @@
 #include <acp.h>
 
 #define CHANNELS 5
-#define MESSAGES 8 /* as many requests on one channel as 3.0 allowed */
+#define MESSAGES 8 /* the most requests of one channel in 3.0 */
 
 int main(int argc, char** argv) {
     acp_ch_t ch[CHANNELS];

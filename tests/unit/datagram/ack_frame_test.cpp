@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an acknowledgement says survives the wire; what is out of bounds is refused, whatever it is. One thread.
+// An acknowledgement is the same after encoding and decoding; values out of bounds are refused. One
+// thread.
 #include "datagram/ack_frame.hpp"
 
 #include <gtest/gtest.h>

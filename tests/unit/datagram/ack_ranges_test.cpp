@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packet numbers came: against replay, and as reports tell. Against a set as a model. One thread.
+// The set of received packet numbers, as replay protection and as reported to the sender, compared
+// with a set as a model. One thread.
 #include "datagram/ack_ranges.hpp"
 
 #include <gtest/gtest.h>
@@ -106,7 +107,8 @@ TEST(AckRanges, asks_all_senders_at_the_same_time_to_let_the_path_run_empty) {
     EXPECT_FALSE(ack.is_drain);
 }
 
-// A sender hears of every packet within 1024 of the run's start, though seven of eight reports are lost.
+// A sender gets a report of every packet within 1024 of the run's start, though seven of eight
+// reports are lost.
 TEST(AckRanges, tells_of_each_packet_in_eight_reports) {
     const std::uint64_t seed = 4711;
     base::Random random(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that wait to be sent: signed so that the other side takes them, in order, and no more than there is room for.
+// Handshake messages that wait to be sent: signed for their receiver, in order, and bounded.
 #include "datagram/answer_queue.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint that knows nodes in every state there is, and somebody who has the job key and the nonces of its
-// handshakes, and so can make any datagram, however wrong. One thread.
+// An endpoint with peers in every state, and an attacker that has the job key and the nonces of its
+// handshakes, and so can make any datagram. One thread.
 #pragma once
 
 #include <cstring>
@@ -21,12 +21,12 @@ using Datagram = std::vector<std::byte>;
 class BadInputScene {
 public:
     // Nodes as node 0 sees them.
-    static constexpr NodeId connected = 1;  // by its own INIT
+    static constexpr NodeId connected = 1;  // node 0 sent the INIT
     static constexpr NodeId unmet = 2;
     static constexpr NodeId severed = 3;
-    static constexpr NodeId connecting = 4;  // a higher node, which does not answer
+    static constexpr NodeId connecting = 4;  // a node with a higher number, which does not answer
     static constexpr NodeId folded = 5;
-    static constexpr NodeId caller = 6;  // connected by the other's INIT
+    static constexpr NodeId caller = 6;  // connected; it sent the INIT itself
     static constexpr NodeId half_open = 7;
     static constexpr NodeId nodes = 8;
 
@@ -48,7 +48,7 @@ public:
         net[0].sever(severed);
         net.hosts[0].send(connecting, 6);
         net.flush();
-        // Something is waiting for an acknowledgement while the bad ones come.
+        // A frame waits for its acknowledgement while the bad datagrams arrive.
         net.cut = {{0, connected}};
         net.hosts[0].send(connected, 7, 500);
         net.flush();
@@ -63,10 +63,10 @@ public:
 
     [[nodiscard]] const EndpointCounters& counters() { return net[0].counters(); }
 
-    // Gives it to node 0.
+    // Passes the datagram to node 0.
     void feed(Datagram datagram) { net[0].on_datagram(net.now, from, datagram); }
 
-    // What a handshake message between two nodes said; overheard.
+    // The last handshake message from one node to another.
     [[nodiscard]] InitPacket init_of(NodeId node, NodeId other) const {
         return inits_.at({node, other});
     }
@@ -75,12 +75,12 @@ public:
         return responses_.at({node, other});
     }
 
-    // The last data that went from one to the other.
+    // The last data datagram from one node to another.
     [[nodiscard]] Datagram data_of(NodeId node, NodeId other) const {
         return data_.at({node, other});
     }
 
-    // Data for node 0, sealed as its sender would.
+    // Data for node 0, sealed as by its sender.
     [[nodiscard]] Datagram sealed(NodeId source, PacketNumber number, Datagram plain) {
         const bool is_ours = inits_.contains({0, source}) && responses_.contains({source, 0});
         const NodeId initiator = is_ours ? 0 : source;
@@ -105,10 +105,11 @@ public:
         return datagram;
     }
 
-    // A number its sender has not used yet.
+    // A packet number that its sender has not used.
     static constexpr PacketNumber fresh = 1000;
 
-    // Fresh data of the connected node: header, then as many frame bytes as it says, then control.
+    // Fresh data of the connected node: header, its number of frame bytes (or `frames`), then
+    // control.
     [[nodiscard]] Datagram inside(SealedHeader header, Datagram control = {}, int frames = -1) {
         Datagram plain(sealed_bytes +
                        static_cast<std::size_t>(frames < 0 ? header.frame_bytes : frames));
@@ -117,7 +118,7 @@ public:
         return sealed(connected, fresh, plain);
     }
 
-    // With the change made, signed anew by whoever has the job key.
+    // The packet with the change, signed by the job key.
     template <typename Packet, typename Change>
     [[nodiscard]] Datagram signed_as(Packet packet, Change change) {
         change(packet);
@@ -160,7 +161,7 @@ public:
         return 4711;
     }
 
-    // Everything a user could notice of node 0 but its counters.
+    // The visible state of node 0, without its counters.
     [[nodiscard]] std::string state() {
         std::string text = std::to_string(net.hosts[0].arrived.size()) + " arrived, " +
                            std::to_string(net.hosts[0].severed.size()) + " severed, " +
@@ -231,15 +232,15 @@ inline Datagram resized(Datagram datagram, std::size_t bytes) {
     return datagram;
 }
 
-// Its header made to tell its length.
+// Sets the length in the header.
 inline Datagram relabelled(Datagram datagram) {
     store(datagram.data() + offsetof(OuterHeader, bytes),
           static_cast<std::uint16_t>(datagram.size()));
     return datagram;
 }
 
-// A wrong datagram raises its counter, no other reason to drop, changes nothing and is answered by no more than it
-// was long.
+// A wrong datagram counts up the counter of its row and no other reason to drop, changes no visible
+// state, and is answered by no more bytes than it has.
 inline void expect_harmless(const Row& row) {
     BadInputScene scene;
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
@@ -248,7 +249,7 @@ inline void expect_harmless(const Row& row) {
     const EndpointCounters counted = scene.counters();
     scene.feed(datagram);
     EXPECT_EQ(scene.state(), before);
-    bool is_drop = false;  // what stands before the first of them is traffic
+    bool is_drop = false;  // the counters before the first reason to drop count traffic
     for (const CounterName& counter : counter_names) {
         is_drop |= counter.member == &EndpointCounters::short_header;
         const auto difference = scene.counters().*counter.member - counted.*counter.member;
@@ -265,7 +266,7 @@ inline void expect_harmless(const Row& row) {
         if (type != PacketType::data && type != PacketType::init) answered += bytes.size();
         return true;
     };
-    // Answers go wherever the question seemed to come from.
+    // Answers go to the datagram's source address.
     scene.net.source_of = [](NodeId node) { return address_of(node); };
     scene.net.flush(0);
     EXPECT_LE(answered, datagram.size());

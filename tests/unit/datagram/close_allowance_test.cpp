@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many CLOSE there are: at the limit and one past it, and after time.
+// The number of CLOSE datagrams that may be sent: at the limit and one past it, and after some
+// time.
 #include "datagram/close_allowance.hpp"
 
 #include <gtest/gtest.h>

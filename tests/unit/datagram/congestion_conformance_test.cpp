@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any congestion control keeps to, whatever it is told. One thread.
+// The conformance suite of congestion control algorithms, with any samples. One thread.
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
@@ -14,7 +14,7 @@ constexpr Time us = 1000;
 
 class CongestionTest : public testing::TestWithParam<base::CongestionAlgorithm> {
 protected:
-    // A round trip later, all that was in flight is acknowledged but for some.
+    // A round trip later, all that was in flight is acknowledged except for some losses.
     void round(Time rtt_ns, std::uint32_t lost = 0, std::uint32_t marked = 0) {
         now_ += rtt_ns;
         CongestionSample sample;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How control by delay reacts to single rounds: to standing queues, late threads, scattered loss, drains. One thread.
+// The reaction of delay-based control to single rounds: standing queues, late threads, scattered
+// loss, drains. One thread.
 #include "datagram/congestion_delay.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +94,7 @@ TEST_F(CongestionDelayTest, a_thread_that_was_late_is_no_congestion) {
     settle();
     const std::uint64_t before = control_.window_bytes();
     for (int i = 0; i < 10; ++i) {
-        now_ += 1 * ms;  // all the round but its last acknowledgement is late by far
+        now_ += 1 * ms;  // only the round's last acknowledgement is not very late
         CongestionSample late = sample_of(5 * ms);
         control_.on_sample(late);
         round(100 * us);
@@ -167,7 +168,7 @@ TEST_F(CongestionDelayTest, lets_the_path_run_empty_when_asked_and_learns_the_ro
     CongestionSample empty = sample_of(100 * us);
     empty.in_flight = 2 * one;
     control_.on_sample(empty);
-    for (int i = 0; i < 2; ++i) {  // what is sent from then on, for a round trip
+    for (int i = 0; i < 2; ++i) {  // datagrams sent from then on, for a round trip
         EXPECT_EQ(control_.window_bytes(), 2U * one);
         now_ += 100 * us;
         control_.on_sample(sample_of(80 * us));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credit on both sides: what all senders may have on the way always fits the receiver's buffer, none is starved, and
-// silence gives back. One thread.
+// Credit on both sides: the bytes that all senders may have in flight always fit the receiver's
+// buffer, no sender starves, and a silent sender's credit is returned. One thread.
 #include <deque>
 #include <gtest/gtest.h>
 #include <memory>
@@ -44,7 +44,7 @@ TEST(CreditBudget, has_room_for_the_longest_datagrams_that_fit_into_half_of_it) 
     EXPECT_EQ(CreditBudget(buffer, 1, 1472, 1472).longest(), 1472U);
 }
 
-// Until it counts as one who talks.
+// Sends until the share counts as active.
 void talk(CreditBudget& budget, CreditShare& share) {
     for (std::uint32_t i = 0; i < CreditBudget::talker_datagrams; ++i) budget.on_received(share);
 }
@@ -79,7 +79,7 @@ TEST(CreditBudget, divides_equally_once_the_first_has_used_what_it_was_promised)
 }
 
 TEST(CreditBudget, gives_what_is_left_to_those_who_talk_however_large_the_job) {
-    constexpr std::uint64_t stock = 425'984;  // what Linux grants unless told otherwise
+    constexpr std::uint64_t stock = 425'984;  // the default of Linux
     for (const std::uint64_t receive_bytes : {stock, buffer}) {
         CreditBudget pair(receive_bytes, 1, small, small);
         CreditShare alone;
@@ -201,8 +201,8 @@ TEST(SendCredit, counts_across_the_wrap) {
     EXPECT_EQ(credit.left(0, 3), 93U);
 }
 
-// Senders with all the data in the world, some at first silent, on a network that loses, delays and drops
-// acknowledgements. The receiver reads in fits, so that its buffer fills.
+// Senders that always have data, some at first silent, on a network that loses, delays and drops
+// acknowledgements. The receiver reads in bursts, so that its buffer fills.
 class CreditIncastTest : public testing::TestWithParam<std::uint32_t> {
 protected:
     struct Sender {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The curve of CUBIC: up to where congestion was met in K seconds, flat there, and never below Reno. One thread.
+// The curve of CUBIC: it reaches the window of the last congestion after K seconds, is flat there,
+// and never below Reno. One thread.
 #include "datagram/cubic_curve.hpp"
 
 #include <cmath>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr Time ms = 1'000'000;
 
-// The window after so long, told once per round trip.
+// The window after a time, with one acknowledgement per round trip.
 double after(CubicCurve& curve, double window, Time rtt, Time span) {
     for (Time now = 0; now < span; now += rtt) window = curve.grow(1'000 * ms + now, rtt, window);
     return window;

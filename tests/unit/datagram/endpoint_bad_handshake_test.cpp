@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong messages of the handshake, one row each: from strangers, and from a gateway that has the job key and is
-// mistaken, late or of another time.
+// Wrong handshake messages, one row each: from strangers, and from a gateway of the job that is
+// mistaken, late or of an earlier instance.
 #include <gtest/gtest.h>
 #include <string>
 

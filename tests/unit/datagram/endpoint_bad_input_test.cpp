@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever arrives: a wrong datagram raises the one counter that names what is wrong with it, changes nothing that
-// a user could notice, and is answered by no more bytes than it had. One row each.
+// Wrong datagrams, one row each: a datagram counts up the counter that names its error, changes no
+// visible state, and is answered by no more bytes than it has.
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>

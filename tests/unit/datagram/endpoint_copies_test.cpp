@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody without a key who copies datagrams and sends them again from elsewhere, before or after the originals:
-// nobody's address changes by it, nobody waits longer, and nothing is computed for it.
+// An attacker without a key copies datagrams and sends them again from another address, before or
+// after the originals: no peer's address changes, no connection is delayed, and no key agreement is
+// computed for a copy.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -17,7 +18,7 @@ PacketType type_of(Bytes bytes) {
     return static_cast<PacketType>(load<OuterHeader>(bytes.data()).type);
 }
 
-// The first datagram of a kind that goes to a node is copied, and given to it from elsewhere.
+// Copies the first datagram of a kind to a node, and passes it to that node from another address.
 class Copier {
 public:
     Copier(Net& net, PacketType type, NodeId to, bool overtakes)
@@ -89,7 +90,7 @@ TEST(EndpointCopies, a_cookie_from_elsewhere_ahead_of_the_original_changes_nothi
     settings.half_open_max = 1;
     Net net(3, 1, settings);
     net.cut = {{1, 2}};
-    net.hosts[2].send(1, 7);  // stays half open: everybody must bring a cookie
+    net.hosts[2].send(1, 7);  // stays half open, so that each INIT needs a cookie
     net.run_for(10 * ms);
     Copier copier(net, PacketType::cookie, 0, true);
     net.hosts[0].send(1, 1);
@@ -147,7 +148,8 @@ TEST(EndpointCopies, of_an_earlier_instance_s_init_sever_nobody) {
     settings.node = 0;
     net.start(0, settings, 4711);
     net.drops = nullptr;
-    // First half open by the copy, then connected with the one that lives, then the copy again.
+    // First the copy makes a half-open peer, then the living node connects, then the copy arrives
+    // again.
     std::vector<std::byte> copy = old;
     net[1].on_datagram(net.now, address_of(0), copy);
     net.hosts[0].send(1, 2);
@@ -230,7 +232,7 @@ TEST(EndpointFeatures, two_with_different_ciphers_both_learn_what_the_other_has)
     host.endpoint.reset();  // before its suite
 }
 
-// Data in the name of a node, by somebody who can write a header.
+// A datagram with a valid header in the name of a node; no key is needed for that.
 std::vector<std::byte> forged(NodeId source, PacketNumber number) {
     std::vector<std::byte> bytes(100);
     store(bytes.data(), OuterHeader{wire_version, static_cast<std::uint8_t>(PacketType::data), 100,
@@ -267,7 +269,7 @@ TEST(EndpointForgeries, starve_no_honest_node_of_its_close) {
     net[0].sever(1);
     net[0].sever(2);
     net.flush(0);
-    net.flying = {};  // the news is lost
+    net.flying = {};  // the CLOSE is lost
     const auto flood = [&](NodeId name, const Address& from) {
         for (int i = 0; i < 2000; ++i) {
             std::vector<std::byte> one = forged(name, 1U << 30);

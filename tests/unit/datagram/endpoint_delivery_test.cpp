@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames arrive exactly once and unharmed, over networks that are good, bad and very bad.
+// Frames arrive exactly once and unchanged, over networks with few, many and very many faults.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -45,7 +45,8 @@ TEST(EndpointDelivery, connects_at_the_first_frame_and_delivers_it) {
     EXPECT_EQ(net[0].counters().retransmitted, 0U);
 }
 
-// Whatever the security and the network, long frames and short ones, some of which lie elsewhere.
+// At each security level and on each network, long frames and short ones, some with tails in other
+// memory.
 TEST(EndpointDelivery, delivers_frames_whose_tails_lie_elsewhere) {
     for (const base::Security security :
          {base::Security::encrypt, base::Security::authenticate, base::Security::off}) {
@@ -57,7 +58,7 @@ TEST(EndpointDelivery, delivers_frames_whose_tails_lie_elsewhere) {
         base::Random random(11);
         constexpr std::uint64_t count = 600;
         std::uint64_t next = 0;
-        // the other side sends too, so that acknowledgements go along with tails
+        // The other side sends too, so that acknowledgements share datagrams with tails.
         std::uint64_t back = 10'000;
         EXPECT_TRUE(net.run_until(net.now + 600 * s, [&] {
             Host& host = net.hosts[0];
@@ -118,7 +119,7 @@ TEST(EndpointDelivery, both_ways_at_once) {
 
 TEST(EndpointDelivery, a_long_stream_arrives_over_a_good_network_without_retransmission) {
     Net net(2, 1);
-    net.faults.jitter = 0;  // else some are overtaken by more than three
+    net.faults.jitter = 0;  // else more than three datagrams overtake some of them
     pump(net, 0, 1, 20'000, 1400);
     expect_each_once(net.hosts[1], 0, 20'000);
     EXPECT_EQ(net[0].counters().retransmitted, 0U);
@@ -189,8 +190,8 @@ TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
     settings.receive_bytes = 65536 * 4;
     settings.datagram_bytes_max = settings.datagram_bytes;
     Net net(9, 1, settings);
-    net.faults.jitter = 0;   // what is sent twice takes room twice
-    std::uint64_t most = 0;  // datagrams on the way to node 0
+    net.faults.jitter = 0;   // a datagram that is sent twice takes room twice
+    std::uint64_t most = 0;  // datagrams in flight to node 0
     for (NodeId node = 1; node < 9; ++node) {
         net.hosts[node].on_room_for = [](NodeId) {};
     }
@@ -212,7 +213,7 @@ TEST(EndpointDelivery, a_receiver_with_a_small_buffer_is_never_overrun) {
     EXPECT_LE(most * 2304, settings.receive_bytes);
 }
 
-// The window must grow to fill what lies between, though batches of 64 KiB delay themselves.
+// The window must grow to the path's capacity, though batches of 64 KiB cause delay.
 TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
     constexpr std::uint64_t frames = test::effort(20'000, 5'000);
     for (const double bytes_per_ns : {0.125, 1.25, 3.0}) {
@@ -234,7 +235,7 @@ TEST(EndpointDelivery, a_stream_fills_a_fast_path) {
     }
 }
 
-// What 64 KiB take on the way must not be taken for congestion.
+// The time that 64 KiB take on the path must not count as congestion.
 struct LossyPath {
     std::string name;
     double bytes_per_ns;
@@ -287,7 +288,7 @@ TEST(EndpointDelivery, a_timeout_takes_new_content_along_when_little_is_in_fligh
     for (std::uint64_t name = 3; name < 10; ++name) ASSERT_TRUE(net.hosts[0].send(1, name, 1400));
     net.run_for(2 * s);
     EXPECT_EQ(net.hosts[1].arrived.size(), 1U);
-    net.cut = {{1, 0}};  // it arrives now, and no acknowledgement comes back
+    net.cut = {{1, 0}};  // it arrives now, but its acknowledgement is lost
     net.run_for(s);
     EXPECT_EQ(net.hosts[1].arrived.size(), 9U);
 }
@@ -295,10 +296,10 @@ TEST(EndpointDelivery, a_timeout_takes_new_content_along_when_little_is_in_fligh
 // WIRE-88
 TEST(EndpointDelivery, what_an_acknowledgement_covers_is_not_sent_again) {
     Net net(2, 1);
-    net.faults.jitter = 0;  // nothing is taken for lost because it was overtaken
+    net.faults.jitter = 0;  // so that no reordering counts as loss
     net.hosts[0].send(1, 1);
     ASSERT_TRUE(net.settle(s));
-    // All arrives; the acknowledgements come back only after everything has been taken for lost.
+    // All datagrams arrive; the acknowledgements return only after all of them were declared lost.
     net.cut = {{1, 0}};
     for (std::uint64_t name = 2; name < 100; ++name) ASSERT_TRUE(net.hosts[0].send(1, name, 1400));
     net.run_for(2 * s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connecting: by whichever address works, through cookies and losses, from both sides at once, and never twice.
+// Connecting: by any address that works, through cookies and losses, from both sides at once, and
+// exactly once.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -44,7 +45,7 @@ TEST(EndpointHandshake, under_load_everybody_must_return_a_cookie) {
     Settings settings;
     settings.half_open_max = 4;
     Net net(4, 1, settings);
-    // Nodes 1 and 2 never hear the answer: their handshakes stay half open.
+    // Answers to nodes 1 and 2 are lost: their handshakes stay half open.
     net.cut = {{0, 1}, {0, 2}};
     net.hosts[1].send(0, 1);
     net.hosts[2].send(0, 2);
@@ -68,7 +69,7 @@ TEST(EndpointHandshake, the_addresses_of_a_node_are_tried_in_turn) {
 TEST(EndpointHandshake, addresses_take_turns_also_when_tries_are_doubled) {
     Net net(2, 1);
     net.book.set(1, {ipv4(10, 0, 77, 77, 1), address_of(1)});
-    // The first eight tries are lost wherever they go.
+    // The first eight tries are lost, to all addresses.
     int tries = 0;
     net.drops = [&](NodeId, NodeId, Bytes bytes) {
         return type_of(bytes) == init_type && tries++ < 8;
@@ -160,7 +161,7 @@ TEST(EndpointHandshake, a_responder_waits_as_long_as_its_initiator_tries) {
     settings.connect_timeout_ns = 5 * s;
     settings.peer_timeout_ns = 10 * s;
     Net net(2, 1, settings);
-    // The answer comes through, then nothing does for nine seconds.
+    // The response arrives, then all datagrams are lost for nine seconds.
     net.drops = [&](NodeId, NodeId, Bytes bytes) {
         return type_of(bytes) == data_type && net.now < 10 * s;
     };
@@ -195,7 +196,7 @@ TEST(EndpointHandshake, half_open_handshakes_are_bounded) {
     for (NodeId node = 1; node < 10; ++node) net.cut.insert({0, node});
     net.drops = [](NodeId, NodeId, Bytes) { return false; };
     for (NodeId node = 1; node < 10; ++node) net.hosts[node].send(0, node);
-    // Cookies must come through for them to be counted at all.
+    // Cookies must arrive to be counted.
     net.cut.clear();
     net.drops = [](NodeId from, NodeId, Bytes bytes) {
         return from == 0 && type_of(bytes) == response_type;
@@ -208,13 +209,13 @@ TEST(EndpointHandshake, half_open_handshakes_are_bounded) {
         known += net[0].stats(node, stats) ? 1U : 0U;
     }
     EXPECT_EQ(known, 3U);
-    // And those turned away come in later.
+    // Nodes that were turned away connect later.
     net.drops = nullptr;
     EXPECT_TRUE(net.settle(5 * s));
     EXPECT_EQ(net.hosts[0].arrived.size(), 9U);
 }
 
-// The two have met; then node 1 is started anew.
+// Connects both nodes, and then starts node 1 anew.
 void meet_and_begin_anew(Net& net) {
     net.hosts[0].send(1, 1);
     EXPECT_TRUE(net.settle(s));
@@ -247,7 +248,7 @@ TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sende
     EXPECT_TRUE(net[0].is_quiet());
 }
 
-// WIRE-81: it heard of others that we are lost before it met us.
+// WIRE-81: other nodes' notifications made it sever node 0 before they connected.
 TEST(EndpointHandshake, one_started_anew_that_has_severed_us_unmet_tells_the_sender) {
     Net net(2, 1);
     meet_and_begin_anew(net);

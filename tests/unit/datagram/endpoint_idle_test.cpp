@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many peers, most of them idle: few bytes each, woken by what concerns them and by nothing else.
+// Many peers, most of them idle: few bytes each, woken only by their own datagrams and sends.
 #include <gtest/gtest.h>
 #include <string>
 
@@ -108,7 +108,7 @@ TEST(EndpointIdle, a_folded_peer_can_be_severed_and_left) {
     EXPECT_EQ(other.hosts[1].severed.size(), 1U);
 }
 
-// What a peer has not received before it was folded must not be taken for received after.
+// Datagrams that a peer had not received before it was folded must not be acknowledged afterwards.
 TEST(EndpointIdle, folding_acknowledges_nothing_that_did_not_come) {
     Settings settings;
     settings.peer_timeout_ns = 0;
@@ -126,7 +126,7 @@ TEST(EndpointIdle, folding_acknowledges_nothing_that_did_not_come) {
     EXPECT_EQ(net.hosts[1].arrived.size(), 3U);
 }
 
-// WIRE-92: no more than 128 bytes for each of 10^5 idle peers, list and record and all.
+// WIRE-92: at most 128 bytes for each of 10^5 idle peers, with list and record.
 TEST(EndpointIdle, a_hundred_thousand_idle_peers_take_128_bytes_each) {
     constexpr NodeId peers = 100'000;
     Settings settings;
@@ -158,7 +158,7 @@ TEST(EndpointIdle, a_hundred_thousand_idle_peers_take_128_bytes_each) {
     EXPECT_EQ(table.bytes(), before);
 }
 
-// The same with an endpoint that really meets many.
+// The peers of this endpoint really connect.
 TEST(EndpointIdle, an_endpoint_folds_all_peers_it_no_longer_talks_to) {
     constexpr NodeId nodes = 300;
     Settings settings;

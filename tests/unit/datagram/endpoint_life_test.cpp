@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Silence, watching, severing and leaving: whoever waits hears of the end, and what is severed stays so.
+// Silence, watching, severing and leaving: a waiting side is notified of the end, and a severed
+// peer stays severed.
 #include <gtest/gtest.h>
 #include <string>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two gateways that are refused memory at their first contact, at every request in turn and many times in a row: they
-// meet once there is memory again, for a call that finds none leaves everything as it was, its alarms too.
+// Allocations of two gateways are refused at their first contact, each one in turn and many in a
+// row: they connect once allocations succeed, since a failed call leaves the state unchanged, its
+// alarms included.
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ public:
     }
 };
 
-// Requests number `first` and after it, `count` in all, are refused: those of endpoints alone.
+// Refuses `count` allocations from number `first` on, of endpoints alone.
 class Want {
 public:
     Want(std::uint64_t first, std::uint64_t count) : first_(first), left_(count) {}
@@ -40,7 +41,7 @@ public:
         try {
             call();
         } catch (const std::bad_alloc&) {
-            // As in a gateway: what was not done now is done by the timer.
+            // A gateway's timer repeats the work.
         }
         note(test::Refusal::seen());
     }

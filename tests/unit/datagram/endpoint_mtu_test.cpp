@@ -198,7 +198,7 @@ TEST(EndpointMtu,
     EXPECT_EQ(net.hosts[0].severed[0], std::pair(NodeId{1}, SeverReason::stalled));
 }
 
-// WIRE-98: from the first datagram on, with pings that arrive all the time.
+// WIRE-98: from the first datagram on, while pings arrive all the time.
 TEST(EndpointMtu, a_path_too_short_for_what_it_should_carry_ends_the_connection_in_time) {
     Net net(2, 1);
     net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1000; };
@@ -211,7 +211,8 @@ TEST(EndpointMtu, a_path_too_short_for_what_it_should_carry_ends_the_connection_
     EXPECT_LT(net[0].counters().datagrams_sent, 20'000U) << "it does not send all the time";
 }
 
-// WIRE-98: what arrives beside it does not count, or one frame would be waited for without end.
+// WIRE-98: other content that arrives does not restart the timeout, since one frame could then wait
+// without end.
 TEST(EndpointMtu, shorter_content_that_arrives_does_not_hide_that_a_longer_one_does_not) {
     Net net(2, 1);
     net.drops = [](NodeId, NodeId, Bytes bytes) { return bytes.size() > 1000; };
@@ -244,7 +245,8 @@ TEST(EndpointMtu, a_peer_that_did_not_run_for_a_while_has_all_the_time_again) {
     }
 }
 
-// WIRE-98: content waits for the connection, not for the path, as long as no answer comes.
+// WIRE-98: as long as no answer has arrived, content waits for the connection, and the timeout of
+// the path has not begun.
 TEST(EndpointMtu, a_connection_that_took_long_has_all_the_time_for_its_content) {
     Settings settings;
     settings.connect_timeout_ns = 60 * s;
@@ -260,7 +262,7 @@ TEST(EndpointMtu, a_connection_that_took_long_has_all_the_time_for_its_content) 
     EXPECT_EQ(net.hosts[1].arrived[7], 1);
 }
 
-// WIRE-75 WIRE-76 WIRE-77: IPv4 paths, from the start and when they become narrower.
+// WIRE-75 WIRE-76 WIRE-77: IPv4 paths that are narrow from the start or become so.
 TEST(EndpointMtu, paths_of_packets_down_to_576_bytes_are_used_whole) {
     struct Case {
         std::uint32_t mtu;
@@ -324,7 +326,7 @@ TEST(EndpointMtu, a_hole_for_long_datagrams_among_short_ones_is_noticed) {
     net.faults.jitter = 0;
     stream(net, 0, 200);
     net.faults.mtu = 1472;
-    // Short ones flow all the time, so that no probe timeout ever comes.
+    // Short frames are sent all the time, so that no probe timeout occurs.
     std::uint64_t name = 1000;
     for (; name < 1040; ++name) {
         ASSERT_TRUE(net.hosts[0].send(1, name, 8000));

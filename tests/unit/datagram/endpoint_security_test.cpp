@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three levels of security: what can be read on the wire, what can be changed, and that all of them deliver.
+// The three levels of security: what an attacker can read on the wire, and which changes are
+// detected; all of them deliver.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
@@ -11,7 +12,7 @@ namespace {
 
 class EndpointSecurity : public ::testing::TestWithParam<base::Security> {};
 
-// Off means that nothing is noticed.
+// With security off no change is detected.
 class EndpointIntegrity : public EndpointSecurity {};
 
 Settings settings_of(base::Security security) {

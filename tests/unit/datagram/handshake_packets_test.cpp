@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of the handshake: where their fields lie, and that each of their bits is under the MAC.
+// Messages of the handshake: the offsets of their fields; and the MAC covers each of their bits.
 #include "datagram/handshake_packets.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys: both sides derive the same, everybody else something different, and epochs follow each other.
+// Keys: both sides derive the same keys, any other inputs give different ones, and epochs follow
+// each other.
 #include "datagram/key_schedule.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is taken for lost, when, and what is learned when it was not. One thread.
+// Which packets are declared lost, when, and what the detector learns from spurious losses. One
+// thread.
 #include "datagram/loss_detector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for a path's longest datagram: longest first, three tries, shorter ones, later again; and the way back.
+// The search for a path's longest datagram: longest first, three tries, then shorter ones, and
+// again later; and the fallback when a path becomes shorter.
 #include "datagram/mtu_prober.hpp"
 
 #include <gtest/gtest.h>

@@ -54,7 +54,8 @@ TEST(Pacer, many_probes_keep_nothing_back_for_longer_than_a_window_does) {
     pacer.set_rate(10'000, 1'000 * us, false);
     for (int i = 0; i < 1000; ++i) pacer.on_sent(5'000 * us, 4'000);
     EXPECT_EQ(pacer.deadline(), 5'800 * us);
-    pacer.set_rate(10'000, 60'000'000 * us, false);  // of a node that was stopped for a minute
+    // The window of a node that was stopped for a minute.
+    pacer.set_rate(10'000, 60'000'000 * us, false);
     for (int i = 0; i < 1000; ++i) pacer.on_sent(6'000 * us, 4'000);
     EXPECT_EQ(pacer.deadline(), 6'000 * us + 800'000 * us);
     pacer.set_rate(100, 1'000 * us, false);

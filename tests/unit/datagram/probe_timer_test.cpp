@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When and how often to probe; and that a path that loses half of everything gets an answer soon. One thread.
+// When and how often to probe; and a path that loses half of its datagrams gets an answer soon. One
+// thread.
 #include "datagram/probe_timer.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +78,7 @@ TEST(ProbeTimer, a_long_path_is_never_probed_sooner_than_it_can_answer) {
     EXPECT_GE(timer.timeout(rtt), 2'000 * ms);
 }
 
-// It was measured while the other side was stopped, say.
+// For example, the round trip was measured while the other side was stopped.
 TEST(ProbeTimer, probes_three_times_before_a_silent_peer_is_given_up_however_long_the_path_seems) {
     const RttEstimator rtt = path(13'000 * ms);
     ProbeTimer timer(10'000 * ms);

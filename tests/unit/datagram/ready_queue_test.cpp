@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of peers that may have something to send: order, each once, and taking one out wherever it stands.
+// The queue of peers that may have datagrams to send: it keeps order, has each peer once, and any
+// peer can be removed.
 #include "datagram/ready_queue.hpp"
 
 #include <array>

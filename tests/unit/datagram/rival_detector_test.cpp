@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rounds and drains show flows that do not give way for delay.
+// The rounds and drains that reveal flows which do not yield to delay.
 #include "datagram/rival_detector.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ protected:
         return detector_.on_drain(now_, is_late ? late_rtt : rtt);
     }
 
-    // Late rounds in which the window is halved, as often as needed to leave too little of it.
+    // Late rounds that halve the window, until little of it is left.
     void give_way() {
         for (double window = 64; window > 64 * RivalDetector::window_share; window /= 2) {
             EXPECT_FALSE(round(true, window));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room for what is to be sent: who gets how much of the pool, who hears of room and when, and what is still owed.
+// Room for frames to send: each peer's share of the pool, notifications of room, and content that
+// is not yet acknowledged.
 #include "datagram/send_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace acp::datagram {
 namespace {
 
-constexpr std::uint32_t frame_bytes = 1400;  // as many as fill a datagram
+constexpr std::uint32_t frame_bytes = 1400;  // fills a datagram
 constexpr Time now = 1'000'000'000;
 
 Settings settings_of_test() {
@@ -34,7 +35,7 @@ struct Listener final : EndpointHandler {
 };
 
 struct SendBuffersTest : testing::Test {
-    // Frames until there is no room. Returns how many.
+    // Adds frames until there is no room. Returns their number.
     std::uint32_t fill(Peer& peer) {
         std::uint32_t count = 0;
         while (buffers.reserve(peer, frame_bytes) != nullptr) {
@@ -44,7 +45,7 @@ struct SendBuffersTest : testing::Test {
         return count;
     }
 
-    // As when the oldest was sent and acknowledged.
+    // Releases the oldest buffer, as when its datagram is acknowledged.
     void release_oldest(Peer& peer) {
         buffers.release(peer, peer.queue.waiting.pop(buffers.pool()));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of what is in flight: found, taken once, bounded, and given back to the pool. One thread.
+// Records of datagrams in flight: found, taken once, bounded, and returned to the pool. One thread.
 #include "datagram/sent_datagrams.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some endpoints and a network between them that loses, doubles, delays, damages and cuts off as told, on a virtual
-// clock and from a seed. Every frame that arrives is checked against those sent: each once, none made up. One thread.
+// Several endpoints and a network between them that loses, doubles, delays, damages and blocks
+// datagrams by its settings, on a virtual clock and from a seed. Every frame that arrives is
+// compared with those sent: each arrives once, and no other. One thread.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,7 @@ inline constexpr Time s = 1'000'000'000;
                 static_cast<std::uint8_t>(node & 255), 7000);
 }
 
-// One address per node, unless told otherwise.
+// One address per node unless a test changes it.
 class Book final : public AddressBook {
 public:
     explicit Book(NodeId nodes) : addresses_(nodes) {
@@ -59,7 +60,7 @@ struct Host final : EndpointHandler {
     NodeId node = 0;
     std::unique_ptr<test::TestEntropy> entropy;
     std::unique_ptr<Endpoint> endpoint;
-    std::map<std::uint64_t, int> arrived;  // frames by name: how often
+    std::map<std::uint64_t, int> arrived;  // how often each frame arrived, by name
     std::vector<std::pair<NodeId, SeverReason>> severed;
     bool is_patient = false;
     std::uint32_t patience_asked = 0;
@@ -104,7 +105,8 @@ struct Host final : EndpointHandler {
         severed.emplace_back(from, reason);
     }
 
-    // The same frame, of which all but the head and a byte lies elsewhere, now and when it is sent again.
+    // Sends a frame of which all but the head and a byte lies in other memory, also at a
+    // retransmission.
     bool send_with_tail(NodeId to, std::uint64_t name, std::uint32_t bytes) {
         std::byte* frame = endpoint->reserve(to, bytes);
         if (frame == nullptr) return false;
@@ -118,7 +120,7 @@ struct Host final : EndpointHandler {
         return true;
     }
 
-    // false: no room.
+    // False: no room.
     bool send(NodeId to, std::uint64_t name, std::uint32_t bytes = frame_head) {
         std::byte* frame = endpoint->reserve(to, bytes);
         if (frame == nullptr) return false;
@@ -131,16 +133,16 @@ struct Host final : EndpointHandler {
     }
 };
 
-// What the network does; in hundredths of a per cent where it is a matter of chance.
+// The faults of the network; probabilities are in hundredths of a percent.
 struct Faults {
     std::uint64_t loss = 0;
     std::uint64_t doubled = 0;
     std::uint64_t damaged = 0;
     Time delay = 20 * us;
     Time jitter = 5 * us;
-    std::uint32_t mtu = 65507;  // longer ones vanish, unless they may be fragmented
-    double bytes_per_ns = 0;    // of a receiver's link; 0: no limit
-    Time queue_max = 10 * ms;   // of such a link: what would wait longer is lost
+    std::uint32_t mtu = 65507;  // longer ones are lost, unless they may be fragmented
+    double bytes_per_ns = 0;    // rate of each receiver's link; 0: no limit
+    Time queue_max = 10 * ms;   // a datagram that would wait longer for that link is lost
 };
 
 class Net {
@@ -186,7 +188,7 @@ public:
 
     [[nodiscard]] Endpoint& operator[](NodeId node) { return *hosts[node].endpoint; }
 
-    // All that the endpoints have to send now goes onto the wire.
+    // Puts all datagrams that the endpoints can send now on the wire.
     void flush() {
         for (Host& host : hosts) flush(host.node);
     }
@@ -205,7 +207,7 @@ public:
         ADD_FAILURE() << "node " << node << " never stops sending";
     }
 
-    // Until nothing is due before `until`, or `done` holds.
+    // Runs until nothing is due before `until`, or `done` holds.
     template <typename Done>
     bool run_until(Time until, Done done) {
         for (std::uint64_t steps = 0; steps < steps_max; ++steps) {
@@ -236,7 +238,7 @@ public:
         run_until(now + span, [] { return false; });
     }
 
-    // Runs until nothing is unacknowledged anywhere.
+    // Runs until all frames are acknowledged.
     [[nodiscard]] bool settle(Time at_most) {
         return run_until(now + at_most, [this] {
             for (const Host& host : hosts) {
@@ -252,10 +254,10 @@ public:
     Settings base;
     test::Random random;
     Faults faults;
-    std::set<std::pair<NodeId, NodeId>> cut;  // from, to
-    std::set<NodeId> stopped;                 // neither send nor hear nor see time pass
-    std::function<bool(NodeId from, NodeId to, Bytes)> drops;  // true: this one is lost
-    std::function<Address(NodeId from)> source_of;  // whence a node's datagrams seem to come
+    std::set<std::pair<NodeId, NodeId>> cut;  // pairs of sender and receiver without connection
+    std::set<NodeId> stopped;  // nodes that neither send nor receive, and whose clock stands still
+    std::function<bool(NodeId from, NodeId to, Bytes)> drops;  // true: the datagram is lost
+    std::function<Address(NodeId from)> source_of;  // the source address of a node's datagrams
     std::priority_queue<Flying> flying;
     Time now = 1 * s;
     std::uint64_t launched = 0;

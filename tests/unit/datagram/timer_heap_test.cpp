@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alarms ring in order and not late, whatever is put off, brought forward or taken away.
+// Alarms ring in order and not late, also when they are moved or removed.
 #include "datagram/timer_heap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys for idle peers: made once while they are asked for, and by turns where nodes share a slot.
+// Keys for idle peers: a key is made once while it is in use; nodes that share a slot replace each
+// other's.
 #include "datagram/wake_keys.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layouts byte by byte, and a reader that never leaves its bytes.
+// Layouts byte by byte, and a reader that never reads outside its bytes.
 #include "datagram/wire.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ TEST(Wire, the_first_of_joined_datagrams_tells_where_it_ends) {
     EXPECT_EQ(first_of(40, 100), 40U);
     EXPECT_EQ(first_of(100, 100), 100U);
     EXPECT_EQ(first_of(outer_bytes, 100), outer_bytes);
-    // what cannot be is left to who counts bad lengths
+    // Impossible lengths are returned as the whole, so that the caller counts a bad length.
     EXPECT_EQ(first_of(101, 100), 100U);
     EXPECT_EQ(first_of(outer_bytes - 1, 100), 100U);
     EXPECT_EQ(first_of(0, 100), 100U);
