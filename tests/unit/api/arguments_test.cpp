@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ACP's own pairs on a command line become variables and leave the line; everything else stays as it was.
+// ACP's settings on a command line become variables and are removed from it; everything else stays.
 #include "api/arguments.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acprun fixed for the job wins over a process's command line, and an argument that has no effect is told.
+// Settings that acprun fixed for the job take precedence over a process's command line, and an
+// argument without effect is reported.
 #include "api/job_settings.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of docs/life.md: where each step leads from each state, and what is said where a call cannot be made.
+// The table of docs/life.md: the next state for each step from each state, and the message where a
+// call is refused.
 #include "api/life.hpp"
 
 #include <array>
@@ -14,7 +15,7 @@ namespace {
 using enum LifeState;
 using Path = std::vector<Step>;
 
-// How a process comes to a state.
+// The steps by which a process reaches a state.
 Path path_to(LifeState state) {
     const Path used = {Step::join, Step::joined};
     const auto then = [&](std::initializer_list<Step> more) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sweep over a list finds an overlap exactly where comparing every range with every other finds one.
+// The sweep over a list finds an overlap exactly where a comparison of all pairs finds one.
 #include "api/overlap.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::optional<ListOverlap> sweep(const std::vector<Range>& ranges) {
     return list.find();
 }
 
-// Whether the pair that was found is one.
+// Whether the reported pair really overlaps.
 bool is_true(const std::vector<Range>& ranges, const ListOverlap& found) {
     const Range& second = ranges[found.second];
     return do_overlap(ranges[found.first].target,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user meets who sets ACP_* variables: defaults, each legal value, a clear refusal of what does
-// not fit, and a hint for a mistyped name. One thread.
+// The configuration by ACP_* variables: defaults, each legal value, refusals with a reason, and a
+// hint for a mistyped name. One thread.
 #include "base/config.hpp"
 
 #include <cstdlib>
@@ -48,10 +48,10 @@ VariableState state_of(const Environment& environment, const std::string& name) 
     return {};
 }
 
-// For every user variable: its default as listed, values that fit, and values that do not.
+// For every user variable: its default as listed, accepted values, and refused ones.
 struct Cases {
     std::string default_value;
-    std::map<std::string, std::string> good;  // as set -> as listed afterwards
+    std::map<std::string, std::string> good;  // a value -> its listed form
     std::vector<std::string> bad;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ACP_FAULT takes and refuses. One thread.
+// Values of ACP_FAULT that are accepted and refused. One thread.
 #include "base/fault_plan.hpp"
 
 #include <gtest/gtest.h>

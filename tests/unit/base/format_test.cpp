@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What people read: sizes, durations and tables. One thread.
+// Text for users: sizes, durations and tables. One thread.
 #include "base/format.hpp"
 
 #include <gtest/gtest.h>

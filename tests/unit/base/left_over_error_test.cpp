@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which errors a send is tried again for.
+// The errors after which a send is repeated.
 #include "base/left_over_error.hpp"
 
 #include <cerrno>

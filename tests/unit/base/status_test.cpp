@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The internal codes are the public ones, and a Status keeps what its discoverer wrote. One thread.
+// The internal codes are the public ones, and a Status keeps its message. One thread.
 #include "base/status.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is chosen where a library is missing, and what is said about it; and the cells keys are kept in.
+// The cipher that is chosen if a library is missing, and its message; and the memory for keys.
 #include "crypto/choose.hpp"
 
 #include <algorithm>

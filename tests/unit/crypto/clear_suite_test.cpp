@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a suite without a library gives: keys and MACs that depend on every input, and an AEAD that passes nothing.
+// The suite without a library: its keys and MACs depend on every input, and its AEAD refuses
+// everything.
 #include "crypto/clear_suite.hpp"
 
 #include <array>

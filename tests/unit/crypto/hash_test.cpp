@@ -43,7 +43,7 @@ TEST_P(HashTest, authenticates_nothing_and_the_longest_datagram) {
     EXPECT_EQ(mac_of(*suite_, counted(0, 32), ByteVector(65'536, std::byte{1})), longest);
 }
 
-// A key is derived when a connection is made, and nobody could be told that there was no memory for it.
+// A key is derived when a connection is made, and that call cannot report a failed allocation.
 TEST_P(HashTest, takes_no_memory) {
     const ByteVector key(20, std::byte{0x0b});
     const ByteVector message = from_text("Hi There");

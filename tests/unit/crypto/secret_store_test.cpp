@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pieces of secret memory of any size, apart from each other, zeroed, and used again.
+// Pieces of secret memory of any size: they do not overlap, are zeroed, and are reused.
 #include "crypto/secret_store.hpp"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ struct Vector {
     std::string_view nonce;
     std::string_view additional;
     std::string_view plain;
-    std::string_view sealed;  // with the tag
+    std::string_view sealed;  // includes the tag
 };
 
 constexpr std::string_view sixty_bytes =
@@ -87,7 +87,7 @@ ByteVector seal(datagram::Aead& aead,
     return sealed;
 }
 
-// The plain text; a single byte ff where it does not open.
+// Returns the plain text; a single byte ff if the seal is wrong.
 ByteVector open(datagram::Aead& aead,
                 const ByteVector& nonce,
                 const ByteVector& additional,
@@ -123,7 +123,7 @@ TEST_P(AeadTest, seals_and_opens_the_published_vectors) {
     }
 }
 
-// Three pieces of all sorts of sizes, the last of them at its place already.
+// Three pieces of various sizes, the last of them already at its place.
 TEST_P(AeadTest, seals_pieces_as_the_whole) {
     base::Random random(3);
     auto aead = make();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Key agreement: the figures of RFC 7748, and public keys that agree on nothing.
+// Key agreement: the vectors of RFC 7748, and public keys that allow no agreement.
 #include "crypto/x25519.hpp"
 
 #include <algorithm>
@@ -52,8 +52,9 @@ TEST_F(X25519Test, agrees_on_what_the_rfc_says) {
     EXPECT_EQ(shared, key_of("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"));
 }
 
-// In a process that has agreed on nothing yet, as ctest runs it: what libcrypto cannot make at its first agreement it lacks
-// for ever. Of some 140 requests of that the 40th and so on are among those that matter.
+// Must run in a process without an earlier agreement, as ctest runs it: libcrypto allocates objects
+// at its first agreement, and never again if that fails. Among its some 140 allocations, number 40
+// and those after it are among these.
 TEST_F(X25519Test, agrees_again_after_memory_was_refused_to_its_first_agreement) {
     SystemEntropy entropy;
     const auto own = X25519::draw(library_, entropy);

@@ -71,7 +71,7 @@ TEST_F(TableViewTest, a_view_of_a_table_is_of_one_view_of_its_container) {
     for (int learned = 0; learned < keys; ++learned) {
         ASSERT_TRUE(HashedExchange(*hashed_).run(one, other).is_ok());
         EXPECT_EQ(expect_nothing_wrong("of the other"), 0) << "the tables have gone";
-        TablePlace place;  // by the present directory
+        TablePlace place;  // the place in the current directory
         ASSERT_TRUE(hashed_->directories().fetch(one).is_ok());
         ASSERT_TRUE(hashed_->directories().find(one, bytes_of(key_of(learned)), place));
         EXPECT_EQ(place.slots, 4U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acpinfo --memory says of a gateway's connections, against what they take of the heap. Whole gateways are measured
-// in real jobs: tests/tools/acpinfo_memory_test.py. One thread.
+// The figures of acpinfo --memory for a gateway's connections are compared with their use of the
+// heap. Whole gateways are measured in real jobs: tests/tools/acpinfo_memory_test.py. One thread.
 #include "engine/footprint.hpp"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ namespace {
 using datagram::NodeId;
 using datagram::testing::Net;
 
-// In use, as the C library tells; 0 under an allocator that does not.
+// Bytes in use by the C library's count; 0 with an allocator that does not count.
 std::size_t heap_bytes() {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 }
 
-// Of a connection with the test's cipher, whose keys are next to nothing.
+// Bytes of a connection with the test's cipher, whose keys take almost none.
 std::size_t peer_bytes() {
     constexpr NodeId nodes = 200;
     datagram::Settings settings;
@@ -37,7 +37,7 @@ std::size_t peer_bytes() {
     return (heap_bytes() - before) / (2 * (nodes - std::size_t{1}));
 }
 
-// Of one direction's key with a cipher of libcrypto, which keeps keys on the heap.
+// Bytes of one direction's key with a cipher of libcrypto, which keeps keys on the heap.
 std::size_t key_bytes() {
     constexpr std::size_t count = 200;
     auto suite = crypto::choose(crypto::CipherWish::automatic, crypto::BackendWish::libcrypto);

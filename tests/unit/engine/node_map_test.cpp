@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That every process is found on its node, however processes are spread. One thread.
+// Every process is found on its node, for any distribution of processes. One thread.
 #include "engine/node_map.hpp"
 
 #include <gtest/gtest.h>

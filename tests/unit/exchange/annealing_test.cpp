@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Annealing.
+// Annealing of schedules.
 #include "exchange/annealing.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patterns in which nodes send different things: how close the plans come to a bound that no plan beats, in the simulator of the whole
-// network, and what it is worth that the target chooses the engine that receives. Thirty seeded patterns of each kind.
+// Patterns whose nodes send different messages: how much plans exceed a lower bound, in the
+// simulator of the whole network, and the gain if the target chooses the receiving engine. Thirty
+// seeded patterns of each kind.
 #include "exchange/asymmetric_plan.hpp"
 
 #include <cmath>
@@ -37,7 +38,7 @@ ModelNode moved(const NetworkModel& torus, ModelNode from, int east, int north) 
 
 using Copies = std::vector<PatternCopy>;
 
-// A sparse matrix: each node sends to so many, anywhere.
+// A sparse matrix: each node sends to `degree` random nodes.
 Copies sparse(const NetworkModel& torus, base::Random& random, int degree) {
     Copies copies;
     for (ModelNode node = 0; node < torus.nodes; ++node) {
@@ -49,7 +50,7 @@ Copies sparse(const NetworkModel& torus, base::Random& random, int degree) {
     return copies;
 }
 
-// Parts of a grid that are not equally large: eight neighbours, each message of its own size.
+// Parts of a grid of different sizes: eight neighbours, each message of its own size.
 Copies halo(const NetworkModel& torus, base::Random& random) {
     Copies copies;
     for (ModelNode node = 0; node < torus.nodes; ++node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BLbased: its constraints hold on random patterns, and its variants do what they are for.
+// BLbased: its constraints hold on random patterns, and each variant has its effect.
 #include "exchange/bottom_left.hpp"
 
 #include <gtest/gtest.h>

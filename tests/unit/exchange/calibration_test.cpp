@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fitting a network's numbers to measured exchanges: those of a simulated network are found again although the times are noisy and the
-// first guess is wrong, and the paper's times for two directions each tell how four directions behave.
+// Fitting a network's parameters to measured exchanges: a simulated network's parameters are
+// recovered although times are noisy and the first guess is wrong, and the paper's times for two
+// directions each predict those of four directions.
 #include "exchange/calibration.hpp"
 
 #include <cmath>
@@ -31,7 +32,8 @@ MeasuredExchange symmetric(const NetworkModel& torus,
     return made;
 }
 
-// Several nodes send to one, or one to several: what tells injection from reception.
+// Several nodes send to one, or one to several: such exchanges distinguish injection from
+// reception.
 MeasuredExchange star(bool is_inward, double bytes) {
     MeasuredExchange made;
     made.name = is_inward ? "inward" : "outward";
@@ -52,7 +54,7 @@ double noise(base::Random& random, double share) {
     return std::exp(share * sum);
 }
 
-// What an exchange takes on a torus with other rates.
+// The time of an exchange on a torus with other rates.
 double time_on(const NetworkModel& torus,
                const NetworkModel& first,
                const MeasuredExchange& exchange) {
@@ -61,7 +63,8 @@ double time_on(const NetworkModel& torus,
     return exchange_us(exchange.problem->with_rates(torus.node, links), exchange.queues);
 }
 
-// Everything that the paper measured, a few times each, on a torus about which there is a first guess.
+// All exchanges that the paper measured, a few times each, on a torus for which there is a first
+// guess.
 std::vector<MeasuredExchange> campaign(const NetworkModel& torus,
                                        const NetworkModel& first,
                                        base::Random& random) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration program: what is known by hand, and that no schedule beats it.
+// The configuration program: results known by hand, and no schedule is faster.
 #include "exchange/configuration_program.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner: whole plans, the same each time, better when it goes on, and small, large and odd problems.
+// The planner: plans are complete and deterministic, improve with more effort, and exist for small,
+// large and odd problems.
 #include "exchange/exchange_planner.hpp"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ TEST(ExchangePlanner, does_the_same_each_time) {
     EXPECT_GT(planner.made(true).bounds.configuration_us, 0);
 }
 
-// Whatever the pattern: the search ends by counted steps, in the middle of evening out too.
+// For every pattern the search is bounded by counted steps, also while it evens out the ends.
 TEST(ExchangePlanner, fast_plans_take_no_more_steps_than_so_many_for_each_message) {
     base::Random random(27);
     ExchangePlanner planner;
@@ -67,7 +68,8 @@ TEST(ExchangePlanner, fast_plans_take_no_more_steps_than_so_many_for_each_messag
             planner.plan(random_problem(random, 2 + round % 2, count, node), PlanEffort::fast);
             most = std::max(most, planner.steps());
         }
-        // By a quarter more: the schedule that has begun by then, and its simulation.
+        // A quarter more at most: the schedule that was in progress at the bound, and its
+        // simulation.
         EXPECT_LE(most, count * fast_steps_per_message * 5 / 4) << count << " messages";
         EXPECT_GE(most, count * fast_steps_per_message) << "some search is ended";
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list scheduler: it sends everything once, says how long it takes, and idles nobody.
+// The list scheduler: it sends every byte once, predicts its time, and leaves no engine idle while
+// a message waits.
 #include "exchange/greedy_scheduler.hpp"
 
 #include <gtest/gtest.h>

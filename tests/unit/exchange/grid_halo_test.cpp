@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The halo of all members of a grid, carried out in one process: each point of each halo becomes what the member that owns it has.
+// The halos of all members of a grid, executed in one process: each point of each halo gets its
+// owner's value.
 #include "exchange/grid_halo.hpp"
 
 #include <cstring>

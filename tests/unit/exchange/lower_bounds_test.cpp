@@ -9,7 +9,7 @@
 namespace acp::exchange {
 namespace {
 
-// Of the longest size, with the fitted rates; which resource it is.
+// The bounds for the longest size, with the fitted rates, and the limiting resource.
 TEST(LowerBounds, are_those_of_the_most_loaded_resource) {
     const struct {
         PaperPattern pattern;

@@ -50,7 +50,8 @@ TEST(MeasuredText, reads_copies_between_single_nodes_in_the_order_of_their_engin
     EXPECT_FALSE(read.value()[0].problem.has_value());
 }
 
-// Schedulers whose time grows with the square would take it for as long as anybody likes.
+// A scheduler whose time grows with the square of the number of messages would take very long for
+// more of them.
 TEST(MeasuredText, schedules_as_many_messages_as_take_no_long_time) {
     const std::string one = "exchange BL4\nsend 1 0 4096 x 4096\ntook 20.5\n";
     EXPECT_EQ(refusal_of(one), "it was read");

@@ -113,7 +113,7 @@ TEST(NodeProblem, shares_as_max_min_fairness_does) {
     }
 }
 
-// What was shared by each key that came up, by random sets of flows.
+// The shares for each key that occurs with random sets of flows.
 std::map<std::uint64_t, std::vector<double>> shares_by_key(const NodeProblem& problem) {
     base::Random random(5);
     std::map<std::uint64_t, std::vector<double>> shares;

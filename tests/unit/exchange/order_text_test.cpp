@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saved plans are read back as they were, by who saved them alone; all other texts are refused.
+// A saved plan is read back unchanged, by its owner only; all other texts are refused.
 #include "exchange/order_text.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ TEST(OrderTextTest, an_order_is_read_back) {
     EXPECT_EQ(read.value(), made());
 }
 
-// What is refused says why; "" where it is read.
+// The reason of a refusal; "" if the text is accepted.
 std::string refusal_of(const std::string& text) {
     const auto read = order_from_text(text, {2, 8, sent});
     return read.is_ok() ? "" : std::string(read.failure().message());
@@ -68,7 +68,7 @@ TEST(OrderTextTest, a_changed_number_is_refused_with_its_line_and_value) {
                 read_ones.push_back(line);
                 continue;
             }
-            // A hole is seen at the end, a byte that is there twice in two lines.
+            // A missing byte is found at the end of the text, a doubled byte in one of two lines.
             const bool is_of_all = why.find("are in no piece") != std::string::npos ||
                                    why.find("both have") != std::string::npos;
             const bool is_of_line = why.starts_with("line " + std::to_string(number)) &&
@@ -77,7 +77,7 @@ TEST(OrderTextTest, a_changed_number_is_refused_with_its_line_and_value) {
         }
         at = text.find_first_of(numbers, end);
     }
-    // Of the network nothing is known but what it says itself.
+    // The network is known only from the text itself.
     const std::vector<std::string> expected{"predicted 106.8123456789 99", "piece 0 600 400 0"};
     EXPECT_EQ(read_ones, expected);
 }
@@ -86,7 +86,7 @@ TEST(OrderTextTest, each_value_that_does_not_fit_is_named) {
     const struct {
         const char* line;
         const char* instead;
-        const char* part;  // of what is told
+        const char* part;  // part of the message
     } changes[] = {
         {"acp-plan 1", "acp-plan 2", "line 1, \"acp-plan 2\", is not of a saved plan"},
         {"member 2 of 8", "member 7 of 8",
@@ -164,7 +164,7 @@ TEST(OrderTextTest, another_member_and_other_messages_are_told) {
     }
 }
 
-// Cut off, and with any byte changed: read as an order that is whole, or refused.
+// Texts that are truncated, or have one byte changed: each is read as a complete order, or refused.
 TEST(OrderTextTest, damaged_texts_do_no_harm) {
     const OrderOwner owner{2, 8, sent};
     const std::string text = text_of(made(), owner);

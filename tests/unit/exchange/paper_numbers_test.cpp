@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What paper 003 measured, in its text: the simulator with the fitted rates gives it within 2 %, and every order it states. N1 ..
-// N15 are the numbers of docs/guide/exchange.md.
+// The measurements in the text of paper 003: the simulator with the fitted rates reproduces them
+// within 2 %, and every order that the paper states. N1 .. N15 are the numbers of
+// docs/guide/exchange.md.
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"

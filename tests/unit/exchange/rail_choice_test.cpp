@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rail carries which piece: what the sources chose is kept where it is good; else both ends have about as much on each rail, which the target
-// alone cannot reach. Compared in the simulator of the whole network, where rails are the only limit.
+// The rail of each piece: the sources' choice is kept where it is good; otherwise both ends get
+// about the same load on each rail, which the target alone could not achieve. Compared in the
+// simulator of the whole network, where only rails are limits.
 #include "exchange/rail_choice.hpp"
 
 #include <algorithm>
@@ -45,7 +46,8 @@ NetworkModel network_of_rails(std::uint32_t nodes, std::uint32_t rails) {
     return make_torus({nodes}, 1e6, node).value();
 }
 
-// Each node sends eight messages of 4 KiB .. 256 KiB anywhere, each by the rail that it would choose alone.
+// Each node sends eight messages of 4 KiB .. 256 KiB to random nodes, each by the rail that it
+// would choose alone.
 Pieces uneven(const NetworkModel& network, base::Random& random) {
     Pieces pieces;
     for (ModelNode node = 0; node < network.nodes; ++node) {
@@ -67,7 +69,7 @@ Pieces uneven(const NetworkModel& network, base::Random& random) {
     return pieces;
 }
 
-// The rails that targets alone choose.
+// The rails that the targets choose on their own.
 Rails chosen_by_targets(const NetworkModel& network, const Pieces& pieces) {
     Rails rails(pieces.size());
     for (ModelNode target = 0; target < network.nodes; ++target) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rails that lead to the same places: how pieces are given to them, and in the simulator, how soon a rail that becomes slow gets less.
+// Rails that lead to the same nodes: how pieces are assigned to them, and, in the simulator, how
+// soon a rail that becomes slow gets less.
 #include "exchange/rail_learner.hpp"
 
 #include <algorithm>
@@ -55,7 +56,8 @@ TEST(RailLearner, no_rail_ends_later_than_by_one_piece) {
         const auto longest = static_cast<double>(*std::max_element(pieces.begin(), pieces.end()));
         const double total = std::accumulate(pieces.begin(), pieces.end(), 0.0);
         const Pieces bytes = bytes_of(pieces, learner.assign(pieces), count);
-        // Each piece went where it ended first, so that all other rails were busy until a piece before that.
+        // Each piece was assigned to the rail on which it ended first, so all other rails were busy
+        // until a piece before that.
         for (unsigned rail = 0; rail < count; ++rail) {
             const double end = static_cast<double>(bytes[rail]) / learner.rate(rail);
             ASSERT_LE(end, (total + (count - 1) * longest) / rates + 1e-9);
@@ -103,7 +105,7 @@ class RingOfRails {
 public:
     RingOfRails() : learners_(ring, RailLearner(rails)) {}
 
-    // The time of an exchange over the best one; the nodes measure with 3 % noise.
+    // The time of an exchange relative to the best possible one; nodes measure with 3 % noise.
     double exchange(const NetworkModel& model, double rates_together) {
         const std::vector<SentMessage> messages{
             {1, 1'600'000}, {ring - 1, 1'000'000}, {1, 400'000}};

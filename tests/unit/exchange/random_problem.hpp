@@ -11,7 +11,8 @@
 
 namespace acp::exchange {
 
-// So many messages of 1 KiB .. 256 KiB to random neighbours.   dimensions  2 or 3
+// `count` messages of 1 KiB .. 256 KiB to random neighbours.
+//   dimensions  2 or 3
 inline NodeProblem random_problem(base::Random& random,
                                   std::size_t dimensions,
                                   std::size_t count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Least squares of relative errors: exact times give the exact numbers, few that are far off do not matter, and what has no influence or is
-// tied stays so.
+// Least squares of relative errors: exact times give the exact parameters, few outliers do not
+// matter, and parameters without influence, or tied ones, keep their values.
 #include "exchange/rate_fit.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace acp::exchange {
 namespace {
 
-// Of so many commands and bytes, by an engine and then by a link: start + commands x cost + both times.
+// A number of commands and bytes, on an engine and then on a link: start + commands x cost + both
+// times.
 struct Job {
     double commands;
     double bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What wrong numbers cost, and how soon they are right: plans that are made with numbers up to 20 % off, carried out by the simulation of a node
-// that has the true ones and whose times are read with 3 % noise.
+// The cost of wrong parameters, and how soon they are corrected: plans are made with parameters up
+// to 20 % off, and executed by the simulation of a node with the true ones, whose times are read
+// with 3 % noise.
 #include "exchange/rate_learner.hpp"
 
 #include <cmath>
@@ -18,7 +19,7 @@ double uniform(base::Random& random, double share) {
     return 1 + share * (2 * static_cast<double>(random.below(1'000'001)) / 1e6 - 1);
 }
 
-// The problem as somebody sees it whose numbers are all up to a share off.
+// The problem with all of its parameters wrong by up to `share`.
 NodeProblem distorted(const NodeProblem& problem, base::Random& random, double share) {
     NodeRates node = problem.node();
     node.engine_rate *= uniform(random, share);

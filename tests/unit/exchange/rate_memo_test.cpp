@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is remembered is what the problem says.
+// Remembered rates equal those of the problem.
 #include "exchange/rate_memo.hpp"
 
 #include <gtest/gtest.h>

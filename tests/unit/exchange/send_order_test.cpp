@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which order a member's messages go to the network.
+// The order in which a member's messages are sent.
 #include "exchange/send_order.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace acp::exchange {
 namespace {
 
-// Whether the pieces are all messages, each byte once.
+// Checks that the pieces make up all messages, each byte once.
 void expect_whole(const SendOrder& order, const std::vector<SentMessage>& messages) {
     std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> pieces;
     for (const SentPiece& piece : order.pieces)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks of arrays: packed in order, unpacked where they came from, and joined where they lie side by side.
+// Blocks of arrays: packed in order, unpacked at their places, and merged where they are
+// contiguous.
 #include "exchange/strided_block.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST(StridedBlockTest, what_lies_side_by_side_is_one_run) {
     const std::vector<Axis> rows{{1, 900}, {4, 56}, {7, 8}};
     EXPECT_TRUE(StridedBlock(8, rows).is_contiguous());
     EXPECT_EQ(StridedBlock(8, rows).bytes(), 4 * 56U);
-    // The outer axis would join the run, but not the one between them.
+    // The outer axis would continue the run, but the axis between them does not.
     const std::vector<Axis> apart{{3, 16}, {2, 100}, {2, 8}};
     const StridedBlock block(8, apart);
     std::vector<std::uint64_t> offsets;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parcels of a plan on several rails: which are given out, what the ends of rails teach, and what is not believed.
+// Parcels of a plan on several rails: the rail of each parcel, what the completions on a rail
+// teach, and which measurements are ignored.
 #include "execution/rail_balance.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ TEST(RailBalance, is_on_where_several_long_parcels_can_go_by_several_rails) {
 // Rounds of 64 parcels of 32 KiB on four rails with rates in bytes per nanosecond.
 class Rounds64 {
 public:
-    // Carries out a round; looks at each of so many nanoseconds. Returns how long it took.
+    // Executes a round, with a poll every `look_ns` nanoseconds. Returns its duration.
     std::uint64_t run(const std::vector<double>& rates, std::uint64_t look_ns) {
         const std::uint64_t begun = now_;
         balance_.begin(now_);

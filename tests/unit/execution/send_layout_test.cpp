@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where messages lie on their way: no two in one place, those of a parcel side by side, and each byte in one parcel.
+// The layout of messages in flight: no two overlap, those of a parcel are contiguous, and each byte
+// is in one parcel.
 #include "execution/send_layout.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ SendLayout laid(const std::vector<LaidMessage>& messages) {
     return lay_out(messages, exchange::longest_first(sizes), parcel_bytes_max);
 }
 
-// Ranges in one piece of memory.
+// Ranges in one region of memory.
 class Ranges {
 public:
     void add(std::uint64_t offset, std::uint64_t bytes, std::uint64_t end) {
@@ -46,7 +47,8 @@ private:
     std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;
 };
 
-// Of each receiver: parcels cover its landing area where there are messages, and say where the bytes come from.
+// For each receiver, parcels cover its landing area where there are messages, and have the places
+// of their bytes.
 void expect_sound(const SendLayout& layout) {
     Ranges outbox;
     for (const LaidMessage& one : layout.messages) {
@@ -103,7 +105,7 @@ TEST(SendLayoutTest, short_messages_to_one_receiver_share_a_parcel) {
     EXPECT_EQ(layout.parcels[0].bytes, 5000U);
     EXPECT_EQ(layout.parcels[1].bytes, 14 * 60U);
     EXPECT_EQ(layout.parcels[2].bytes, 60U);
-    // Side by side in the outbox as in the landing area.
+    // Contiguous in the outbox and in the landing area.
     for (std::size_t i = 1; i < 14; ++i) {
         EXPECT_EQ(layout.messages[i].outbox_offset - layout.messages[0].outbox_offset,
                   layout.messages[i].landing_offset - layout.messages[0].landing_offset);

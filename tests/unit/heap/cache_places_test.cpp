@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gets which cache: its own, one that can be borrowed, or none; never one that is in use.
+// The cache that a thread gets: its own, one that can be borrowed, or none; never one in use.
 #include "heap/cache_places.hpp"
 
 #include <atomic>
@@ -99,11 +99,11 @@ TEST_F(CachePlacesTest, who_finds_a_taker_dead_takes_its_place) {
     EXPECT_EQ(places_.taker_of(number).before, 0U);
 }
 
-// A thread that borrows its cache again and again, and one that takes it over: never both.
+// A thread borrows its cache again and again, and another one takes it over: never both at once.
 TEST_F(CachePlacesTest, is_never_in_two_hands) {
     std::atomic<bool> is_over{false};
     std::uint64_t words =
-        0;  // changed by whoever has the cache: a race is a report of the thread sanitizer, and a lost count
+        0;  // changed by the holder of the cache: two holders are a data race and lose counts
     std::uint64_t borrowed = 0;
     std::thread owner([&] {
         for (int i = 0; i < 200'000; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several caches at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as processes that write into their
-// blocks. No block is given out twice, and what is freed is found again.
+// Several caches at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as
+// processes that write into their blocks. No block is allocated twice at once, and freed blocks are
+// reused.
 #include <array>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -19,7 +20,8 @@ namespace {
 
 namespace sched = test::sched;
 
-// Two kinds of blocks, few of each, so that caches meet: spans open and close, and the heap is full now and then.
+// Few blocks of two kinds, so that caches contend: spans open and close, and the heap is full now
+// and then.
 constexpr std::uint64_t sizes[] = {30'000, 30'000, 200'000};
 
 struct ScheduledScene {
@@ -57,7 +59,7 @@ struct ScheduledScene {
         heap.let_go(cache);
     }
 
-    // A recovery of a process that had nothing: it looks at all units beside those who claim them.
+    // Recovers a process that had no blocks: it visits all units while others claim them.
     void recover() {
         ThreadCache cache(3);
         for (int i = 0; i < 3; ++i) {
@@ -68,7 +70,7 @@ struct ScheduledScene {
 
     std::vector<std::uint64_t> memory;
     Heap<sched::Atomic> heap;
-    std::array<std::uint64_t, area_units> content{};  // plain data that goes from owner to owner
+    std::array<std::uint64_t, area_units> content{};  // plain data that each owner of a unit writes
     std::vector<bool> is_owned = std::vector<bool>(area_bytes / granule_bytes);
 };
 
@@ -90,7 +92,7 @@ TEST(Concurrency, caches_of_a_weak_memory_get_blocks_of_their_own) {
     });
 }
 
-// All room there is lies in the spans of a cache that nobody uses, and there is enough for both.
+// All free memory lies in the spans of an idle cache, and suffices for both allocations.
 TEST(Concurrency, all_who_take_spans_from_others_at_once_find_room) {
     constexpr std::uint64_t large_bytes = 3 * unit_bytes;
     sched::for_each_seed(2000, [](std::uint64_t seed) {
@@ -132,7 +134,8 @@ TEST(Concurrency, processes_find_in_their_blocks_what_they_wrote) {
         madvise(static_cast<char*>(start) + offset, bytes, MADV_REMOVE);
     };
     const Heap<> heap(control.data(), shape, {give_back, blocks.data()});
-    // Each fills blocks with their own offset, leaves them on a shelf, and checks and frees what others left there.
+    // Each process fills blocks with their own offset, leaves them on a shelf, and checks and frees
+    // blocks that others left there.
     const auto act = [&](CacheNumber number) {
         test::Random random(number + 1);
         ThreadCache cache(number);

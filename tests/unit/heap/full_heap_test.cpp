@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a heap costs that has little room or none: the atomic accesses of a call are counted, which the machine's load does not change.
+// The cost of a heap that has little room or none: the tests count the atomic accesses of a call,
+// which do not depend on the machine's load.
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -14,7 +15,7 @@ using test::SteppedAtomic;
 
 constexpr std::uint32_t caches = 3;
 
-// A heap of so many areas whose accesses are counted.
+// A heap of `areas` areas whose accesses are counted.
 struct Counted {
     explicit Counted(std::uint32_t areas)
         : shape{areas, caches},
@@ -27,7 +28,7 @@ struct Counted {
         return block;
     }
 
-    // Accesses of a call.
+    // The number of accesses of a call.
     template <typename Call>
     static std::uint64_t steps_of(const Call& call) {
         constexpr std::uint64_t many = ~std::uint64_t{0};
@@ -45,7 +46,8 @@ struct Counted {
     ThreadCache other{1};
 };
 
-// Of a call that finds no room, beside what it looks at in each area: lists of spans by class, caches.
+// Accesses of a call that finds no room, without those for each area: lists of spans by class, and
+// caches.
 constexpr std::uint64_t steps_most = 4'000;
 
 TEST(FullHeap, a_block_longer_than_any_free_run_is_refused_after_few_looks_at_each_area) {
@@ -59,7 +61,7 @@ TEST(FullHeap, a_block_longer_than_any_free_run_is_refused_after_few_looks_at_ea
         ASSERT_NE(last, no_block);
         ASSERT_EQ(counted.heap.free(counted.cache, first), Freed::done);
         ASSERT_EQ(counted.heap.free(counted.cache, last), Freed::done);
-        // And where the free runs are short.
+        // The same where the free runs are short.
         for (const std::uint64_t bytes : {limit, limit / 10 * 6, limit / 2}) {
             EXPECT_LT(Counted::steps_of([&] { EXPECT_EQ(counted.allocate(bytes), no_block); }),
                       8 * areas + steps_most);
@@ -122,7 +124,7 @@ TEST(FullHeap, a_block_that_anybody_frees_is_found_without_a_search) {
     }
 }
 
-// A cache that no call uses holds spans; the search for them looks at the areas where they lie.
+// An idle cache has spans; the search for them visits only the areas in which they lie.
 TEST(FullHeap, spans_that_other_caches_hold_are_found_by_their_areas) {
     Counted counted(1'024);
     std::vector<Offset> held;

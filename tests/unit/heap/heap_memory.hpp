@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap's control words in memory that forked processes share, and the blocks that a test knows of.
+// A heap's control words in memory that forked processes share, and the blocks that a test has
+// allocated.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +46,10 @@ private:
 inline constexpr GiveBack keeps_memory{[](void*, std::uint64_t, std::uint64_t) noexcept {},
                                        nullptr};
 
-// Blocks by their start, none over another.
+// Allocated blocks; none overlaps another.
 class Blocks {
 public:
-    // Whether the block lies apart from all others and inside the heap.
+    // Adds a block. Returns whether it overlaps no other one and lies inside the heap.
     bool add(Offset block, std::uint64_t bytes, std::uint64_t limit) {
         if (block > limit || bytes > limit - block) return false;
         const auto next = blocks_.lower_bound(block);

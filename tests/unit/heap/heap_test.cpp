@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap against a model: blocks lie apart, every bad free is told, and what is freed is there again.
+// The heap is compared with a model: blocks do not overlap, every bad free is refused, and freed
+// memory is reused.
 #include "heap/heap.hpp"
 
 #include <gtest/gtest.h>
@@ -106,7 +107,7 @@ TEST_F(HeapTest, every_bad_free_is_told_and_changes_nothing) {
     EXPECT_EQ(heap_->free(cache_, heap_->limit_bytes()), Freed::outside);
     EXPECT_EQ(heap_->free(cache_, no_block), Freed::outside);
     EXPECT_EQ(heap_->free(cache_, 7 * area_bytes), Freed::not_allocated);
-    // a place of the same span at which a block may begin, but none was allocated
+    // A place in the same span at which a block could begin, but none was allocated.
     EXPECT_EQ(heap_->free(cache_, small + size_classes[class_of(100)].block_bytes),
               Freed::not_allocated);
     EXPECT_EQ(usage().blocks, before.blocks);
@@ -149,7 +150,8 @@ TEST_F(HeapTest, one_block_may_be_the_whole_heap) {
     expect_sound();
 }
 
-// Each class of which a block is allocated has a span, and a MiB has room for few. The figures stand in acp_malloc(3).
+// Each class with an allocated block has a span, and a MiB has room for few. The figures are those
+// of acp_malloc(3).
 TEST_F(HeapTest, a_small_heap_has_room_for_blocks_of_many_sizes) {
     struct Expected {
         std::uint32_t areas;
@@ -192,7 +194,7 @@ TEST_F(HeapTest, memory_of_whole_areas_is_given_back) {
     expect_sound();
 }
 
-// Blocks that others free while this cache holds their span, and after it let go of it.
+// Other caches free blocks while this cache holds their span, and after it has released it.
 TEST_F(HeapTest, a_cache_frees_what_another_allocated) {
     make(16);
     ThreadCache other(1);
@@ -308,7 +310,7 @@ TEST_F(HeapTest, smashed_words_are_found) {
     expect_sound();
 }
 
-// As where the process that makes or frees the block is stopped.
+// As if the process that makes or frees the block were stopped.
 TEST_F(HeapTest, a_run_that_is_being_made_or_freed_is_not_damaged) {
     make(4);
     const Offset block = heap_->allocate(cache_, 5 * unit_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access to the heap's words: others go on, and after the recovery the heap holds
-// exactly the blocks that somebody knows.
+// A process is killed or stopped before each access to the heap's words: others make progress, and
+// after recovery the heap has exactly the blocks that some process has stored.
 #include <csignal>
 #include <cstdint>
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ using test::step;
 using test::SteppedAtomic;
 using test::steps_left;
 
-// What processes know of, in shared memory: a block is stored there before it is kept, and taken out after it was freed.
+// The blocks of all processes, in shared memory: a process stores a block here before it is kept,
+// and removes it after it was freed.
 struct Ledger {
     static constexpr std::uint32_t places = 256;
     std::atomic<std::uint64_t> blocks[places];    // offset + 1; 0: none
@@ -77,7 +78,8 @@ struct Scene {
     Ledger& ledger;
 };
 
-// Opens, fills, empties and closes spans; large blocks; memory that is given back; a full heap.
+// Opens, fills, empties and closes spans; large blocks; memory that is returned to the kernel; a
+// full heap.
 void act(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
     bool is_well = true;
     for (std::uint32_t i = 0; i < 20; ++i) {
@@ -96,19 +98,19 @@ void act(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
     if (!is_well) _exit(3);
 }
 
-// Where the survivor was faster there may be no room left.
+// If the survivor was faster, there may be no room.
 void act_large(Actor& actor, const Actor::TheHeap& heap, std::uint32_t first_place) {
     if (actor.allocate(first_place, 10 * area_bytes + 5) && !actor.free(first_place)) _exit(3);
     heap.let_go(actor.cache());
 }
 
-// A block for which there is hardly ever room: the spans of caches that are not in use are taken from them.
+// A block for which there is hardly ever room: spans are taken from idle caches.
 void want_all(Actor& actor, const Actor::TheHeap& heap) {
     const Offset all = heap.allocate(actor.cache(), heap.limit_bytes());
     if (all != no_block && heap.free(actor.cache(), all) != Freed::done) _exit(3);
 }
 
-// What a survivor does that has not noticed anything.
+// The calls of a survivor that has not detected the death.
 void live_on(Actor& survivor, const Actor::TheHeap& heap) {
     want_all(survivor, heap);
     for (std::uint32_t i = 0; i < 12; ++i) {
@@ -138,7 +140,7 @@ bool is_known_elsewhere(const Ledger& ledger, std::uint32_t place) {
     return false;
 }
 
-// Where blocks are free and nobody holds the span, the index says so.
+// The index has every span with free blocks that no cache holds.
 void expect_room_noted(const Scene& scene, const std::string& when) {
     const auto& control = scene.heap.control();
     for (std::uint32_t unit = 0; unit < Scene::shape.units(); ++unit) {
@@ -156,8 +158,8 @@ void expect_room_noted(const Scene& scene, const std::string& when) {
     }
 }
 
-// Frees what the dead one was about to free, unless it was freed and is somebody else's since. Then compares the heap with the
-// ledger.
+// Frees the block that the victim was about to free, unless it was freed and is in use again. Then
+// compares the heap with the ledger.
 void expect_exact(const Scene& scene, Actor& survivor, const std::string& when) {
     Blocks blocks;
     for (std::uint32_t i = 0; i < Ledger::places; ++i) {
@@ -177,7 +179,7 @@ void expect_exact(const Scene& scene, Actor& survivor, const std::string& when) 
         ADD_FAILURE() << when << ": " << finding;
     }
     EXPECT_EQ(usage_of(scene.heap.control()).blocks, blocks.all().size()) << when;
-    // and nothing is lost: with all of them freed the heap is one free run
+    // With all of them freed the heap is one free run: no memory has leaked.
     for (const auto& each : blocks.all()) {
         EXPECT_EQ(scene.heap.free(survivor.cache(), each.first), Freed::done) << when;
     }
@@ -186,7 +188,8 @@ void expect_exact(const Scene& scene, Actor& survivor, const std::string& when) 
     EXPECT_NE(scene.heap.allocate(survivor.cache(), scene.heap.limit_bytes()), no_block) << when;
 }
 
-// Runs `what` in a child that gets the signal before its access number `at`. False: it ended before.
+// Runs `what` in a child that gets the signal before its access number `at`. False: it ended
+// before.
 template <typename What>
 bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
     child = fork();
@@ -207,7 +210,7 @@ bool child_hit(std::uint64_t at, int signal, pid_t& child, const What& what) {
 
 using Act = void (*)(Actor&, const Actor::TheHeap&, std::uint32_t);
 
-//   is_survivor_busy  the survivor allocates before it notices the death
+//   is_survivor_busy  the survivor allocates before it detects the death
 bool kill_before_access(Act what, std::uint64_t at, bool is_survivor_busy) {
     Scene scene;
     Actor survivor(scene.heap, scene.ledger, 1);
@@ -219,7 +222,7 @@ bool kill_before_access(Act what, std::uint64_t at, bool is_survivor_busy) {
     const std::string when = "killed before access " + std::to_string(at);
     if (is_survivor_busy) {
         recover(scene, survivor.cache(),
-                3);  // of another process: what the victim has freed is found again
+                3);  // the recovery of another process finds what the victim has freed
         live_on(survivor, scene.heap);
     }
     recover(scene, survivor.cache(), 0);
@@ -245,7 +248,8 @@ TEST(Kill, before_any_access_of_large_blocks_loses_nothing) {
 }
 
 TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
-    // Where the first one is killed: while spans are opened, filled, given up, closed; in a large block.
+    // The first one is killed while spans are opened, filled, released or closed, or in a large
+    // block.
     for (std::uint64_t first = 5; first < 1500; first += 151) {
         for (std::uint64_t at = 1;; at += 3) {
             Scene scene;
@@ -292,7 +296,7 @@ void stop_before_every_access(Act what, std::uint64_t stride) {
     }
 }
 
-// One cache holds spans with and without blocks, and no call uses it; another one wants their room.
+// One cache has spans with and without blocks, and is idle; another one needs their room.
 struct Theft : Scene {
     Theft() : holder(heap, ledger, 2) {
         for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(holder.allocate(i, 100 + i * 5'000));
@@ -401,7 +405,7 @@ TEST(Recover, finds_what_each_thread_of_a_process_held) {
     for (ThreadCache& each : threads) {
         EXPECT_NE(scene.heap.allocate(each, 100), no_block);
         EXPECT_NE(scene.heap.allocate(each, 100'000),
-                  no_block);  // the last one: nobody knows of it
+                  no_block);  // no process has stored the last block
     }
     EXPECT_EQ(usage_of(scene.heap.control()).blocks, 6U);
     EXPECT_TRUE(scene.heap.recover(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is lent, to whom, and how a loan ends. One thread.
+// Loans of blocks: the process that has a loan, and how it ends. One thread.
 #include "heap/loans.hpp"
 
 #include <array>
@@ -100,7 +100,7 @@ TEST_F(LoansTest, one_at_a_time_ends_the_loans_of_processes_that_are_gone) {
         unlink();
         ++freed;
     };
-    // Meanwhile another one that finds the first alive, and one that finds it dead.
+    // Between both steps, one process finds the first one alive, and another one finds it dead.
     EXPECT_TRUE(
         loans_.end_all(1, nobody, all, [&](Offset, const auto& unlink, Lent, std::uint32_t) {
             EXPECT_FALSE(loans_.end_all(2, nobody, all, count));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks that are containers' are told from all others, and where there is none nothing is looked at.
+// Blocks of containers are distinguished from all others, and where no container has blocks nothing
+// is read.
 #include "heap/owned_blocks.hpp"
 
 #include <gtest/gtest.h>

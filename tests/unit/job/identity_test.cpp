@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who a process is, read from environments of our launcher, of none, and of others'.
+// The identity of a process, read from environments of acprun, of no launcher, and of other
+// launchers.
 #include "job/identity.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ TEST(IdentityTest, reads_what_the_launcher_wrote) {
         .rank = 1048575, .procs = 1048576, .slot = 1023, .node_file = 77, .node_socket = socket};
     Environment environment = environment_of(written);
     environment.insert(environment.begin(),
-                       "OMPI_COMM_WORLD_SIZE=8");  // around ours: ours serves it
+                       // Outside acprun, whose variables take precedence.
+                       "OMPI_COMM_WORLD_SIZE=8");
     const auto identity = identity_of(environment);
     ASSERT_TRUE(identity.is_ok()) << identity.failure().message();
     EXPECT_TRUE(identity.value().is_launched());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process asks for its node's files, and an agent answers: who is given them, and who is refused with which words.
+// A process requests its node's files, and an agent answers: which processes get them, and the
+// messages for the others.
 #include "job/node_files.hpp"
 
 #include <array>

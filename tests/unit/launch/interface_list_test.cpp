@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interfaces on their way from an agent to the launcher.
+// The list of interfaces that an agent sends to the launcher.
 #include "launch/interface_list.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launch plan on its way from launcher to agent.
+// The launch plan that the launcher sends to an agent.
 #include "launch/launch_plan.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The talk between launcher and agent over a real pair of sockets.
+// Lines between launcher and agent over a real pair of sockets.
 #include "launch/line_channel.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Ends connect() {
     return {LineChannel(std::move(pair.value().near)), LineChannel(std::move(pair.value().far))};
 }
 
-// The next line, however long it takes to come; "gone" when the other side is.
+// The next line, after any time; "gone" if the other side has closed.
 std::string line_from(LineChannel& channel) {
     for (;;) {
         if (auto line = channel.next_line()) return *line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses of a machine a job uses.
+// The choice of a job's addresses among those of its machines.
 #include "launch/network_choice.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ const Interfaces machine{address("lo", "127.0.0.1"), address("docker0", "172.17.
                          address("eth0", "2001:db8::9"), address("eth0", "192.168.5.9"),
                          address("ib0", "10.3.0.9")};
 
-// The same machine again, with another last number in each address that is not of this machine alone.
+// A copy of the machine with another last number in each address that other machines can reach.
 Interfaces like(const Interfaces& first, std::uint8_t number) {
     Interfaces other = first;
     for (os::InterfaceAddress& one : other) {
@@ -51,7 +51,7 @@ std::string text_of(const GatewayRow& row) {
     return text;
 }
 
-// What each node gets, one after the other.
+// The addresses of each node, one after the other.
 std::vector<std::string> chosen_for(const char* wish,
                                     const std::vector<Interfaces>& nodes,
                                     std::uint32_t rails = 1) {
@@ -135,7 +135,8 @@ TEST(NetworkChoiceTest, rails_follow_node_0_and_are_never_bridges) {
               (std::vector<std::string>{"10.1.0.1 10.0.0.1", "10.1.0.2 10.0.0.2"}));
     EXPECT_EQ(chosen_for("", {first, second}, 4)[1], "10.0.0.2 10.1.0.2 10.7.0.2");
     EXPECT_EQ(chosen_for("", {{address("docker0", "172.17.0.1")}}, 2)[0], "");
-    // One network of each is known to the other; it keeps its place though it is the best of one and the second of the other.
+    // Both machines share one network; it keeps its place, although it is the first choice of one
+    // and the second of the other.
     EXPECT_EQ(
         chosen_for("",
                    {{with_default_route(address("eth0", "10.2.0.1")), address("eth1", "10.1.0.1")},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses on their way from agent to agent.
+// The table of addresses that agents exchange.
 #include "launch/peer_table.hpp"
 
 #include <gtest/gtest.h>

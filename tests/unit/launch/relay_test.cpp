@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two relays at the ends of a trunk, as they stand on two machines; both polled by the test's one thread.
+// Two relays at the ends of a trunk, as on two machines; the test's one thread polls both.
 #include "launch/relay.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ os::Pipe pipe() {
 class RelayTest : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::signal(SIGPIPE, SIG_IGN);  // as in programs of relays, which block it
+        std::signal(SIGPIPE, SIG_IGN);  // like the programs that use relays
         os::Pipe out = pipe();
         os::Pipe back = pipe();
         auto here = Relay::create(std::move(back.reading), std::move(out.writing));
@@ -39,7 +39,7 @@ protected:
         ASSERT_TRUE(os::set_nonblocking(target_.reading.get()).is_ok());
     }
 
-    // Until neither has anything to move.
+    // Polls both until neither has anything to move.
     void poll_both() {
         for (int i = 0; i < 64; ++i) {
             there_->poll(0);
@@ -98,7 +98,8 @@ TEST_F(RelayTest, a_stream_that_nobody_reads_stops_and_the_others_go_on) {
         taken += static_cast<std::size_t>(os::write_some(source_.writing.get(), block));
         poll_both();
     }
-    // Two pipes and a window; not the two megabytes that were offered.
+    // At most the bytes of two pipes and a window are in flight, not the two megabytes that were
+    // offered.
     EXPECT_LE(taken, 2 * 65536 + relay_window_bytes);
     ASSERT_EQ(os::write_all(talk.writing.get(), "failed 3"), 0);
     poll_both();
@@ -129,7 +130,7 @@ TEST_F(RelayTest, a_lost_trunk_ends_every_stream) {
     EXPECT_FALSE(here_->has_ended(RelayStream::output));
 }
 
-// Whoever has sent its last may go before that is read, while credit for it is still to be sent back.
+// A sender may end before its last bytes are read, while credit for them is still to be returned.
 TEST_F(RelayTest, all_that_was_sent_arrives_though_the_sender_is_gone) {
     const std::string sent(40'000, 's');
     ASSERT_EQ(os::write_all(source_.writing.get(), sent), 0);
@@ -168,7 +169,7 @@ TEST_F(RelayTest, only_the_last_words_of_the_side_are_kept) {
     EXPECT_EQ(here_->words().substr(4090), "closed");
 }
 
-// One relay facing bytes that no relay sends.
+// A relay receives bytes that no relay sends.
 TEST(RelayTrunkTest, whatever_comes_that_is_no_frame_cuts_the_trunk) {
     const std::string window_and_one("\0\0\0\0\x01\0\1\0", 8);
     for (const std::string& bytes :

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written into a slot before a sleep is what somebody else reads there, and what people are told about it.
+// A thread records in its slot what it waits for before it sleeps; other processes read the same
+// record, and it is printed as text.
 #include "node/awaited.hpp"
 
 #include <gtest/gtest.h>

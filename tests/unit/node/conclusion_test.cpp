@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a call went for all, reduced from how it went for each.
+// The result of a call for all processes, reduced from the results of each.
 #include "node/conclusion.hpp"
 
 #include <gtest/gtest.h>

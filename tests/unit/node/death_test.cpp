@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a death is published, who is woken by it, and how a fate is told. Processes of the node are this one, or
-// children that are gone.
+// A death is published, wakes all sleepers, and is described by its fate's text. Processes of the
+// node are this one, or children that have ended.
 #include "node/death.hpp"
 
 #include <climits>
@@ -43,7 +43,7 @@ void set_state(const Segment& segment, std::uint32_t slot, SlotState state, int 
     segment.slot(slot).state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
 
-// A process that has joined with a life lock, as acp_init does, and has ended since.
+// A process that has joined with a life lock, as acp_init does, and has then ended.
 void join_and_end(const Segment& segment, std::uint32_t slot) {
     test::ChildProcess child([&] {
         const auto life = os::LifeLock::take(segment.file(), slot);
@@ -74,7 +74,8 @@ TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
     EXPECT_EQ(segment.control().deaths.load(), 2U);
 }
 
-// Its agent is stopped, say. Whoever ends many commands asks after it for each.
+// For example, its agent is stopped. A thread that fails many commands asks for the status for each
+// of them.
 TEST(DeathTest, an_end_that_the_watcher_does_not_tell_is_waited_for_once) {
     const Segment segment = make_segment(2);
     set_state(segment, 1, SlotState::joined, ::getpid());
@@ -156,7 +157,7 @@ TEST(DeathTest, the_dead_are_found_and_the_living_are_not) {
     EXPECT_TRUE(is_dead(segment, 1));
 }
 
-// Its number means nothing here: no process has it, or a stranger.
+// A rank's process number belongs to another namespace: here no process has it, or a stranger has.
 TEST(DeathTest, a_rank_of_another_pid_namespace_lives) {
     const Segment segment = make_segment(2);
     auto told = os::make_pipe().value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic of acpinfo --memory against segments that are really made. One thread.
+// The figures of acpinfo --memory are compared with segments that are really made. One thread.
 #include "node/footprint.hpp"
 
 #include <cstring>
@@ -60,7 +60,7 @@ std::uint64_t at_start(const Shape& shape) {
         [](std::uint64_t sum, const FootprintPart& part) { return sum + part.start_bytes; });
 }
 
-// What the kernel has given to a segment's file.
+// The bytes that the kernel has given to a segment's file.
 std::uint64_t resident(const Segment& segment) {
     struct stat status {};
 
@@ -68,8 +68,8 @@ std::uint64_t resident(const Segment& segment) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-// Looks into one process's mailboxes as polling rings does. Returns what it read, so that it
-// is read.
+// Reads one process's mailboxes as a poll does. Returns a sum, so that the compiler keeps the
+// reads.
 unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::uint32_t slot) {
     unsigned seen = 0;
     const char* const mailbox = segment.mailbox(slot);
@@ -88,8 +88,9 @@ unsigned look_into_mailboxes(const Segment& segment, const Shape& shape, std::ui
     return seen;
 }
 
-// Goes where a rank goes while it joins: its slot, its hazard lines, the entries of its shared segments, mailboxes; and where the
-// gateway writes what all have gathered.
+// Accesses what a rank accesses while it joins: its slot, its hazard lines, the entries of its
+// shared segments, and its mailboxes; and the words into which the gateway writes the gathered
+// values.
 void join_all(const Segment& segment, const Shape& shape) {
     const memory::GaLayout addresses(shape.procs);
     for (std::uint32_t i = 0; i < shape.local_procs; ++i) {

@@ -79,7 +79,8 @@ TEST_F(NodesTest, ranks_change_places_over_nodes_twice) {
     });
 }
 
-// Whoever is late, before the gathering or with looking at what was gathered, brings and sees the same.
+// Processes are late at random, before they add their number and before they read the gathered
+// ones: all read the same numbers.
 TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come) {
     const Gateways gateways(segments_);
     constexpr std::uint32_t rounds = 40;
@@ -102,7 +103,8 @@ TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come
     });
 }
 
-// Of two that fail the one of the lower index is named, to all but those who failed; nothing is kept per process.
+// If two processes fail, the one with the lower index is named to all others; nothing is kept per
+// process.
 TEST_F(NodesTest, a_call_that_fails_in_some_fails_in_all_with_one_verdict) {
     const Gateways gateways(segments_);
     for_each([&](std::uint32_t process, Member& member) {
@@ -219,7 +221,7 @@ TEST_F(NodesTest, a_gateway_that_ends_ends_the_meetings_of_its_node) {
 
 TEST_F(NodesTest, a_sleeping_gateway_is_woken_by_a_meeting_and_an_awake_one_is_not) {
     auto event = std::move(os::Event::create()).value();
-    Segment& segment = segments_[1];  // of one process
+    Segment& segment = segments_[1];  // a node of one process
     GatewayPort port(segment);
     port.open(event.fd());
     ASSERT_TRUE(segment.open_gateway_event().is_ok());
@@ -275,7 +277,7 @@ TEST_F(NodesTest, a_process_whose_event_the_program_closed_says_so_once) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
 }
 
-// Counts how often who waits polls it, and ends the meeting at last.
+// Counts how often the waiting thread polls it, and ends the meeting after some polls.
 class Turned : public Helper {
 public:
     explicit Turned(GatewayPort& port) : port_(port) {}
@@ -298,7 +300,7 @@ public:
 
     void leave() override { --waits_; }
 
-    // That go on.
+    // The number of waits that have not ended.
     [[nodiscard]] std::uint32_t waits() const { return waits_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limit of a heap: what is asked for, and the least of the shares otherwise.
+// The limit of a heap: the requested size, or else the smallest of the shares.
 #include "node/heap_limit.hpp"
 
 #include <gtest/gtest.h>

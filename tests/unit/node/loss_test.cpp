@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses on other nodes: what is told of them, in which order, and that asking costs no memory before the first.
-// One thread.
+// Losses on other nodes: their order and their texts, and queries that allocate nothing before the
+// first loss. One thread.
 #include "node/loss.hpp"
 
 #include <array>
@@ -81,7 +81,8 @@ TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
         EXPECT_EQ(is_gone(here, process), process == 1 || process == 3 || process >= 5) << process;
 }
 
-// The node's gateway and a process that is its own note the same losses at one moment, in opposite order.
+// The node's gateway and a process that is its own gateway record the same losses at one moment, in
+// opposite order.
 TEST(LossTest, two_writers_lose_no_loss_and_tell_none_that_was_not) {
     constexpr std::uint32_t far = 2 * losses_told;
     for (int trial = 0; trial < 50; ++trial) {

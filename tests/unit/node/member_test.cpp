@@ -82,7 +82,7 @@ TEST_F(MemberTest, a_call_that_fails_in_one_fails_in_all_with_one_verdict) {
     });
 }
 
-// Whatever that process brought before: the words of two meetings are kept.
+// The words of the last two meetings are kept, whatever that process brought to the other one.
 TEST_F(MemberTest, who_came_for_another_call_is_no_part_of_a_conclusion) {
     for_each([&](Member& member) {
         for (int round = 0; round < 4; ++round) {
@@ -141,7 +141,8 @@ TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead)
     for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 3);
 }
 
-// The others have come before the death is known, and the last one has not released them yet.
+// All others have arrived before the death is published, and the last of them has not released them
+// yet.
 TEST_F(MemberTest, who_dies_after_all_have_come_does_not_make_the_meeting_fail) {
     std::thread last([&] {
         while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 2) {
@@ -162,18 +163,19 @@ TEST_F(MemberTest, who_dies_after_all_have_come_does_not_make_the_meeting_fail) 
 
 TEST_F(MemberTest, who_comes_after_others_have_given_up_is_not_the_last_one) {
     SharedU32& arrivals = Barrier::arrivals(segment_);
-    arrivals.fetch_add(1, std::memory_order_acq_rel);  // of the one that dies
+    arrivals.fetch_add(1, std::memory_order_acq_rel);  // the arrival of the process that dies
     std::thread killer([&] {
         while (arrivals.load(std::memory_order_acquire) < 3) std::this_thread::yield();
         mark_dead(segment_, 3, 9);
     });
     for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 2);
     killer.join();
-    // One that has looked for deaths before there was one.
+    // An arrival of a process that had checked for deaths before there was one.
     EXPECT_LT(arrivals.fetch_add(1, std::memory_order_acq_rel) + 1, procs);
 }
 
-// One that comes, and is killed then or before it has released the others, whoever hears of that first.
+// A process arrives, and is killed then or before it has released the others; the others detect
+// that in any order.
 TEST_F(MemberTest, a_meeting_fails_for_all_who_live_or_for_none) {
     const int rounds = acp::test::effort(400, 100);
     for (int round = 0; round < rounds; ++round) {
@@ -239,7 +241,7 @@ TEST_F(MemberTest, a_rank_asked_for_twice_or_out_of_range_fails_everywhere_and_c
 }
 
 TEST_F(MemberTest, a_slot_is_taken_once_and_again_after_it_was_left) {
-    segment_.slot(1).pid.fetch_add(1, std::memory_order_relaxed);  // of another process
+    segment_.slot(1).pid.fetch_add(1, std::memory_order_relaxed);  // now another process's
     EXPECT_EQ(members_[1]->take_slot().code(), base::Code::state);
     members_[1]->leave();
     EXPECT_TRUE(members_[1]->take_slot().is_ok());

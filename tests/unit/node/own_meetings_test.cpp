@@ -55,7 +55,7 @@ TEST_F(OwnMeetingsTest, a_meeting_is_given_once_and_its_end_releases_the_barrier
     EXPECT_FALSE(agent.take_meeting().has_value()) << "the agent hears of none";
 }
 
-// Ends each meeting in the poll that takes it, as where all others have come before.
+// Ends each meeting in the poll that takes it, as if all others had arrived before.
 class Ending final : public Helper {
 public:
     explicit Ending(OwnMeetings& meetings) : meetings_(meetings) {}
@@ -113,7 +113,7 @@ TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_are_told_so) {
     EXPECT_NE(status.message().find("some ranks have called acp_sync and some acp_reset"),
               std::string::npos)
         << status.message();
-    begin();  // and they may go on
+    begin();  // The next meeting may begin.
     meetings_.finish(*brought_);
     EXPECT_TRUE(end().is_ok());
 }

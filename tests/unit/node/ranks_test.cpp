@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wishes for ranks: what is a permutation is carried out in both directions, what is not changes nothing and says
-// who asked for what. One thread.
+// Requested ranks: a permutation is applied in both directions; other requests change nothing, and
+// the message names the ranks and their requests. One thread.
 #include "node/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node segment as its maker and as those who map it see it: the parts lie apart, each process sees what the
-// others write, and what does not fit is refused with a reason.
+// The node segment, for its maker and for processes that map it: its parts do not overlap, each
+// process sees what the others write, and an invalid segment is refused with a reason.
 #include "node/segment.hpp"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(SegmentTest, is_mapped_twice_and_shows_the_same_memory_in_both_places) {
     EXPECT_EQ(there[7], 'a');
     there[8] = 'b';
     EXPECT_EQ(here[8], 'b');
-    // The rights of one are its own.
+    // Access rights of one mapping do not change those of the other.
     const std::uint64_t first_page = segment.layout().starters + segment.layout().starter_stride;
     ASSERT_EQ(mprotect(segment.base() + first_page, 4096, PROT_READ), 0);
     there[9] = 'c';

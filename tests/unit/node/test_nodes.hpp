@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several nodes of one job for tests, without a network: their segments and a thread that stands for all their
-// gateways at once. The processes are threads of the test.
+// Several nodes of one job for tests, without a network: their segments and a thread that acts as
+// all their gateways at once. The processes are threads of the test.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace acp::node::test {
 
-// Nodes of so many processes each.
+// Nodes of the given numbers of processes.
 inline std::vector<Segment> make_nodes(const std::vector<std::uint32_t>& sizes) {
     Shape shape;
     shape.procs = 0;

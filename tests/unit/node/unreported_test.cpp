@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process writes about failures that it was not told is what somebody else reads; and a writer that died on the way.
+// A process records failures that no call has reported, and other processes read them; also after
+// the death of a writer in the middle.
 #include "node/unreported.hpp"
 
 #include <gtest/gtest.h>

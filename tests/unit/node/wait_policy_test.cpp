@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The case each load of a machine falls into, and what holds for every row of the table.
+// The case that applies to each load of a machine, and properties of every row of the table.
 #include "node/wait_policy.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(cheap,
                                          Expected{{2, 2, 2}, LookCost::cheap, WaitCase::crowded},
                                          Expected{{2, 4, 2}, LookCost::cheap, WaitCase::own_cpu}));
 
-// The service threads, which listen to the network, count too.
+// The service threads, which poll the network, count too.
 INSTANTIATE_TEST_SUITE_P(
     dear,
     WaitCaseTest,
@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{{3, 2, 1}, LookCost::dear, WaitCase::crowded_dear},
                     Expected{{2, 4, 2}, LookCost::dear, WaitCase::own_cpu_dear}));
 
-// Two threads that yield to each other are parted by a nap of one of them, where there may be an idle CPU. That one must be the program's
-// thread, for its peer's service thread does not nap.
+// Two threads that yield to each other are separated by a nap of one of them, where there may be an
+// idle CPU. That one must be the program's thread, since its peer's service thread does not nap.
 TEST(WaitCases, a_programs_thread_naps_wherever_a_service_thread_may_yield_to_it) {
     for (std::uint32_t cpus = 1; cpus <= 8; ++cpus) {
         for (std::uint32_t ranks = 1; ranks <= cpus; ++ranks) {

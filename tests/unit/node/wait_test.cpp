@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What everybody who waits relies on, whatever the policy: ready is believed, time-outs and signals end a wait only
-// when asked, nobody misses a bell, and the dead are found. Sleeps are the test's own, so nothing depends on time.
+// Properties of every wait, under each policy: it ends when it is ready, by a timeout or a signal
+// only if asked to, by every ring of a bell, and by a death. Sleeps are the test's own, so nothing
+// depends on time.
 #include "node/wait.hpp"
 
 #include <csignal>
@@ -23,7 +24,7 @@ Segment make_segment(std::uint32_t procs) {
     return std::move(made).value();
 }
 
-// A node where each rank has a CPU, and one where hardly any has.
+// A node with a CPU for each rank, and one with far fewer CPUs.
 class WaitTest : public testing::TestWithParam<std::uint32_t> {
 protected:
     Segment segment_ = make_segment(GetParam());
@@ -74,7 +75,8 @@ TEST_P(WaitTest, a_signal_ends_a_wait_only_where_that_is_wanted) {
         << "what is ready counts more than the signal";
 }
 
-// A handler that ran is not to be missed, whichever look it comes in: while the thread polls as well as later.
+// No handler that ran is missed, at whichever poll it runs: while the thread spins as well as
+// later.
 TEST_P(WaitTest, a_signal_during_any_look_ends_the_wait) {
     struct sigaction action {};
 
@@ -99,7 +101,7 @@ TEST_P(WaitTest, a_signal_during_any_look_ends_the_wait) {
 
 TEST_P(WaitTest, looks_for_the_dead_after_a_nap_that_nobody_ended) {
     Slot& slot = segment_.slot(0);
-    slot.has_life_lock.store(1, std::memory_order_relaxed);  // and nobody holds it
+    slot.has_life_lock.store(1, std::memory_order_relaxed);  // but no process holds it
     slot.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);
     const auto sleep = [](std::int64_t nap_ns) {
         EXPECT_LE(nap_ns, liveness_check_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long yields are paid by the good ones; only a debt switches yielding off, for longer each time, for the whole node.
+// Short yields earn credit for long ones; only a debt switches yielding off, for longer each time,
+// for the whole node.
 #include "node/yield_credit.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ protected:
         return YieldCredit::may_yield(*node_, at_ns);
     }
 
-    // Yields that no credit pays for, from `at_ns` on; returns when yielding is allowed again.
+    // Long yields beyond all credit, from `at_ns` on; returns when yielding is allowed again.
     std::uint64_t overdraw(std::uint64_t at_ns) {
         credit_.note_long(*node_, at_ns, all_credit_ns);
         credit_.note_long(*node_, at_ns, all_credit_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A nap is due after many yields in a row that let others run, and the rarer the less it helped.
+// A nap is due after many yields in a row that let other threads run, and is rarer the less it
+// helped.
 #include "node/yield_ping_pong_detector.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@ namespace {
 
 class YieldPingPongDetectorTest : public testing::Test {
 protected:
-    // Yields beside somebody until a nap is due, a microsecond each; returns the time since the last one.
+    // Yields to another thread until a nap is due, a microsecond each; returns the time since the
+    // last nap.
     std::uint64_t ns_until_nap() {
         const std::uint64_t from = now_ns_;
         do {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The placement over a node of two ranks that are objects of this process: every kind of memory, reached by loads
-// and stores, through the kernel, and by its owner; refusals, vanishing memory, deaths. One thread takes all turns.
+// The placement over a node of two ranks that are objects of this process: every kind of memory,
+// reached by loads and stores, through the kernel, and by its owner; refusals, vanishing memory,
+// deaths. One thread polls for all.
 #include "placement/local_placement.hpp"
 
 #include <cstring>
@@ -266,7 +267,8 @@ TEST_P(PlacementTest, an_atomic_gives_its_old_value_or_stores_it_on_the_node) {
     }
 }
 
-// As after an owner ceased to be dumpable: the kernel refuses copies that it allowed before, and the owner lives.
+// An owner is no longer dumpable: the kernel refuses copies that it allowed before, and
+// the owner lives.
 TEST_P(PlacementTest, what_the_kernel_refuses_later_on_is_moved_by_the_owner) {
     if (!GetParam().has_attach) GTEST_SKIP() << "the kernel is not asked";
     const Memory own = memory(1, true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as processes. What is pushed is words
-// that tell who pushed them, so that a word that is lost, comes twice, is torn or is out of order is seen.
+// Several users at once: under the seeded scheduler, whose memory is as weak as C++ allows, and as
+// processes. Pushed words identify their user, so that lost, doubled, torn and reordered words are
+// detected.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -22,7 +23,7 @@ namespace sched = test::sched;
 
 constexpr std::uint64_t token_bytes = 8;
 
-// A word of one user: all its bytes tell of it, so that none is taken for another's.
+// A word whose bytes all depend on its user and number, so that a torn word is no valid one.
 std::string token_of(std::uint32_t user, std::uint32_t number) {
     const std::uint64_t word = (std::uint64_t{user} << 24 | number) * 0x9e3779b97f4a7c15ULL;
     std::string token(token_bytes, '\0');
@@ -45,7 +46,7 @@ Token read_token(const std::string& from, std::uint64_t at) {
 constexpr std::uint32_t users_max = 4;
 constexpr std::uint32_t tokens_max = 1 << 14;
 
-// What became of each word: how often it was pushed and taken, by the results of the calls.
+// How often each word was pushed and taken, by the results of the calls.
 struct Tally {
     std::array<std::array<std::atomic<std::uint8_t>, tokens_max>, users_max> pushed;
     std::array<std::array<std::atomic<std::uint8_t>, tokens_max>, users_max> taken;
@@ -70,7 +71,7 @@ public:
     Actor(const SharedHeap& shared, char* participants, std::uint32_t number, Tally& tally)
         : user_(shared, participants, number), number_(number), tally_(tally) {}
 
-    // Pushes, takes, inserts, reads. `is_queue`: only adds at the back and takes at the front.
+    // Pushes, takes, inserts and reads. `is_queue`: only pushes at the back and takes at the front.
     void act(BlockNumber in, std::uint64_t seed, std::uint32_t operations, bool is_queue) {
         test::Random random(seed * 8 + number_);
         for (std::uint32_t i = 0; i < operations; ++i) {
@@ -113,7 +114,8 @@ public:
             ++tally_.pushed[number_][number];
     }
 
-    // One moment's content: whole words, none twice, and of a queue each user's in their order.
+    // Checks the content at one moment: whole words, none twice, and in a queue each user's words
+    // in order.
     void expect_whole(const std::string& text, bool is_queue) {
         std::map<std::uint32_t, std::map<std::uint32_t, int>> seen;
         std::map<std::uint32_t, std::uint32_t> last;
@@ -142,8 +144,8 @@ private:
     std::uint32_t next_ = 0;
 };
 
-// Each word that was pushed was taken once or is there once.
-//   victim  whose last words may be there or not; users_max: nobody's
+// Each pushed word was taken once or is in the sequence once.
+//   victim  whose last words may be missing; users_max: no user
 void expect_agreement(Tally& tally,
                       const std::string& left,
                       std::uint32_t victim,
@@ -164,7 +166,7 @@ void expect_agreement(Tally& tally,
             const int found = there[user][number] + tally.taken[user][number].load();
             if (pushed == found) continue;
             if (user == victim && pushed == 0 && found == 1) continue;
-            // the victim may have taken up to three words and not told
+            // The victim may have taken up to three words without counting them.
             missing += pushed == 1 && found == 0 ? 1U : 1000U;
         }
     }
@@ -220,7 +222,7 @@ TEST(Concurrency, with_a_victim_killed_or_stopped_before_each_operation_loses_no
         for (std::uint32_t number = 0; number < 3; ++number) {
             actors.push_back(std::make_unique<Actor<sched::Atomic>>(
                 stage.shared, stage.participants.data(), number, stage.tally));
-            // Not at all: the victim is evicted while it is about to install its body.
+            // Zero turns: the victim is evicted when it is about to install its body.
             actors.back()->user().others.set_turns_most(options.seed % 2 == 0 ? 0 : 3);
         }
         const auto act = [&](std::uint32_t number, std::uint32_t operations) {
@@ -236,7 +238,7 @@ TEST(Concurrency, with_a_victim_killed_or_stopped_before_each_operation_loses_no
         auto& watcher = stage.watcher.user();
         const bool is_killed = outcome.is_victim_hit && !options.is_victim_resumed;
         if (is_killed) {
-            // One knows that the victim is dead, the other takes it for stopped.
+            // One user knows that the victim is dead, the other one takes it for stopped.
             actors[1]->user().others.set_dead(0);
             sched::Options after;
             after.seed = options.seed;

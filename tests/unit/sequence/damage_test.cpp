@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequences whose words a program has overwritten: every call ends, and one that meets words which contradict each other fails. A
-// call that retries for ever is ended by the watchdog.
+// Sequences whose words a program has overwritten: every call ends, and fails if it reads words
+// that contradict each other. The watchdog ends a call that retries without end.
 #include <array>
 
 #include "sequence_memory.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Plain = User<std::atomic>;
 
-// A sequence with a content, one word of which is overwritten.
+// A sequence with some content; one of its words is overwritten.
 class Overwritten {
 public:
     Overwritten() {
@@ -22,7 +22,7 @@ public:
 
     std::uint64_t* body() { return words(Named::unpacked(head()[2]).block); }
 
-    // Every call once. Returns how many have reported damage.
+    // Makes every call once. Returns how many have reported damage.
     std::uint32_t calls() {
         std::uint32_t damaged = 0;
         const auto note = [&](SequenceEffect effect) {

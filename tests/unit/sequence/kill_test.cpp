@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that is killed or stopped before any access to a sequence's words: others go on with the same sequence, and after the
-// recovery every byte is right, what was done is there, what was not is not, and no block is lost.
+// A process is killed or stopped before each access to a sequence's words: others make progress on
+// the same sequence; after recovery every byte is right, completed calls have their effect,
+// uncompleted ones have none, and no block leaks.
 #include <csignal>
 #include <functional>
 #include <vector>
@@ -18,7 +19,7 @@ using test::SteppedAtomic;
 using test::StruckChild;
 using test::victim;
 
-// Before which accesses the victim is struck: each, or an odd number apart.
+// The distance between the accesses at which the victim is struck.
 constexpr std::uint64_t stride = test::effort(std::uint64_t{1}, std::uint64_t{29});
 
 using Stepped = User<SteppedAtomic>;
@@ -48,7 +49,8 @@ Step replace(std::uint64_t at, std::uint64_t bytes, const std::string& text) {
             [=](std::string& model) { model.replace(at, bytes, text); }};
 }
 
-// Pushes, pops, goes around the end, grows, inserts, erases. Each text is another one, so that a step done twice is seen.
+// Pushes, pops, wraps around the end, grows, inserts, erases. The texts differ, so that a step done
+// twice is detected.
 std::vector<Step> steps_of_victim() {
     std::vector<Step> steps;
     steps.push_back(push(ContentEnd::back, "first"));
@@ -96,7 +98,7 @@ struct Scene : test::KillScene<Scene, SharedHeap> {
         return by.sequence.recover(dead);
     }
 
-    // The state after the steps that were done, or after the next one too.
+    // The state after the completed steps, or after the next one too.
     void expect_steps_done(const std::string& when) {
         const auto [model, next] = models<std::string>(
             steps_of_victim(), [](std::string& text, const Step& step) { step.apply(text); });
@@ -114,7 +116,7 @@ struct Scene : test::KillScene<Scene, SharedHeap> {
     BlockNumber in = 0;
 };
 
-// Its victim makes a sequence besides.
+// The victim also makes a sequence.
 struct MakerScene : Scene {
     void act() const {
         Stepped by = user(victim);
@@ -127,7 +129,7 @@ struct MakerScene : Scene {
     std::atomic<std::uint64_t>* made = reinterpret_cast<std::atomic<std::uint64_t>*>(making.data());
 };
 
-// Its victim destroys the sequence.
+// The victim destroys the sequence.
 struct DestroyScene : Scene {
     DestroyScene() { (void)own.push(in, ContentEnd::back, std::string(100, 'c')); }
 
@@ -145,7 +147,7 @@ struct DestroyScene : Scene {
     }
 };
 
-// Every kind of operation, on what the victim left. Returns what must be there.
+// Makes every kind of operation on the victim's sequence. Returns the expected content.
 std::string live_on(Scene& scene, const std::string& when) {
     std::string model = scene.own.read(scene.in);
     const auto expect = [&](const char* what) {
@@ -154,7 +156,7 @@ std::string live_on(Scene& scene, const std::string& when) {
         model = found;
     };
     EXPECT_EQ(scene.own.push(scene.in, ContentEnd::back, "survivor"), SequenceEffect::done);
-    // Until the survivor has changed something, what the victim did last may yet be decided.
+    // Before the survivor's first change, the victim's last operation may still be undecided.
     model = scene.own.read(scene.in);
     EXPECT_EQ(model.substr(model.size() - 8), "survivor") << when;
     EXPECT_EQ(scene.own.push(scene.in, ContentEnd::front, "the "), SequenceEffect::done);
@@ -207,7 +209,8 @@ TEST(Kill, before_any_access_of_a_recovery_loses_nothing) {
     test::kill_recoveries<Scene>({SIGKILL, 1, stride}, {SIGKILL}, check);
 }
 
-// The victim is stopped, the helper takes over and is killed in that; the survivor goes on, then the victim.
+// The victim is stopped, the helper takes the sequence over and is killed while it does; then the
+// survivor continues, and after it the victim.
 TEST(Kill, before_any_access_of_a_takeover_from_a_stopped_one_loses_nothing) {
     const test::ScopedWatchdog watchdog("kills of takeovers");
     const auto take_over = [](Scene& scene) {
@@ -245,7 +248,8 @@ TEST(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting_and_finds_its_w
         if (child.is_hit()) {
             child.go_on();
             EXPECT_EQ(scene.done->load(), steps_of_victim().size()) << when;
-            // The step in which it was stopped was done once: before the survivor's or after.
+            // The step in which the victim was stopped has its effect once: before the survivor's
+            // operations or after them.
             const std::vector<Step> steps = steps_of_victim();
             std::string other = expected;
             for (std::uint64_t i = done_before; i < steps.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap with its blocks and participants in memory that forked processes share, and the way of one thread to sequences in it. What is
-// freed is poisoned, so that who reads it afterwards notices.
+// A heap with its blocks and participants in memory that forked processes share, and a thread's
+// access to sequences in it. Freed memory is poisoned, so that a later read is noticed.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using heap::SharedPages;
 inline constexpr heap::HeapShape heap_shape{24, 6};
 inline constexpr std::uint32_t participants_max = 6;
 
-// A heap in shared memory. The heap's own words are std::atomic whatever the sequences' are: it has tests of its own.
+// A heap in shared memory. Its own words are std::atomic, whatever the sequences use: the heap has
+// tests of its own.
 struct SharedHeap {
     SharedPages control{heap::Control<>::bytes(heap_shape)};
     SharedPages blocks{heap_shape.areas * heap::area_bytes};
@@ -60,7 +61,7 @@ public:
     void free(BlockNumber block) override {
         const heap::Offset offset = table::offset_of(block);
         const std::uint64_t bytes = shared_.heap.usable_bytes(offset);
-        // 0: it is free already, which the heap says below.
+        // 0: the block is free already, which the heap reports below.
         if (bytes != 0) {
             std::memset(this->base() + offset + table::signed_bytes, poison,
                         bytes - table::signed_bytes);
@@ -82,7 +83,7 @@ public:
         std::memset(this->base() + table::offset_of(block), 0, bytes);
     }
 
-    // After so many allocations there is no room; < 0: as much as there is.
+    // How many allocations still succeed; < 0: no limit.
     void set_allocations_left(std::int64_t count) { allocations_left_ = count; }
 
     [[nodiscard]] heap::ThreadCache& cache() { return cache_; }
@@ -93,7 +94,7 @@ private:
     std::int64_t allocations_left_ = -1;
 };
 
-// What a test says of the others.
+// The test's answers about other participants: which are dead, and whether to wait for them.
 class TestOthers final : public Others {
 public:
     [[nodiscard]] bool is_dead(std::uint32_t participant) override {
@@ -110,7 +111,7 @@ public:
 
     void set_turns_most(std::uint64_t turns) { turns_most_ = turns; }
 
-    // How often somebody else was to be waited for.
+    // How often a caller asked whether to wait for another participant.
     [[nodiscard]] std::uint64_t asked() const { return asked_; }
 
 private:
@@ -119,7 +120,7 @@ private:
     std::uint64_t asked_ = 0;
 };
 
-// One thread's way to the sequences of a heap.
+// A thread's access to the sequences of a heap.
 template <template <class> class Atomic>
 struct User {
     User(const SharedHeap& shared, char* participants, std::uint32_t number)
@@ -152,7 +153,7 @@ struct User {
         return sequence.splice(in, splice, before);
     }
 
-    // "" when there is nothing.
+    // Returns "" if the sequence is empty.
     std::string take(BlockNumber in, ContentEnd end, std::uint64_t bytes) {
         std::string taken(bytes, '\0');
         Portion portion;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors and deques of one user against std::string, byte by byte, and what happens where there is no room.
+// Vectors and deques of one user are compared with std::string, byte by byte; and calls without
+// room.
 #include <map>
 #include <vector>
 
@@ -20,7 +21,7 @@ protected:
 
     [[nodiscard]] bool has_front() const { return GetParam() == SequenceKind::deque; }
 
-    // Also through the addresses of the pieces.
+    // Also reads by the addresses of the pieces.
     void expect_content(BlockNumber in, const std::string& content, const std::string& when) {
         EXPECT_TRUE(user_.read(in) == content) << when;
         const SequenceLayout layout = user_.layout(in, 0, ~std::uint64_t{0});
@@ -243,8 +244,9 @@ TEST_P(SequenceTest, a_full_heap_is_told_and_changes_nothing) {
     destroy(in);
 }
 
-// Who is to take a sequence from a dead one reads the operation word, is suspended, and reads the body's word much later: its generation, of
-// 8 bits, may be the same again. That body is not the old one, and stays.
+// A user that takes a sequence over from a dead one reads the operation word, is suspended, and
+// reads the body's word much later: the 8 bits of its generation may have the same value again.
+// That body is a later one, and must stay.
 TEST_P(SequenceTest, a_late_taker_over_leaves_a_later_body_as_it_is) {
     constexpr std::uint32_t dead = 3;
     constexpr std::uint32_t late = 4;

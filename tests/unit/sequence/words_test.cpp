@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of a sequence keep what is put into them, up to their limits, and no two moments have the same word.
+// The words of a sequence keep their fields up to their limits, and two states never have the same
+// word.
 #include "sequence/words.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fault injector does to datagrams, and that it does the same again for the same seed. One thread.
+// The effects of the fault injector on datagrams, and their repetition with the same seed. One
+// thread.
 #include "transport/fault_injector.hpp"
 
 #include <array>
@@ -14,9 +15,9 @@ namespace {
 
 constexpr std::uint32_t datagram_bytes = 100;
 
-// A network that records what reaches it.
+// A network that records the datagrams that reach it.
 struct Wire {
-    std::vector<std::uint32_t> numbers;  // of the datagrams, as they came
+    std::vector<std::uint32_t> numbers;  // each datagram has one; in order of arrival
     std::uint64_t damaged_bits = 0;
     std::uint64_t calls = 0;
     bool has_room = true;
@@ -81,7 +82,7 @@ TEST(FaultInjector, a_harmless_plan_changes_nothing) {
     EXPECT_EQ(wire.damaged_bits, 0U);
 }
 
-// Else faults would cost a network that knows bursts more than what they lose.
+// If faults split bursts, they would cost more than the datagrams that they lose.
 TEST(FaultInjector, leaves_what_it_does_not_touch_in_bursts) {
     const Wire wire = sent_under("loss=0.01,seed=3", 10'000);
     EXPECT_LT(wire.calls, 1000 + 2 * (10'000 - wire.numbers.size()));

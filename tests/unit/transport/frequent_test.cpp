@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which destinations are found to be frequent, in streams whose counts are known.
+// Frequent destinations are found in streams with known counts.
 #include "transport/frequent.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway's sockets under two endpoints of this thread: what one sends the other receives, a sleeper is woken, and
-// what cannot be had is named. Over loopback.
+// The gateway's sockets under two endpoints of this thread: each receives what the other sends, a
+// sleeper is woken, and unavailable resources are named in the error. Over loopback.
 #include "transport/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ protected:
         }
     }
 
-    // Frames of node 0 until all have come to node 1.
+    // Node 0 sends frames until all have arrived at node 1.
     void send_all(std::uint64_t frames, std::uint32_t bytes) {
         for (std::uint64_t sent = 0; hosts_[1].arrived.size() < frames || sent < frames; poll()) {
             while (sent < frames && hosts_[0].send(1, sent + 1, bytes)) ++sent;
@@ -146,7 +146,7 @@ TEST_F(TransportTest, faults_are_injected_on_the_way_out_and_counted) {
 
 TEST_F(TransportTest, a_sleeper_is_woken_by_a_datagram_and_by_another_thread) {
     start();
-    // Connected, and nothing under way.
+    // The nodes are connected, and nothing is in flight.
     send_all(1, 12);
     while (!hosts_[0].endpoint->is_quiet() || !hosts_[1].endpoint->is_quiet()) poll();
     ASSERT_TRUE(hosts_[0].send(1, 2));
@@ -181,7 +181,7 @@ TEST(Transport, listens_on_each_address_under_a_port_of_its_own) {
 
 TEST(Transport, an_address_that_is_not_this_hosts_is_named) {
     Transport::Options options;
-    options.bind = {datagram::ipv4(192, 0, 2, 1, 0)};  // RFC 5737: nobody's
+    options.bind = {datagram::ipv4(192, 0, 2, 1, 0)};  // an address of RFC 5737 that no machine has
     const auto opened = Transport::open(options);
     ASSERT_FALSE(opened.is_ok());
     EXPECT_NE(std::string(opened.failure().message()).find("192.0.2.1"), std::string::npos)
