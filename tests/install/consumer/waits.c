@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job that runs until its first rank has read a line or the end of its input; meanwhile its ranks wait for each other. One
- * thread. */
+/* A job that runs until its first rank has read a line or the end of its input; until then its
+ * ranks wait for each other. One thread. */
 #include <stdio.h>
 
 #include <acp.h>

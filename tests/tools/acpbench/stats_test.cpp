@@ -88,7 +88,7 @@ TEST(Calibration, is_not_misled_by_slow_first_calls) {
     Pair pair;
     pair.test = [&calls](std::uint64_t) {
         if (++calls > 3) return;
-        // As long as a whole round, and then as long as half of one: code and data on their way.
+        // Cold caches: first as long as a whole round, then as long as half of one.
         const std::uint64_t until = os::now_ns() + (calls == 1 ? 100'000 : 60'000);
         while (os::now_ns() < until) {
         }

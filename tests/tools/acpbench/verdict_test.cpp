@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acpbench says of a row: disturbed, met, missed or nothing, at the borders between them; the figures of the
-// page's head; and measuring again. Rows are made up.
+// The verdict of acpbench on a row: disturbed, met, missed or none, at the borders between them;
+// the figures of the page's head; and repeated measurements. Rows are made up.
 #include "acpbench/verdict.hpp"
 
 #include <algorithm>
@@ -252,7 +252,7 @@ TEST(Glance, says_value_limit_and_ratio_of_what_was_measured) {
     EXPECT_EQ(figures[0].limit, "18.2 \u00b5s");
     EXPECT_EQ(figures[0].ratio, "1.1 \u00d7 the limit");
     EXPECT_EQ(figures[1].ours, "1 GB/s");
-    EXPECT_EQ(figures[1].limit, "1 GB/s");  // of 2 GB/s bare and 2 GB/s cipher, one after the other
+    EXPECT_EQ(figures[1].limit, "1 GB/s");  // the bare copy and the cipher have 2 GB/s each
     EXPECT_EQ(figures[1].ratio, "100 % of the limit");
     EXPECT_TRUE(glance_at({}).empty());
 }

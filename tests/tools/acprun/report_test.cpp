@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of several failures acprun tells as the cause of a job's end, and how it tells the others. One thread.
+// Among several failures acprun reports one as the cause of a job's end, and lists the others. One
+// thread.
 #include "acprun/report.hpp"
 
 #include <csignal>
@@ -10,7 +11,7 @@
 namespace acp::run {
 namespace {
 
-constexpr std::uint32_t exit_shift = 8;  // in what waitpid(2) gives
+constexpr std::uint32_t exit_shift = 8;  // position in the status of waitpid(2)
 
 NodeFailure ended(std::uint32_t node, std::uint32_t rank, std::uint32_t raw) {
     NodeFailure failure;

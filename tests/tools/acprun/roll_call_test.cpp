@@ -68,12 +68,12 @@ TEST_F(RollCallTest, late_answers_to_a_call_before_are_none_to_the_next) {
     ASSERT_EQ(asked(1), first);
     answer(0, first, 0, false);
     calls_.give_up();
-    answer(1, first, 1, true);  // while nobody asks
+    answer(1, first, 1, true);  // no call is in progress
     calls_.ask(agents_, "second");
     const std::string second = asked(0);
     ASSERT_NE(second, first);
     ASSERT_EQ(asked(1), second);
-    answer(1, first, 1, true);  // while the next call is under way
+    answer(1, first, 1, true);  // during the next call
     answer(0, second, 0, false);
     EXPECT_FALSE(calls_.take(agents_, job_).has_value()) << "taken for an answer to this call";
     answer(1, second, 1, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the jobs found is meant. One thread.
+// The job that acpstat selects among those found. One thread.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

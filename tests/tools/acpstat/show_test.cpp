@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What acpstat prints of counters it was given: tables for people, and JSON. One thread.
+// The output of acpstat for given counters: tables for people, and JSON. One thread.
 #include "acpstat/show.hpp"
 
 #include <cstring>
@@ -97,7 +97,7 @@ TEST(AcpstatShow, later_looks_show_what_changed_per_second) {
     const auto lines = lines_of(job_text({{&all[0], &before}}));
     EXPECT_EQ(lines[0].back(), "second");
     EXPECT_EQ(lines[2][4], "100") << "50 in half a second";
-    // Nothing was written since: nothing happened, and nothing is divided by nothing.
+    // No counter has changed, so every rate is 0, and no quotient is divided by 0.
     EXPECT_EQ(lines_of(job_text({{&all[0], &all[0].values}}))[2][4], "0");
 }
 
@@ -120,7 +120,7 @@ TEST(AcpstatShow, shows_each_peer_and_that_it_was_given_up) {
     EXPECT_EQ(lines[6].back(), "severed");
 }
 
-// What a program that reads acpstat's output finds in it.
+// The JSON that a program gets from acpstat.
 nlohmann::json published(const std::vector<Gateway>& all) {
     return nlohmann::json::parse(job_json(all).dump(2));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gateways as acpstat finds them, made up: no process stands behind them.
+// Made-up gateways in the form in which acpstat finds them, without processes.
 #pragma once
 
 #include <cstring>

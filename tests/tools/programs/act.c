@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank that does what its arguments say, one after the other: "[RANK:]VERB[=VALUE]", where a verb with a
- * rank is for that rank alone. Plain POSIX; knows nothing of ACP but the variable ACP_RANK. */
+/* A rank that does what its arguments say, one after the other: "[RANK:]VERB[=VALUE]", where a verb
+ * with a rank is for that rank alone. Plain POSIX; knows nothing of ACP but the variable ACP_RANK.
+ * */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -41,7 +42,7 @@ static void pause_for_ever(void) {
     for (;;) pause();
 }
 
-/* A child in a session of its own, which nobody but its ancestors' keepers can end. */
+/* Starts a child in a session of its own: signals to the job's process groups do not reach it. */
 static void leave_child(void) {
     const int child = fork();
     if (child != 0) return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands for libmunge.so.2 in the tests: credentials that anybody can open, but that do not hold what was sealed as it is. It
- * wants to be asked for encryption and for one user, and can fail as the real one does without its daemon. */
+/* Replaces libmunge.so.2 in the tests: its credentials have the payload in another form, but any
+ * user can open them. It requires the options for encryption and for one user, and can fail like
+ * the real one without its daemon. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory a job takes: what acpinfo --memory states. Joins, and has rank 0 print how many bytes the kernel
- * has given to the node's shared memory; nothing is sent before. With arguments, all ranks put so many times so
- * many bytes into every rank of the other nodes by every rail, and the first rank of each node prints "start SEGMENT GATEWAY OWN",
- * OWN being its own process, and afterwards "used SEGMENT GATEWAY OWN".
+/* Measures a job's memory for a comparison with acpinfo --memory. Joins, and rank 0 prints how many
+ * bytes the kernel has given to the node's shared memory; no rank sends before. With arguments, all
+ * ranks put BYTES to every rank of the other nodes by every rail, TIMES times, and the first rank
+ * of each node prints "start SEGMENT GATEWAY OWN" before, OWN being its own process, and
+ * "used SEGMENT GATEWAY OWN" afterwards.
  *   usage: node_memory [RANKS-PER-NODE TIMES BYTES] */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 #include <acp.h>
 
-/* Bytes in memory of the memory file "acp-node" among this process's descriptors; -1 when there is none. */
+/* Bytes in memory of the memory file "acp-node" among this process's descriptors; -1 when there is
+ * none. */
 static long long node_bytes(void) {
     long long bytes = -1;
     struct dirent* entry;
@@ -34,7 +36,7 @@ static long long node_bytes(void) {
     return bytes;
 }
 
-/* Memory of a process that is its own: what is not a file's. -1 when nobody says. */
+/* The private memory of a process in bytes; -1 if the kernel does not report it. */
 static long long private_bytes(pid_t process) {
     long long kibibytes = -1;
     char line[256];
@@ -53,7 +55,7 @@ static long long private_bytes(pid_t process) {
     return kibibytes < 0 ? -1 : kibibytes * 1024;
 }
 
-/* The gateway is the parent's. */
+/* The parent process is the agent, which runs the gateway. */
 static void tell(const char* moment) {
     printf("%s %lld %lld %lld\n", moment, node_bytes(), private_bytes(getppid()),
            private_bytes(getpid()));

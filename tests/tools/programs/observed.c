@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small correct program for the test of other tools: it uses the heap of its neighbour by calls, by a pointer and by a system call.
- * Arguments, each a word: "lock" calls mlockall(MCL_FUTURE) before acp_init; "lock-all" calls mlockall(MCL_CURRENT | MCL_FUTURE |
- * MCL_ONFAULT) after it; "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" writes to a block of
- * malloc that it has freed; "race" lets two threads write one variable without a lock. */
+/* A small correct program for the test of other tools: it uses the heap of its neighbour by calls,
+ * by a pointer and by a system call. Arguments, each a word: "lock" calls mlockall(MCL_FUTURE)
+ * before acp_init; "lock-all" calls mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) after it;
+ * "exit" ends without acp_finalize; "crash" ends by a signal; "wrong" writes to a block of malloc
+ * that it has freed; "race" lets two threads write one variable without a lock. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

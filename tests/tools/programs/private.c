@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two ranks and private memory of the second one, which the first puts to and gets from, before and after something
- * happened to its owner: "private WHAT". Each time it says which bytes were wrong, and the path at the end.
- *   nothing    all stays as it is
- *   undumpable the owner gives up being dumpable, so that the kernel lets nobody attach to it
- *   main       the owner's main thread ends, and another goes on for it
- *   secret     the memory is of memfd_secret from the start */
+/* Rank 0 puts to private memory of rank 1 and gets from it, before and after an event in rank 1:
+ * "private EVENT". Each time rank 0 prints the wrong bytes, and at the end the path.
+ *   nothing    no event
+ *   undumpable rank 1 becomes undumpable, so that the kernel refuses to attach to it
+ *   main       the main thread of rank 1 ends, and another one continues its work
+ *   secret     the memory comes from memfd_secret from the start */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ static char* make_memory(int is_secret) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Long and short copies both ways between `mine` and `theirs`; the lower half of theirs is what the owner wrote. */
+/* Long and short copies both ways between `mine` and `theirs`; the owner has written the lower half
+ * of `theirs`. */
 static void exchange(acp_ga_t mine, acp_ga_t theirs, char* memory, char expected) {
     static const size_t sizes[] = {8, 1000, half};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
@@ -65,7 +66,7 @@ static void synchronize(void) {
 static void* go_on(void* what) {
     pthread_t main_thread = *(pthread_t*)what;
     pthread_join(main_thread, NULL);
-    synchronize(); /* it has happened */
+    synchronize(); /* the main thread has ended */
     synchronize();
     if (acp_finalize() != 0) fail("acp_finalize");
     exit(0);
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
     synchronize();
     if (rank == 1 && strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
     if (rank == 0 && strcmp(what, "undumpable") == 0 && geteuid() == 0) {
-        if (setuid(nobody) != 0) fail("setuid"); /* root would attach all the same */
+        if (setuid(nobody) != 0) fail("setuid"); /* root may still attach */
     }
     if (rank == 1 && strcmp(what, "main") == 0) {
         pthread_t other;

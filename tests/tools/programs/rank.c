@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank of a real job that does what its arguments say: "[RANK:]VERB[=VALUE]", where a verb with a rank is for
- * that rank alone. A call that fails is printed with its error's name and message, and is not the end. */
+/* A rank of a real job that does what its arguments say: "[RANK:]VERB[=VALUE]", where a verb with a
+ * rank is for that rank alone. A call that fails is printed with its error's name and message, and
+ * the rank continues. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -49,12 +50,14 @@ static void move_pointer(const char* verb, int rank) {
     tell(verb, acp_wait(handle, -1));
 }
 
-/* Puts to the next rank whose sources are changed before their ends: a block, a registration, starter memory; and three that are right. */
+/* Puts to the next rank whose sources change before completion: a block, a registration, starter
+ * memory; and three correct ones. */
 static void change_sources(void) {
     static char memory[moved_bytes];
     const acp_ga_t to = starter_of((acp_rank() + 1) % acp_procs());
     char* const starter = acp_query_address(starter_of(acp_rank()));
-    /* A rank that loses its CPU between a put and the change may find that put ended; each place is told once. */
+    /* If the rank loses its CPU before the change, the put may have completed. Each place is
+     * reported once. */
     for (int i = 0; i < 50; ++i) {
         (void)acp_put(to, memory, 8, ACP_HANDLE_NULL);
         memory[0] ^= 1;
@@ -83,7 +86,7 @@ static void flood(int to) {
     tell("flood", acp_wait(ACP_HANDLE_ALL, -1));
 }
 
-/* The text, again and again, in the rank's own starter memory. */
+/* Fills the rank's own starter memory with repetitions of the text. */
 static void fill(const char* text) {
     char* memory = acp_query_address(starter_of(acp_rank()));
     const size_t length = strlen(text);
@@ -105,7 +108,7 @@ static void add_askew(const char* verb, int rank) {
          acp_wait(acp_add8(starter_of(acp_rank()), starter_of(rank) + 3, 1, ACP_HANDLE_NULL), -1));
 }
 
-/* Tries to register what cannot be, and to end a registration twice. */
+/* Tries to register invalid memory, and to end a registration twice. */
 static void register_wrong(const char* verb) {
     static const char constant[64] = "not to be written";
     static char own[64];
@@ -123,7 +126,7 @@ static void write_through_pointer(int rank) {
     *place = 1;
 }
 
-/* Two mistakes nobody is told of without ACP_CHECK, each twice from the same place. */
+/* Two mistakes that only ACP_CHECK reports, each twice from the same place. */
 __attribute__((noinline)) void make_mistakes(void) {
     for (int i = 0; i < 2; ++i) {
         acp_complete(
@@ -132,8 +135,8 @@ __attribute__((noinline)) void make_mistakes(void) {
     }
 }
 
-/* Overlaps that ACP_CHECK tells, one a line of its output: a put, a get, a signal inside the bytes that it announces, a list, a
- * block, and a put out of memory that is registered too. */
+/* Overlaps that ACP_CHECK reports, one a line of its output: a put, a get, a signal inside the
+ * bytes that it announces, a list, a block, and a put out of memory that is registered too. */
 static void make_overlaps(void) {
     static uint64_t registered[16];
     const acp_ga_t mine = starter_of(acp_rank());
@@ -153,7 +156,7 @@ static void make_overlaps(void) {
     acp_unregister_memory(key);
 }
 
-/* As make_overlaps, but each copy lies beside the other or onto itself. */
+/* The copies of make_overlaps, moved so that each is beside the other, or copies onto itself. */
 static void avoid_overlaps(void) {
     const acp_ga_t mine = starter_of(acp_rank());
     char* memory = acp_query_address(mine);
@@ -174,7 +177,8 @@ static volatile char* note_for(int rank) {
     return (volatile char*)acp_query_address(starter_of(rank)) + note_at;
 }
 
-/* Meets; who is refused says so and lets the last rank go on, for which the other thread waits. */
+/* Calls acp_sync; if it fails, prints that and releases the last rank, for which the other thread
+ * waits. */
 static void* sync_and_note(void* unused) {
     (void)unused;
     if (acp_sync() != 0) {
@@ -184,7 +188,7 @@ static void* sync_and_note(void* unused) {
     return NULL;
 }
 
-/* Two threads meet at once. */
+/* Two threads call acp_sync at once. */
 static void sync_twice(void) {
     pthread_t beside;
     if (pthread_create(&beside, NULL, sync_and_note, NULL) != 0) return;
@@ -206,7 +210,8 @@ static void await_note(void) {
     while (*note_for(acp_rank()) == 0) sched_yield();
 }
 
-/* A combine function whose variables are larger than the stack on which it runs in a non-blocking call. */
+/* A combine function whose variables are larger than the stack on which it runs in a non-blocking
+ * call. */
 static void combine_with_room(void* into, const void* from, size_t count, void* context) {
     volatile char room[2 << 20];
     for (size_t i = 0; i < sizeof room; i += 4096) room[i] = (char)i;
@@ -304,7 +309,7 @@ static void act(const char* verb, const char* value) {
         allow_descriptors((rlim_t)number);
     else if (strcmp(verb, "close-files") == 0)
         for (int i = 3; i < 1024; ++i) close(i);
-    else if (strcmp(verb, "lose-puts") == 0) /* two that fail and that nobody completes */
+    else if (strcmp(verb, "lose-puts") == 0) /* two failing copies that no call waits for */
         for (int i = 1; i <= 2; ++i)
             (void)acp_copy(starter_of(number), starter_of(acp_rank()), (uint64_t)i << 40,
                            ACP_HANDLE_NULL);
@@ -320,7 +325,7 @@ static void act(const char* verb, const char* value) {
     } else if (strcmp(verb, "exit") == 0)
         exit(number);
     else if (strcmp(verb, "child") ==
-             0) { /* one that keeps whatever a fork leaves it, until it is ended */
+             0) { /* it keeps all inherited descriptors until it is killed */
         if (fork() == 0) {
             for (;;) pause();
         }
@@ -332,7 +337,7 @@ static void act(const char* verb, const char* value) {
         execl("/bin/sh", "sh", "-c", value, (char*)NULL);
     else if (strcmp(verb, "sleep") == 0)
         sleep((unsigned)number);         /* lint: sleep is the subject */
-    else if (strcmp(verb, "again") == 0) /* this program anew, in the same process */
+    else if (strcmp(verb, "again") == 0) /* runs this program again, in the same process */
         execl("/proc/self/exe", "rank", "init", (char*)NULL);
     else if (strcmp(verb, "signal") == 0) {
         signal(number, SIG_DFL); /* a sanitizer may have taken it */
@@ -348,7 +353,7 @@ static void act(const char* verb, const char* value) {
 int main(int argc, char** argv) {
     const char* own = getenv("ACP_RANK");
     const int rank = own != NULL ? atoi(own) : 0;
-    setenv("ACP_ON_ERROR", "return", 0); /* failures are printed here, and are not the end */
+    setenv("ACP_ON_ERROR", "return", 0); /* failures are printed here, and the rank continues */
     for (int i = 1; i < argc; ++i) {
         char word[256];
         snprintf(word, sizeof word, "%s", argv[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a program whose system calls are refused: "refuse ERRNO CALL[,CALL...] PROGRAM [ARGUMENT...]". The refusal holds
- * for everything the program starts, as in a sandbox. */
+/* Runs a program whose system calls are refused: "refuse ERRNO CALL[,CALL...] PROGRAM
+ * [ARGUMENT...]". The refusal holds for everything the program starts, as in a sandbox. */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

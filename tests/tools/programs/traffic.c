@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job to look at from outside: every rank puts into every other, all say "ready". When rank 0 reads a line it issues
- * as many puts to the last rank as the line says, says "issued", waits for them and says "ended"; at the end of its
- * input the job ends. */
+/* A job to look at from outside: every rank puts into every other, all say "ready". When rank 0
+ * reads a line it issues as many puts to the last rank as the line says, says "issued", waits for
+ * them and says "ended"; at the end of its input the job ends. */
 #include <stdio.h>
 #include <stdlib.h>
 
