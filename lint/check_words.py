@@ -67,14 +67,16 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
 
 
 def rooms_of(root: pathlib.Path) -> dict[str, list[pathlib.Path]]:
-    """The files of each room: folders of src/, include/, and the pages by kind."""
+    """The files of each room: folders of src/, other folders of code, pages by kind, and the pages of the root folder."""
     rooms = {folder.name: sources.code_files(root, (f"src/{folder.name}",))
              for folder in sorted((root / "src").iterdir()) if folder.is_dir()}
-    rooms["include"] = sources.code_files(root, ("include",))
+    for folder in ("include", "tests", "tools"):
+        rooms[folder] = sources.code_files(root, (folder,))
     pages = sorted((root / "docs").rglob("*.md"))
     for kind in ("man", "adr"):
         rooms[f"docs/{kind}"] = [page for page in pages if page.parent.name == kind]
     rooms["docs"] = [page for page in pages if page.parent.name not in ("man", "adr")]
+    rooms["root"] = sorted(root.glob("*.md"))
     return rooms
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verdict of acpbench on a row: disturbed, met, missed or none, at the borders between them;
+// The verdict of acpbench on a row, at the borders between its values;
 // the figures of the page's head; and repeated measurements. Rows are made up.
 #include "acpbench/verdict.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three levels of security: what an attacker can read on the wire, and which changes are
-// detected; all of them deliver.
+// The three levels of security: the parts of datagrams that an attacker can read, and the
+// changes that are detected; all of them deliver.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>

@@ -133,7 +133,7 @@ TEST_F(UdpPortTest, drops_what_strangers_send) {
     deliver();  // a valid datagram from the wrong port
     segment_.slot(0).udp_port.store(stranger.port());
     packet.head.job_id ^= 1;
-    deliver();  // of another job
+    deliver();  // it has the number of another job
     packet.head.job_id ^= 1;
     packet.head.sender = 2;
     deliver();  // of a slot that does not exist

@@ -91,7 +91,7 @@ protected:
     }
 
     Bed bed_;
-    std::map<std::uint64_t, Ended> codes_;                     // by token
+    std::map<std::uint64_t, Ended> codes_;                     // the key is the token
     std::map<std::uint64_t, std::vector<std::byte>> results_;  // results of invokes, by token
     std::vector<std::uint32_t> free_places_ = all_places();
     std::map<std::uint64_t, std::uint32_t> places_;  // places of invokes in flight, by token

@@ -26,7 +26,7 @@ using datagram::Time;
 
 struct NetworkSettings {
     std::uint32_t datagram_bytes = 1436;  // bytes of frames in a datagram
-    std::uint32_t datagrams_max = 4;      // in flight from one node to another
+    std::uint32_t datagrams_max = 4;      // the most in flight from one node to another
     unsigned deliver_percent = 50;        // share of the datagrams in flight that one step delivers
 };
 

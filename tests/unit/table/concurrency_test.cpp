@@ -172,7 +172,7 @@ void expect_agreement(Actor<Atomic>& actor,
 }
 
 struct Course {
-    std::uint32_t operations = 0;  // by each user
+    std::uint32_t operations = 0;  // number for each user
     std::uint32_t keys = 0;
     std::uint32_t slots = 1;
     std::uint32_t there = 0;  // how many keys are inserted at the start
