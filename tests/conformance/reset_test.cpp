@@ -94,7 +94,7 @@ TEST_F(ResetTest, kills_keys_addresses_and_handles_of_the_old_epoch) {
     EXPECT_EQ(memory[0], 1U);
 }
 
-TEST_F(ResetTest, completes_what_was_issued_before) {
+TEST_F(ResetTest, completes_all_commands_issued_before) {
     const Arena counter(Kind::starter, 64);
     const acp_ga_t zero = acp_query_starter_ga(0);
     std::uint64_t seen = 0;

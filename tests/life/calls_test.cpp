@@ -59,7 +59,7 @@ TEST_F(CallsTest, of_a_second_thread_are_refused_while_the_first_is_in_the_barri
     expect_fine(probe({"two_threads_in_sync"}, 2));
 }
 
-TEST_F(CallsTest, tell_a_thread_of_its_own_command_what_another_was_told) {
+TEST_F(CallsTest, report_a_failure_to_the_thread_of_the_command_though_another_got_it) {
     expect_fine(probe({"failure_of_two_threads"}, 0, fatal));
     expect_fine(probe({"failure_of_two_threads"}, 2, fatal));
 }

@@ -83,7 +83,7 @@ TEST(OwnGateway, notes_for_its_node_what_gateways_of_ranks_alone_have_given_up) 
 }
 
 // The gateway of rank 1 notifies that of rank 0 before the agent of node 0 has detected the end.
-TEST(OwnGateway, tells_others_how_a_process_ended_before_it_gives_its_node_up) {
+TEST(OwnGateway, sends_the_wait_status_of_a_process_before_it_severs_its_node) {
     Job job(of_ranks());
     for (const std::uint32_t other : {1U, 2U}) {
         ASSERT_EQ(job.copy(0, job.memory(other, false).address, job.memory(0, false).address, 8),

@@ -14,7 +14,7 @@ namespace {
 constexpr Time second = 1'000'000'000;
 
 // ORD-20, ORD-22
-TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
+TEST(RouterFailureTest, fails_the_commands_of_a_severed_node_and_no_others) {
     NetworkSettings slow;
     slow.deliver_percent = 0;
     FakeJob job({1, 1, 1}, 1, slow);
@@ -38,7 +38,7 @@ TEST(RouterFailureTest, ends_what_involves_a_severed_node_and_nothing_else) {
 }
 
 // ORD-25
-TEST(RouterFailureTest, tells_every_node_of_a_node_that_one_has_lost) {
+TEST(RouterFailureTest, notifies_every_node_of_a_node_that_one_has_lost) {
     FakeJob job(std::vector<std::uint32_t>(9, 1));
     job.network.cut(2, 7);
     ASSERT_TRUE(job.copy(2, 2, job.shared(7), job.shared(2), 8));
@@ -53,7 +53,7 @@ TEST(RouterFailureTest, tells_every_node_of_a_node_that_one_has_lost) {
     EXPECT_TRUE(job.is_idle());
 }
 
-TEST(RouterFailureTest, tells_nobody_of_a_node_that_has_left) {
+TEST(RouterFailureTest, notifies_no_node_of_one_that_has_left) {
     FakeJob job({1, 1, 1});
     job.network.endpoint(0).sever(2, datagram::SeverReason::gave_up);
     ASSERT_TRUE(job.run());
@@ -62,7 +62,7 @@ TEST(RouterFailureTest, tells_nobody_of_a_node_that_has_left) {
 }
 
 // ORD-24, ORD-25
-TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_once) {
+TEST(RouterFailureTest, notifies_every_node_of_a_dead_process_and_its_wait_status_once) {
     FakeJob job({2, 1, 3, 1, 1, 1});
     job.node_of(4).router.note_death(4, 139);
     ASSERT_TRUE(job.run());
@@ -78,7 +78,7 @@ TEST(RouterFailureTest, tells_every_node_of_a_dead_process_and_its_wait_status_o
 }
 
 // ORD-22: its node's placement knows which of its memory remains.
-TEST(RouterFailureTest, goes_on_with_memory_of_a_dead_process_whose_node_lives) {
+TEST(RouterFailureTest, still_accesses_memory_of_a_dead_process_whose_node_lives) {
     FakeJob job({1, 2, 1});
     ASSERT_TRUE(job.run());
     job.node_of(1).router.note_death(1, 9);
@@ -123,7 +123,7 @@ TEST(RouterFailureTest, completes_the_commands_of_a_dead_initiator_too) {
 
 // ORD-24. Work is in flight when its initiator dies, and arrives after the report of the death:
 // processes that know of the death may have freed the memory.
-TEST(RouterFailureTest, begins_nothing_for_an_initiator_that_is_known_to_be_dead) {
+TEST(RouterFailureTest, starts_no_work_for_an_initiator_that_is_known_to_be_dead) {
     std::uint64_t late = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         FakeJob job({1, 1}, seed);
@@ -184,7 +184,7 @@ TEST(RouterFailureTest, watches_a_node_for_as_long_as_its_process_asked) {
 }
 
 // ORD-33
-TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
+TEST(RouterFailureTest, asks_the_node_of_the_source_to_watch_the_node_of_the_target) {
     MemorySettings full;
     full.refuse_percent = 100;
     FakeJob job({1, 1, 1}, 1, {}, full);
@@ -208,7 +208,7 @@ TEST(RouterFailureTest, asks_the_source_s_node_to_watch_the_target_s) {
 
 // ORD-33: the source's node has lost the target's, and the report of it did not reach the
 // initiator's node.
-TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) {
+TEST(RouterFailureTest, is_notified_by_the_source_node_that_the_target_node_is_lost) {
     MemorySettings full;
     full.refuse_percent = 100;
     FakeJob job({1, 1, 1}, 1, {}, full);
@@ -224,7 +224,7 @@ TEST(RouterFailureTest, hears_from_the_source_s_node_that_the_target_s_is_lost) 
     EXPECT_EQ(job.nodes[0]->ends.ended[0].process, 2U);
 }
 
-TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silent) {
+TEST(RouterFailureTest, severs_a_silent_node_that_has_a_command) {
     FakeJob job({1, 1, 1});
     // Operation 3 never settles: the command has arrived and was acknowledged.
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 1}, {}));
@@ -240,7 +240,7 @@ TEST(RouterFailureTest, notices_a_node_that_holds_a_command_and_has_fallen_silen
 }
 
 // ORD-32
-TEST(RouterFailureTest, forgets_a_copy_that_stopped_half_way_when_its_initiator_says_it_is_over) {
+TEST(RouterFailureTest, discards_a_stopped_copy_when_its_initiator_answers_over) {
     FakeJob job({1, 1});
     PutFrame frame;
     frame.bytes = 4;
@@ -256,7 +256,7 @@ TEST(RouterFailureTest, forgets_a_copy_that_stopped_half_way_when_its_initiator_
     EXPECT_EQ(job.nodes[1]->router.counters().forgotten, 1U);
 }
 
-TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
+TEST(RouterFailureTest, keeps_a_stopped_copy_that_is_not_over) {
     FakeJob job({1, 1, 1});
     // The second half never arrives; the command is outstanding at its initiator.
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 3, 2}, {}));
@@ -277,7 +277,7 @@ TEST(RouterFailureTest, remembers_a_copy_that_has_stopped_but_is_not_over) {
 }
 
 // ORD-26
-TEST(RouterFailureTest, gives_a_meeting_up_when_a_node_is_gone) {
+TEST(RouterFailureTest, fails_a_meeting_when_a_node_is_lost) {
     FakeJob job({1, 1, 1});
     job.network.cut_off(2);
     job.nodes[0]->router.start_barrier(0, {});

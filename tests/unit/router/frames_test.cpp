@@ -289,7 +289,7 @@ Fault refused(FakeJob& job, const std::vector<std::byte>& frames) {
 
 // WIRE-104
 // WIRE-101
-TEST(HostileFramesTest, severs_who_sends_what_is_no_frame) {
+TEST(HostileFramesTest, severs_a_node_that_sends_an_invalid_frame) {
     FakeJob job({1, 1});
     EXPECT_EQ(refused(job, {std::byte{0}}), Fault::unknown_type);
     EXPECT_TRUE(job.network.endpoint(1).is_severed(0));
@@ -402,7 +402,7 @@ TEST(HostileFramesTest, refuses_a_piece_outside_what_was_asked_for) {
     EXPECT_EQ(job.at<std::uint64_t>(job.shared(1, 72)), 0U);
 }
 
-TEST(HostileFramesTest, ignores_ends_of_what_is_not_outstanding) {
+TEST(HostileFramesTest, ignores_completions_of_commands_that_are_not_outstanding) {
     FakeJob job({1, 1});
     ShortFrame end;
     end.count = 0xffff;
@@ -413,7 +413,7 @@ TEST(HostileFramesTest, ignores_ends_of_what_is_not_outstanding) {
     EXPECT_TRUE(job.nodes[1]->ends.ended.empty());
 }
 
-TEST(HostileFramesTest, ignores_ends_from_who_is_not_involved) {
+TEST(HostileFramesTest, ignores_completions_from_nodes_that_are_not_involved) {
     FakeJob job({1, 1, 1});
     ASSERT_TRUE(job.copy(1, 2, job.shared(2), job.shared(1), 8));
     ShortFrame end;

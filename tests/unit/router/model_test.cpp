@@ -426,7 +426,7 @@ TEST(RouterModelTest, does_what_the_reference_does_with_little_room) {
     run_seeds(40, false);
 }
 
-TEST(RouterModelTest, ends_everything_once_when_nodes_and_processes_are_lost) {
+TEST(RouterModelTest, completes_each_command_once_when_nodes_and_processes_are_lost) {
     run_seeds(40, true);
 }
 

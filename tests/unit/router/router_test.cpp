@@ -108,7 +108,7 @@ TEST(RouterTest, sends_the_old_value_of_an_atomic_to_a_third_node) {
 
 // One END completes all of them, while each old value would take a VALUE frame; and no frame goes
 // to the process of the null address.
-TEST(RouterTest, ends_atomics_whose_old_value_nobody_wants_together) {
+TEST(RouterTest, completes_atomics_without_a_target_together) {
     FakeJob job({1, 1, 1});
     job.at<std::uint64_t>(job.shared(2, 16)) = 40;
     job.at<std::uint64_t>(job.shared(1, 16)) = 7;
