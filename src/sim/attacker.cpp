@@ -84,13 +84,14 @@ void Attacker::hear(Time now, std::span<const std::byte> bytes, std::vector<Forg
     const OuterHeader outer = datagram::load<OuterHeader>(bytes.data());
     const std::string who = "node " + std::to_string(outer.source);
     if (type == PacketType::data) {
-        return judge_->fail(who + " sends data to an address that only copies came from");
+        return judge_->fail(who + " sends data to an address that only the attacker has used");
     }
     if (type == PacketType::init) {
-        return judge_->fail(who + " asks at an address that only copies came from");
+        return judge_->fail(who + " sends an INIT to an address that only the attacker has used");
     }
     if (heard_bytes_ > sent_bytes_) {
-        return judge_->fail(who + " sends more to a stranger than came from there");
+        return judge_->fail(
+            who + " answers an unknown address with more bytes than it received from there");
     }
     if (++relays_ > relays_max) return;
     // The attacker relays the answer to the node that it names, from its author's address or from

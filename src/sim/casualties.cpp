@@ -38,26 +38,28 @@ void Casualties::cut(NodeId a, NodeId b) {
 
 void Casualties::on_process_dead(NodeId node, std::uint32_t process, std::uint32_t wait_status) {
     judge_->note((std::uint64_t{node} << 40) ^ process);
-    judge_->tell("node %u hears that process %u is dead", node, process);
+    judge_->tell("node %u is notified of the death of process %u", node, process);
     if (process >= plan_->procs() || dead_[process] == 0) {
-        return judge_->fail("node " + std::to_string(node) + " hears of the death of process " +
-                            std::to_string(process) + ", which lives");
+        return judge_->fail("node " + std::to_string(node) +
+                            " is notified of the death of process " + std::to_string(process) +
+                            ", which lives");
     }
-    if (wait_status != process + 1) return judge_->fail("a death came with a wrong wait status");
+    if (wait_status != process + 1)
+        return judge_->fail("a notification of a death has a wrong wait status");
     if (heard_[node][process]++ != 0) {
-        judge_->fail("node " + std::to_string(node) + " hears twice that process " +
-                     std::to_string(process) + " is dead");
+        judge_->fail("node " + std::to_string(node) +
+                     " is notified twice of the death of process " + std::to_string(process));
     }
 }
 
 void Casualties::on_node_dead(NodeId node, NodeId dead) {
     judge_->note((std::uint64_t{node} << 41) ^ dead);
-    judge_->tell("node %u hears that node %u is dead", node, dead);
+    judge_->tell("node %u is notified of the loss of node %u", node, dead);
     // A restarted node has lost the state of a meeting that is in progress, so it severs the other
     // nodes (WIRE-104).
     if (dead >= plan_->nodes || (broken_[dead] == 0 && began_anew_[node] == 0)) {
-        judge_->fail("node " + std::to_string(node) + " hears of the death of node " +
-                     std::to_string(dead) + ", which nobody has severed");
+        judge_->fail("node " + std::to_string(node) + " is notified of the loss of node " +
+                     std::to_string(dead) + ", which no node has severed");
     }
 }
 

@@ -38,7 +38,7 @@ void MeetingJudge::come(NodeId node, Time now, router::Router& router) {
     }
     const std::uint32_t number = met.called++;
     ++come_[number];
-    judge_->tell("node %u comes to meeting %u", node, number);
+    judge_->tell("node %u enters meeting %u", node, number);
     if (gathers_in(number) == router::Meeting::Content::least) {
         return router.start_min_reduction(number, words_of(node, number));
     }
@@ -75,7 +75,7 @@ void MeetingJudge::check_least(NodeId node,
             expected[i] = std::min(expected[i], words[i]);
     }
     if (std::equal(least.begin(), least.end(), expected.begin(), expected.end())) return;
-    judge_->fail("the least words of meeting " + std::to_string(number) + " at node " +
+    judge_->fail("the minima of meeting " + std::to_string(number) + " at node " +
                  std::to_string(node) + " are wrong");
 }
 
@@ -98,15 +98,17 @@ void MeetingJudge::check_table(NodeId node,
 void MeetingJudge::on_met(NodeId node, std::uint32_t number, std::span<const std::uint32_t> table) {
     Met& met = meetings_[node];
     judge_->note((std::uint64_t{node} << 32) | number);
-    judge_->tell("node %u: meeting %u is over", node, number);
+    judge_->tell("node %u: meeting %u is complete", node, number);
     if (met.called != number + 1 || met.ended != number) {
-        return judge_->fail("node " + std::to_string(node) + " hears of the end of meeting " +
-                            std::to_string(number) + ", which it is not in");
+        return judge_->fail("node " + std::to_string(node) +
+                            " is notified of the completion of meeting " + std::to_string(number) +
+                            ", which it is not in");
     }
     met.ended = number + 1;
     met.next_call = judge_->now() + plan_->gap_ns_max;
     if (come_[number] != plan_->nodes) {
-        return judge_->fail("meeting " + std::to_string(number) + " is over before all nodes came");
+        return judge_->fail("meeting " + std::to_string(number) +
+                            " is complete before all nodes entered it");
     }
     if (gathers_in(number) == router::Meeting::Content::least) {
         return check_least(node, number, table);

@@ -61,8 +61,8 @@ void MemoryJudge::check_copy(const ProgramStep& step, const CommandName& name) {
     std::copy(from.begin(), from.end(), memory_->expected(step.target).begin());
     std::string difference;
     if (!memory_->is_as_expected(step.target, difference)) {
-        judge_->fail("ended before its bytes were in place, or with wrong ones: " + name.text() +
-                     ": " + difference);
+        judge_->fail("completed before its bytes were in place, or with wrong ones: " +
+                     name.text() + ": " + difference);
     }
 }
 
@@ -76,9 +76,9 @@ void MemoryJudge::check_atomic(const ProgramStep& step, const CommandName& name)
     store(memory_->expected(step.target), old);
     std::string difference;
     if (!memory_->is_as_expected(step.source, difference)) {
-        judge_->fail("did not change its word as it must: " + name.text() + ": " + difference);
+        judge_->fail("changed its word wrongly: " + name.text() + ": " + difference);
     } else if (!memory_->is_as_expected(step.target, difference)) {
-        judge_->fail("ended before its old value was in place, or with a wrong one: " +
+        judge_->fail("completed before its old value was in place, or with a wrong one: " +
                      name.text() + ": " + difference);
     }
 }
@@ -94,7 +94,7 @@ void MemoryJudge::check_count(const ProgramStep& step, const CommandName& name) 
     store(memory_->expected(step.target), old);
     for (const auto& seen : count.seen) {
         if (seen.first == old)
-            return judge_->fail("returned what another had returned: " + name.text());
+            return judge_->fail("returned the old value of another command: " + name.text());
     }
     count.seen.emplace_back(old, command_of(step).operand);
 }
@@ -133,9 +133,10 @@ void MemoryJudge::check_swaps(std::size_t word, std::uint64_t end, const std::st
     possible.insert(count.unseen.begin(), count.unseen.end());
     possible.insert(count.doubtful.begin(), count.doubtful.end());
     for (const auto& seen : count.seen) {
-        if (possible.erase(seen.first) == 0) judge_->fail(name + " gave back what was never in it");
+        if (possible.erase(seen.first) == 0)
+            judge_->fail(name + " returned a value that it never had");
     }
-    if (possible.erase(end) == 0) judge_->fail(name + " holds what nobody left in it");
+    if (possible.erase(end) == 0) judge_->fail(name + " has a final value that no command wrote");
     if (count.unseen.empty() && count.doubtful.empty() && !possible.empty()) {
         judge_->fail(name + " lost a value");
     }
@@ -157,12 +158,12 @@ void MemoryJudge::check_additions(std::size_t word, std::uint64_t end, const std
     for (std::size_t i = 0; i + 1 < count.seen.size(); ++i) {
         const std::uint64_t next = count.seen[i].first + count.seen[i].second;
         if (next > count.seen[i + 1].first || (is_exact && next != count.seen[i + 1].first)) {
-            return judge_->fail(name + ": an addition saw what it could not see");
+            return judge_->fail(name + ": an addition returned an impossible old value");
         }
     }
     if (!is_some_sum(count.doubtful, surplus)) {
         judge_->fail(name + " is off by " + std::to_string(static_cast<std::int64_t>(surplus)) +
-                     " from the sum of what was added");
+                     " from the sum of all additions");
     }
 }
 
@@ -171,7 +172,7 @@ void MemoryJudge::look_at_all() {
     for (std::uint32_t process = 0; process < work_->memory_bytes.size(); ++process) {
         std::string difference;
         if (!memory_->is_as_expected({process, 0, memory_->bytes_of(process)}, difference)) {
-            return judge_->fail("memory is not as it must be at the end: " + difference);
+            return judge_->fail("memory has wrong bytes at the end: " + difference);
         }
     }
 }

@@ -178,7 +178,7 @@ void Node::hand_forged(Time now, Packet& packet) {
     keys_in_slice_ += suite_->made() - made;
     if (keys_in_slice_ > forged_keys_max) {
         common_.judge->fail("node " + std::to_string(self_) +
-                            " makes keys for forged datagrams as often as they come");
+                            " derives a key for each forged datagram");
     }
 }
 
@@ -198,7 +198,7 @@ void Node::check_waiting(Time now) {
         if (waits) sight.waits_since = std::min(sight.waits_since, now);
         if (!waits || now < sight.waits_since + patience) continue;
         common_.judge->fail("node " + std::to_string(self_) + " waits for node " +
-                            std::to_string(node) + " and is not told that it is gone");
+                            std::to_string(node) + " without a notification of its loss");
     }
 }
 
@@ -213,10 +213,11 @@ bool Node::is_sent(const datagram::Transmit& batch) {
         if (error == 0) return true;
         if (!base::may_be_left_over(error)) break;
     }
-    common_.judge->tell("node %u: an error left in its socket costs a burst to node %u", self_, to);
+    common_.judge->tell("node %u: an earlier error of its socket loses a burst to node %u", self_,
+                        to);
     if (++bursts_cost_ > bursts_cost_max) {
         common_.judge->fail("node " + std::to_string(self_) +
-                            " loses whole bursts to forged ICMP messages");
+                            " loses whole bursts by forged ICMP messages");
     }
     return false;
 }
@@ -229,7 +230,7 @@ void Node::transmit(Time now) {
         if (batch.segment_bytes == 0 || batch.bytes > scratch.size() ||
             (batch.bytes + batch.segment_bytes - 1) / batch.segment_bytes != batch.count) {
             return common_.judge->fail("node " + std::to_string(self_) +
-                                       ": a batch of datagrams does not add up");
+                                       ": the sizes in a batch of datagrams are inconsistent");
         }
         if (!is_sent(batch)) continue;
         for (std::uint32_t at = 0; at < batch.bytes; at += batch.segment_bytes) {
@@ -256,8 +257,9 @@ void Node::send_one(Time now, const datagram::Transmit& batch, std::span<const s
         const bool is_silent =
             !is_answer && now > std::max({sight.heard, sight.busy, paused_until_}) + silence_ns;
         if (is_silent && ++sight.sent_in_slice > silent_sends_max) {
-            common_.judge->fail("node " + std::to_string(self_) + " storms node " +
-                                std::to_string(to) + ", which is silent");
+            common_.judge->fail("node " + std::to_string(self_) +
+                                " sends too many datagrams to node " + std::to_string(to) +
+                                ", which is silent");
         }
         common_.judge->tell("node %u sends %zu B to node %u, type %u", self_, bytes.size(), to,
                             static_cast<unsigned>(type_of(bytes)));
@@ -271,7 +273,7 @@ void Node::on_settle(const AgendaEntry& event) {
 }
 
 void Node::restart() {
-    common_.judge->tell("node %u begins anew", self_);
+    common_.judge->tell("node %u is restarted", self_);
     ++incarnation_;
     (*common_.incarnations)[self_] = incarnation_;
     common_.referee->restart(self_);
@@ -326,7 +328,7 @@ std::string Node::unrest() const {
         text +=
             " its router is not idle (" + std::to_string(router_->outstanding()) + " outstanding)";
     }
-    if (placement_->pending() != 0) text += " its memory has not settled";
+    if (placement_->pending() != 0) text += " its memory has accesses that have not settled";
     return text;
 }
 
@@ -354,9 +356,9 @@ void Node::check_counters() {
                         : counters.unknown_frame != 0 ? "unknown frames"
                         : counters.beyond_window != 0 ? "delivery numbers beyond its window"
                         : counters.unsent_acknowledged != 0
-                            ? "acknowledgements of what it never sent"
+                            ? "acknowledgements of datagrams it never sent"
                         : counters.wrong_job != 0      ? "datagrams of another job"
-                        : counters.wrong_features != 0 ? "datagrams of other features"
+                        : counters.wrong_features != 0 ? "datagrams with other features"
                                                        : nullptr;
     if (wrong != nullptr && common_.plan->security != base::Security::off) {
         common_.judge->fail("node " + std::to_string(self_) + " counts authentic " + wrong);
@@ -365,7 +367,7 @@ void Node::check_counters() {
 
 void Node::on_frames(NodeId from, datagram::Bytes frames) {
     if (from >= common_.plan->nodes || from == self_) {
-        return common_.judge->fail("frames of no other node");
+        return common_.judge->fail("frames from no other node");
     }
     if (sights_[from].is_severed) {
         return common_.judge->fail("node " + std::to_string(self_) + " takes frames of node " +
@@ -438,7 +440,7 @@ void Node::judge_severed(NodeId node, datagram::SeverReason reason) {
     if (is_right) return;
     common_.judge->fail("node " + std::to_string(self_) + " severs node " + std::to_string(node) +
                         " for reason " + std::to_string(static_cast<int>(reason)) +
-                        ", which is not so");
+                        ", which does not hold");
 }
 
 void Node::on_severed(NodeId node, datagram::SeverReason reason) {

@@ -377,7 +377,7 @@ std::string describe(const Plan& plan) {
                 std::to_string(attack.repeats) + " times more; forges data every " +
                 base::human_duration(static_cast<double>(attack.forge_every_ns)) +
                 ", ICMP before " + share(attack.icmp_ppm) + " of sends" +
-                (attack.takes_asker_off ? "; takes one that asks off the network" : "") + "\n";
+                (attack.takes_asker_off ? "; cuts off a node that sends an INIT" : "") + "\n";
     }
     return text + "faults end at " + base::human_duration(static_cast<double>(plan.faults_end)) +
            "\n";

@@ -167,13 +167,13 @@ bool Referee::find(NodeId node,
                           token / 2 - 1 < initiators_[initiator].steps.size();
     if (!is_known) {
         judge_->fail("node " + std::to_string(node) +
-                     " tells the end of a command nobody gave: process " +
+                     " reports the completion of an unknown command: process " +
                      std::to_string(initiator) + " token " + std::to_string(token));
         return false;
     }
     index = static_cast<std::uint32_t>(token / 2 - 1);
     if (initiators_[initiator].steps[index].state != State::issued) {
-        judge_->fail("ended when it was not outstanding (twice?): " +
+        judge_->fail("completed when it was not outstanding (twice?): " +
                      name_of(initiator, index).text());
         return false;
     }
@@ -199,7 +199,7 @@ void Referee::on_result(NodeId node,
     const ProgramStep& step = step_of(initiator, index);
     StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || progress.has_result) {
-        return judge_->fail("a result came twice, or of no invoke: " +
+        return judge_->fail("a result arrived twice, or for a command without one: " +
                             name_of(initiator, index).text());
     }
     progress.has_result = true;
@@ -223,7 +223,7 @@ void Referee::end_one(std::uint32_t process,
     Initiator& initiator = initiators_[process];
     const bool is_well = completion.code == base::Code::ok;
     if (judge_->is_telling()) {
-        judge_->tell("node %u: code %d ends %s", plan_->node_of(process),
+        judge_->tell("node %u: completes with code %d: %s", plan_->node_of(process),
                      static_cast<int>(completion.code), name_of(process, index).text().c_str());
     }
     if (is_well) {
@@ -245,7 +245,7 @@ void Referee::end_well(std::uint32_t process, std::uint32_t index) {
     ++counts_.ended_well;
     if (initiators_[process].is_gone) return;  // its effects became unknown when the process ended
     if (step.kind == StepKind::bad) {
-        return judge_->fail("ended well with a wrong address: " + name_of(process, index).text());
+        return judge_->fail("succeeded with a wrong address: " + name_of(process, index).text());
     }
     if (step.kind == StepKind::invoke) return check_invoke(process, index);
     if (step.kind == StepKind::copy) {
@@ -258,11 +258,11 @@ void Referee::end_well(std::uint32_t process, std::uint32_t index) {
 void Referee::check_invoke(std::uint32_t process, std::uint32_t index) {
     const StepProgress& progress = initiators_[process].steps[index];
     if (step_of(process, index).operation != operation_echo) {
-        return judge_->fail("an unknown operation ended well: " + name_of(process, index).text());
+        return judge_->fail("an unknown operation succeeded: " + name_of(process, index).text());
     }
     if (progress.invoked != 1 || !progress.has_result) {
-        judge_->fail("ended well and " +
-                     std::string(progress.invoked == 1 ? "brought no result: " : "never ran: ") +
+        judge_->fail("succeeded and " +
+                     std::string(progress.invoked == 1 ? "returned no result: " : "never ran: ") +
                      name_of(process, index).text());
     }
 }
@@ -283,8 +283,9 @@ void Referee::end_badly(std::uint32_t process,
     memory_.doubt(step);
     if (completion.code == base::Code::peer) {
         if (!may_fail(process, step)) {
-            judge_->fail("failed by a peer though nobody it involves was severed or died: " +
-                         name_of(process, index).text());
+            judge_->fail(
+                "failed with the peer's code though all of its nodes and processes live: " +
+                name_of(process, index).text());
         }
         return;
     }
@@ -313,7 +314,7 @@ void Referee::check_bad(std::uint32_t process,
     const bool is_end = completion.blamed == end ||
                         (is_one_place && completion.blamed == router::BlamedAddress::none);
     if (is_code && is_end) return;
-    judge_->fail("a wrong address was reported wrongly (code " +
+    judge_->fail("a wrong address was reported with a wrong code or end (code " +
                  std::to_string(static_cast<int>(completion.code)) + ", end " +
                  std::to_string(static_cast<int>(completion.blamed)) +
                  "): " + name_of(process, index).text());
@@ -324,7 +325,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     const auto initiator = static_cast<std::uint32_t>(id >> 32);
     const auto index = static_cast<std::uint32_t>(id);
     if (initiator >= initiators_.size() || index >= initiators_[initiator].steps.size()) {
-        return judge_->fail("an operation ran that nobody asked for");
+        return judge_->fail("an operation ran without a request");
     }
     const ProgramStep& step = step_of(initiator, index);
     std::array<std::byte, router::invoke_bytes_max> room{};
@@ -332,7 +333,7 @@ void Referee::on_invoked(std::uint32_t process, std::span<const std::byte> argum
     StepProgress& progress = initiators_[initiator].steps[index];
     if (step.kind != StepKind::invoke || step.process != process ||
         !std::equal(wanted.begin(), wanted.end(), arguments.begin(), arguments.end())) {
-        return judge_->fail("an operation ran with other arguments than asked: " +
+        return judge_->fail("an operation ran with other arguments than those of its request: " +
                             name_of(initiator, index).text());
     }
     if (progress.invoked++ != 0) judge_->fail("ran twice: " + name_of(initiator, index).text());

@@ -169,14 +169,14 @@ void World::run_until_done() {
     while (agenda_.now() < rage_end || !referee_->is_done()) {
         if (!advance()) break;
         if (agenda_.now() > deadline) {
-            return judge_.fail("after the faults have ended something never ends: " +
+            return judge_.fail("commands do not complete after the end of the faults: " +
                                referee_->unfinished());
         }
         if (events_ > events_max + events_per_forgery_max * network_.counts().forged)
-            return judge_.fail("does not come to rest: " + referee_->unfinished());
+            return judge_.fail("there are too many events: " + referee_->unfinished());
     }
     if (!judge_.has_failed() && !referee_->is_done()) {
-        judge_.fail("nothing is to happen any more, but: " + referee_->unfinished());
+        judge_.fail("no event is left, but incomplete: " + referee_->unfinished());
     }
 }
 
@@ -193,7 +193,8 @@ void World::run_until_rest() {
             if (agenda_.now() < deadline && advance()) continue;
             if (judge_.has_failed()) return;
             for (const auto& node : nodes_) {
-                if (!node->is_at_rest()) return judge_.fail("all has ended, but " + node->unrest());
+                if (!node->is_at_rest())
+                    return judge_.fail("all commands are complete, but " + node->unrest());
             }
         }
         if (!run_for(settle_time)) return;
@@ -224,8 +225,7 @@ void World::check_silence() {
     const std::uint64_t allowed =
         2 * (0 - probes) + 2 * std::uint64_t{plan_.nodes} * (plan_.nodes - 1);
     if (network_.counts().sent - sent > allowed) {
-        judge_.fail(std::to_string(network_.counts().sent - sent) +
-                    " datagrams were sent with nothing to do");
+        judge_.fail(std::to_string(network_.counts().sent - sent) + " datagrams were sent at rest");
     }
 }
 
@@ -242,7 +242,7 @@ void World::check_closing() {
         if (!is_met || is_restarted || incarnations_[node] != 0 || was_severed[node] != 0) continue;
         if (!nodes_[node]->is_severed(0) && !nodes_[0]->is_severed(node)) {
             return judge_.fail("node 0 left, and node " + std::to_string(node) +
-                               " has not heard of it");
+                               " was not notified");
         }
     }
 }

@@ -55,7 +55,7 @@ void print_numbers(const exchange::NetworkModel& first, const exchange::Calibrat
     for (std::size_t i = 0; i < exchange::fitted_rates; ++i) {
         table.add_row({std::string(exchange::fitted_rate_names[i]), decimal(before[i], 3),
                        decimal(after[i], 3),
-                       made.is_determined[i] ? "" : "no time depends on it: as it was"});
+                       made.is_determined[i] ? "" : "no time depends on it: unchanged"});
     }
     std::fputs(table.text().c_str(), stdout);
     std::printf("mean error of a time: %.2f %%\n", 100 * made.error);

@@ -97,7 +97,7 @@ int run_incast(const Options& options) {
     // Of a sender alone: no less than of one in a job of two.
     const bool is_slow = options.senders == 1 && result.share_of_link < share_alone_least;
     if (is_slow) {
-        std::printf("seed %llu: one sender gets too little of the link\n",
+        std::printf("seed %llu: the share of one sender is too small\n",
                     static_cast<unsigned long long>(options.seed));
     }
     const bool is_good = result.violation.empty() && result.socket_full == 0 &&
@@ -127,7 +127,7 @@ int run_share(const Options& options) {
                        text(row.least), text(row.most)});
     }
     std::fputs(table.text().c_str(), stdout);
-    if (!is_good) std::printf("seed 0: a row is out of its bounds\n");
+    if (!is_good) std::printf("seed 0: a row is outside its bounds\n");
     return is_good ? 0 : 1;
 }
 

@@ -45,81 +45,88 @@ void add_run(cli::App& app, Options& options) {
                const std::string wrong = take_seeds(text, options);
                if (!wrong.empty()) throw cli::ValidationError("--seeds", wrong);
            },
-           "the seeds, first and last (default 0..999)")
+           "first and last seed (default 0..999)")
         ->type_name("A..B");
     add_scale(*run, options);
     run->add_option("--jobs", options.jobs, "threads (default: one per CPU)")
         ->check(cli::Range(1, 1024));
     run->add_flag("--once", options.is_once,
-                  "run each seed once only: quicker, blind for what is not repeatable");
-    run->add_flag("--all", options.goes_on, "go on after a violation, and count them");
+                  "run each seed once only: quicker, but does not detect runs that differ");
+    run->add_flag("--all", options.goes_on, "continue after a violation, and count them");
     run->add_flag("--quiet", options.is_quiet, "no progress bar");
 }
 
 void add_others(cli::App& app, Options& options) {
-    cli::App* replay = app.add_subcommand("replay", "run one seed and tell what happened");
+    cli::App* replay = app.add_subcommand("replay", "run one seed and print its result");
     replay->add_option("seed", options.seed, "the seed")->required();
     add_scale(*replay, options);
-    replay->add_flag("--trace", options.has_story, "tell it event by event");
+    replay->add_flag("--trace", options.has_story, "print every event");
 
     cli::App* soak = app.add_subcommand(
-        "soak", "one job that works for hours of virtual time under faults that heal");
-    soak->add_option("--hours", options.hours, "how long")
+        "soak", "one job that runs for hours of virtual time under faults that heal");
+    soak->add_option("--hours", options.hours, "virtual time")
         ->check(cli::Range(0.01, 100000.0))
         ->capture_default_str();
-    soak->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+    soak->add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
     soak->add_flag("--quiet", options.is_quiet, "no progress bar");
 
     cli::App* incast = app.add_subcommand("incast", "many nodes copy to one: drops and shares");
-    incast->add_option("--senders", options.senders, "nodes that send")
+    incast->add_option("--senders", options.senders, "number of sending nodes")
         ->check(cli::Range(1, 200))
         ->capture_default_str();
     incast
-        ->add_option("--milliseconds", options.milliseconds,
-                     "of virtual time, after a warm-up of 200")
+        ->add_option("--milliseconds", options.milliseconds, "virtual time after a warm-up of 200")
         ->check(cli::Range(10, 100000))
         ->capture_default_str();
-    incast->add_option("--receive-bytes", options.receive_bytes, "of the receiver's socket buffer")
+    incast
+        ->add_option("--receive-bytes", options.receive_bytes,
+                     "size of the receiver's socket buffer")
         ->transform(cli::AsSizeValue(false))
         ->capture_default_str();
-    incast->add_option("--datagram", options.datagram_bytes, "bytes that paths carry")
+    incast
+        ->add_option("--datagram", options.datagram_bytes,
+                     "longest datagram of each path, in bytes")
         ->check(cli::Range(1472, 65507))
         ->capture_default_str();
     incast
         ->add_option("--pause", options.pause_us,
-                     "microseconds the receiver does not read, of every three times as many")
+                     "the receiver does not read for this time, then reads for twice as long, in "
+                     "microseconds")
         ->check(cli::Range(0, 100000))
         ->capture_default_str();
-    incast->add_option("--silent", options.silent_nodes, "more nodes of the job, which say nothing")
+    incast
+        ->add_option("--silent", options.silent_nodes,
+                     "further nodes of the job, which send nothing")
         ->check(cli::Range(0, 100000));
-    incast->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+    incast->add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
 }
 
 void add_experiments(cli::App& app, Options& options) {
     cli::App* share = app.add_subcommand(
         "share",
-        "one sender beside TCP CUBIC, alone on a short queue, on a path that grows longer");
+        "one sender beside TCP CUBIC, alone on a short queue, and on a path that becomes longer");
     share->add_option("--control", options.control, "congestion control")
         ->check(cli::IsMember({"delay", "cubic", "newreno"}))
         ->capture_default_str();
 
     cli::App* chains =
         app.add_subcommand("chains", "chains of seven ordered copies under loss in bursts of 8");
-    chains->add_option("--loss", options.loss, "share of the datagrams that is lost")
+    chains->add_option("--loss", options.loss, "lost share of the datagrams")
         ->check(cli::Range(0.0, 0.5))
         ->capture_default_str();
-    chains->add_option("--chains", options.chains, "how many, one after the other")
+    chains->add_option("--chains", options.chains, "number of chains, one after the other")
         ->check(cli::Range(1, 100000))
         ->capture_default_str();
-    chains->add_option("--seed", options.seed, "decides everything")->capture_default_str();
+    chains->add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
 }
 
 void add_plan(cli::App& app, Options& options) {
     cli::App* plan = app.add_subcommand(
-        "plan", "an exchange on a network: the plan, its bounds, and all schedulers beside it");
+        "plan",
+        "an exchange on a network: its plan, lower bounds, and the plans of all schedulers");
     plan->add_option("pattern", options.pattern, "file with the messages of a node")->required();
     plan->add_option("network", options.network, "file with a torus")->required();
-    plan->add_option("--scheduler", options.scheduler, "whose plan is shown")
+    plan->add_option("--scheduler", options.scheduler, "the scheduler whose plan is shown")
         ->capture_default_str();
     plan->add_option("--svg", options.svg, "draw the plan to this file")->type_name("FILE");
     plan->add_flag(
@@ -130,10 +137,9 @@ void add_plan(cli::App& app, Options& options) {
 void add_calibrate(cli::App& app, Options& options) {
     cli::App* calibrate = app.add_subcommand(
         "calibrate", "fit the rates and costs of a network to exchanges that were measured");
-    calibrate->add_option("timings", options.timings, "file with exchanges and how long they took")
+    calibrate->add_option("timings", options.timings, "file with exchanges and their times")
         ->required();
-    calibrate
-        ->add_option("network", options.network, "file with the network as it is thought to be")
+    calibrate->add_option("network", options.network, "file with a first guess of the network")
         ->required();
     calibrate->add_option("--output", options.output, "write the fitted network to this file")
         ->type_name("FILE");
@@ -145,7 +151,7 @@ Options parse_options(int argc, char** argv) {
     Options options;
     cli::App app(
         "acpsim - ACP's network protocol under simulated faults\n"
-        "A seed decides everything: nodes, links, faults and programs.",
+        "A seed determines nodes, links, faults and programs.",
         "acpsim");
     app.add_version_flag();
     app.require_subcommand(1);

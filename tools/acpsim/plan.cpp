@@ -109,7 +109,7 @@ void print_schedulers(const exchange::NodeProblem& problem, double bound_us) {
     base::Table table({{"scheduler", base::Table::Align::left},
                        {"us", base::Table::Align::right},
                        {"over the bound", base::Table::Align::right},
-                       {"what it does", base::Table::Align::left}});
+                       {"method", base::Table::Align::left}});
     for (const exchange::SchedulerEntry& scheduler : exchange::scheduler_table()) {
         const double time = scheduler.schedule(problem).exchange;
         table.add_row({std::string(scheduler.name), decimal(time, 2),

@@ -169,8 +169,9 @@ void print_totals(const Totals& totals, double seconds) {
     table.add_row({"seeds per second", rate});
     table.add_row({"virtual hours", hours});
     table.add_row({"events", text(totals.events)});
-    table.add_row({"commands ended well", text(totals.work.ended_well)});
-    table.add_row({"commands ended by a fault or a wrong address", text(totals.work.ended_badly)});
+    table.add_row({"commands that succeeded", text(totals.work.ended_well)});
+    table.add_row(
+        {"commands that failed by a fault or a wrong address", text(totals.work.ended_badly)});
     table.add_row({"bytes copied", base::human_size(totals.work.bytes)});
     table.add_row({"datagrams sent", text(totals.network.sent)});
     table.add_row({"  lost", text(totals.network.lost)});
