@@ -20,14 +20,14 @@ TEST_F(FailureTest, is_complete_at_once) {
     expect_failure(failed, ACP_ERR_ADDRESS);
 }
 
-TEST_F(FailureTest, is_told_once) {
+TEST_F(FailureTest, is_reported_once) {
     const acp_handle_t failed = fail_one();
     EXPECT_EQ(acp_wait(failed, -1), ACP_ERR_ADDRESS);
     EXPECT_EQ(acp_wait(failed, -1), ACP_OK);
     EXPECT_EQ(acp_wait(ACP_HANDLE_ALL, -1), ACP_OK);
 }
 
-TEST_F(FailureTest, is_told_by_a_wait_for_a_later_command) {
+TEST_F(FailureTest, is_reported_by_a_wait_for_a_later_command) {
     const acp_ga_t own = acp_query_starter_ga(rank_);
     (void)fail_one();
     const acp_handle_t later = acp_copy(own, own + 64, 8, ACP_HANDLE_NULL);
@@ -35,7 +35,7 @@ TEST_F(FailureTest, is_told_by_a_wait_for_a_later_command) {
     EXPECT_EQ(acp_wait(later, -1), ACP_OK);
 }
 
-TEST_F(FailureTest, is_not_told_by_a_wait_for_an_earlier_command) {
+TEST_F(FailureTest, is_not_reported_by_a_wait_for_an_earlier_command) {
     const acp_ga_t own = acp_query_starter_ga(rank_);
     const acp_handle_t earlier = acp_copy(own, own + 64, 8, ACP_HANDLE_NULL);
     const acp_handle_t failed = fail_one();
@@ -95,7 +95,7 @@ TEST_F(FailureTest, stops_atomics_ordered_after_it) {
     canary.expect_untouched();
 }
 
-TEST_F(FailureTest, does_not_stop_what_is_issued_after_it_was_told) {
+TEST_F(FailureTest, does_not_stop_commands_issued_after_its_report) {
     const acp_ga_t own = acp_query_starter_ga(rank_) + 8192;
     auto* words = static_cast<std::uint64_t*>(acp_query_address(own));
     words[0] = 0;

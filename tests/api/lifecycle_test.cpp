@@ -83,7 +83,7 @@ TEST_P(LifecycleTest, ends_with_a_clear_message_when_an_error_is_fatal) {
     }
 }
 
-TEST_P(LifecycleTest, goes_on_when_errors_are_returned) {
+TEST_P(LifecycleTest, continues_when_errors_are_returned) {
     const JobResult result = probe("complete_a_bad_copy", GetParam(), {"ACP_ON_ERROR=return"});
     EXPECT_EQ(result.code, 0) << result.output;
 }
@@ -184,7 +184,7 @@ protected:
     }
 };
 
-TEST_P(LimitTest, of_address_space_is_told_or_enough) {
+TEST_P(LimitTest, of_address_space_is_reported_or_sufficient) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers need more address space than any limit leaves";
 #endif
@@ -195,19 +195,19 @@ TEST_P(LimitTest, of_address_space_is_told_or_enough) {
           GetParam());
 }
 
-TEST_P(LimitTest, of_the_size_of_files_is_told_or_enough) {
+TEST_P(LimitTest, of_the_size_of_files_is_reported_or_sufficient) {
     constexpr rlim_t kib = 1024;  // the program's own output goes to a file too
     sweep(RLIMIT_FSIZE,
           std::array<rlim_t, 5>{16 * kib, 100 * kib, 1024 * kib, 1024 * 1024 * kib, RLIM_INFINITY},
           GetParam());
 }
 
-TEST_P(LimitTest, of_descriptors_is_told_or_enough) {
+TEST_P(LimitTest, of_descriptors_is_reported_or_sufficient) {
     sweep(RLIMIT_NOFILE, std::array<rlim_t, 12>{3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 256},
           GetParam());
 }
 
-TEST_P(LimitTest, of_processes_is_told_or_enough) {
+TEST_P(LimitTest, of_processes_is_reported_or_sufficient) {
     is_user_nobody = geteuid() == 0;  // root has no such limit
     const std::string program = std::string(ACP_TEST_PROGRAM_DIR) + "/api_probe";
     for (auto path = std::filesystem::path(program); is_user_nobody && path.has_relative_path();
@@ -281,7 +281,7 @@ void enter_group() {
     close(file);
 }
 
-TEST_F(LifecycleTest, is_told_when_a_memory_cgroup_has_too_little_for_the_starter_memory) {
+TEST_F(LifecycleTest, reports_a_memory_cgroup_with_too_little_for_the_starter_memory) {
     const MemoryGroup group("67108864");
     if (!group.is_made()) {
         GTEST_SKIP() << "no memory cgroup can be made: " << group.reason();

@@ -290,7 +290,7 @@ TEST_P(ContentionTest, loses_no_addition_and_gives_no_old_value_twice) {
     sync_ranks();
 }
 
-TEST_P(ContentionTest, loses_no_addition_whose_old_value_nobody_wants) {
+TEST_P(ContentionTest, loses_no_addition_without_a_target_for_the_old_value) {
     const std::size_t adds = mode().is_slow() ? 200 : 5000;
     const Arena counter(GetParam(), 64);
     counter.word<std::uint64_t>() = 0;

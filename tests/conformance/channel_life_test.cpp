@@ -78,8 +78,7 @@ TEST_F(ChannelLifeTest, ends_that_could_not_be_made_for_want_of_memory_have_no_n
     EXPECT_TRUE(!is_of_two() || refusals > 4) << refusals;
 }
 
-TEST_F(ChannelLifeTest,
-       a_request_for_which_there_is_no_memory_is_refused_and_the_next_one_goes_on) {
+TEST_F(ChannelLifeTest, a_request_with_no_memory_is_refused_and_the_next_one_succeeds) {
     if (!is_of_two()) return;
     const acp_ch_t channel = make();
     const std::vector<char> message(100'000, 'm');
@@ -224,7 +223,7 @@ TEST_F(OpenEndsTest, acp_finalize_drops_open_ends_and_their_handles_mean_nothing
     expect_nothing_is_left(open);
 }
 
-TEST_F(ChannelLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
+TEST_F(ChannelLifeTest, a_forked_child_is_refused_and_the_parent_continues) {
     if (!is_of_two()) return;
     const acp_ch_t channel = make();
     pass(channel, 1);
@@ -326,7 +325,7 @@ TEST_F(ChannelLifeTest, a_ring_that_was_emptied_has_room_while_the_receiver_does
     }
 }
 
-TEST_F(ChannelLifeTest, a_wait_for_several_goes_on_where_memory_for_words_is_refused) {
+TEST_F(ChannelLifeTest, a_wait_for_several_continues_without_memory_for_a_message) {
     if (!is_of_two()) return;
     const acp_ch_t channel = make();
     if (rank_ == 0) {

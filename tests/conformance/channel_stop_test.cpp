@@ -38,7 +38,7 @@ protected:
 // The last rank has a channel with rank 0 only, and keeps running. A stopped rank on a node of its
 // own answers no request, since it is its own gateway: there rank 0 cannot make an end whose
 // receiver is rank 1.
-TEST_F(StoppedPartnerTest, at_creation_sending_and_freeing_delays_nobody_but_its_own_requests) {
+TEST_F(StoppedPartnerTest, delays_only_its_own_requests_at_creation_sending_and_freeing) {
     if (procs_ < 2) return;
     constexpr int messages = 100;
     const int last = procs_ - 1;

@@ -277,7 +277,7 @@ TEST_F(ChannelTest, receives_of_messages_that_are_there_end_in_order_with_those_
     EXPECT_EQ(acp_free_ch(signal), 0) << acp_error_message();
 }
 
-TEST_F(ChannelTest, a_wait_for_several_tells_which_one_has_failed_and_waits_for_the_others) {
+TEST_F(ChannelTest, a_wait_for_several_names_the_failed_one_and_waits_for_the_others) {
     if (rank_ > 1 || procs_ < 2) return;
     const acp_ch_t channel = make(0, 1);
     if (rank_ == 0) {

@@ -75,7 +75,7 @@ private:
 
 using ChannelThreadsTest = ChannelLifeTest;
 
-TEST_F(ChannelThreadsTest, a_wait_for_a_request_whose_end_another_thread_was_told_ends) {
+TEST_F(ChannelThreadsTest, a_wait_ends_when_another_thread_gets_the_result_of_its_request) {
     if (!is_of_two()) return;
     const acp_ch_t there = make();
     const acp_ch_t back = make(1);
@@ -111,7 +111,7 @@ TEST_F(ChannelThreadsTest, a_wait_for_a_request_whose_end_another_thread_was_tol
     EXPECT_EQ(acp_free_ch(back), 0) << acp_error_message();
 }
 
-TEST_F(ChannelThreadsTest, a_thread_that_looks_at_an_end_may_meet_another_one_that_frees_it) {
+TEST_F(ChannelThreadsTest, a_thread_may_poll_an_end_while_another_one_frees_it) {
     if (!is_of_two()) return;
     constexpr int rounds = 2000;
     for (const auto manner : {Waiter::Manner::waits, Waiter::Manner::asks}) {

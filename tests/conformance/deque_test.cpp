@@ -284,7 +284,7 @@ TEST_F(DequeTest, is_a_queue_of_work_for_all_ranks) {
 }
 
 // A second thread pushes whole records while the first one takes all that are there.
-TEST_F(DequeTest, records_are_taken_whole_whatever_is_pushed_meanwhile) {
+TEST_F(DequeTest, records_are_taken_whole_while_others_are_pushed) {
     constexpr std::int64_t record_bytes = 24;
     constexpr std::size_t pushed_bytes = std::size_t{500} * record_bytes;
     for (const int owner : {rank_, (rank_ + 1) % procs_, procs_ - 1}) {

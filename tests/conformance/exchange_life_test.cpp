@@ -134,7 +134,7 @@ TEST_F(ExchangeLifeTest, a_plan_or_pattern_that_is_freed_while_another_thread_as
     other.join();
 }
 
-TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
+TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_continues) {
     add_ring();
     const acp_plan_t plan = compile();
     fill(0);
@@ -153,7 +153,7 @@ TEST_F(ExchangeLifeTest, a_forked_child_is_refused_and_the_parent_goes_on) {
 
 // Whichever allocation is refused, in whichever call, all members fail, no wait lasts, and the next
 // epoch can make plans again. With TEST_EVERY_MOMENT each allocation is refused once.
-TEST_F(ExchangeLifeTest, members_are_told_when_one_has_no_memory_left) {
+TEST_F(ExchangeLifeTest, all_members_fail_when_one_has_no_memory_left) {
     std::vector<std::uint64_t> counts{1};
     // A node that lacks the memory to answer on a rail without previous traffic is severed, and the
     // job ends.

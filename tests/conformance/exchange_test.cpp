@@ -32,7 +32,7 @@ TEST_F(ExchangeTest, a_ring_carries_messages_of_all_sizes_from_all_memory) {
 
 // Several rails connect the nodes: messages between nodes are split, and each round follows the
 // bandwidths that the rounds before have measured.
-TEST_F(ExchangeTest, long_messages_go_by_all_rails_and_the_plan_tells_how_fast_they_were) {
+TEST_F(ExchangeTest, long_messages_use_all_rails_and_the_plan_prints_their_rates) {
     add_send(next(), 0, Buffer::Kind::own, 1'300'007);
     add_send(next(), 1, Buffer::Kind::heap, 700'001);
     add_send(next(), 2, Buffer::Kind::own, 99);
@@ -50,7 +50,7 @@ TEST_F(ExchangeTest, long_messages_go_by_all_rails_and_the_plan_tells_how_fast_t
     free_plan(plan);
 }
 
-TEST_F(ExchangeTest, members_send_each_other_whatever_they_like) {
+TEST_F(ExchangeTest, members_exchange_random_messages) {
     Random random = common_random();
     const auto kind = [&] { return random.chance(50) ? Buffer::Kind::own : Buffer::Kind::heap; };
     for (int from = 0; from < procs_; ++from) {
@@ -437,7 +437,7 @@ TEST_F(ExchangeTest, a_pattern_has_a_million_messages_and_no_more) {
     free_plan(plan);
 }
 
-TEST_F(ExchangeTest, a_heap_without_room_is_told) {
+TEST_F(ExchangeTest, a_heap_without_room_is_reported) {
     std::vector<char> large(rank_ == 0 ? 200U << 20 : 0);
     EXPECT_EQ(acp_add_send_pattern(pattern_, 0, large.data(), large.size()), 0);
     expect_none(acp_compile_pattern(pattern_, nullptr), ACP_ERR_MEMORY,
@@ -466,7 +466,7 @@ TEST_F(ExchangeTest, plans_that_come_and_go_leave_nothing) {
 }
 
 // All members fail, and the message has the plan that each of them has freed.
-TEST_F(ExchangeTest, members_that_free_different_plans_are_told) {
+TEST_F(ExchangeTest, members_that_free_different_plans_fail) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     const acp_team_t team = acp_split_team(world_, 0, rank_);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();

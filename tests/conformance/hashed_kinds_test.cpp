@@ -129,7 +129,7 @@ TEST_F(HashedTest, a_multiset_counts_what_all_ranks_insert) {
 }
 
 // A replacement inserts no entry, so the cleared map is empty.
-TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_meanwhile) {
+TEST_F(HashedTest, clearing_erases_entries_whose_values_are_replaced_at_the_same_time) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::uint64_t keys = 20;
         const std::string values[2] = {"a value", "another value"};
@@ -381,7 +381,7 @@ TEST_F(HashedTest, a_container_that_is_given_twice_stays_as_it_is) {
     }
 }
 
-TEST_F(HashedTest, nothing_is_taken_out_where_what_is_to_come_is_not_there) {
+TEST_F(HashedTest, an_assignment_from_a_missing_container_clears_nothing) {
     const acp_map_t map = acp_create_map(1, &rank_, 1, rank_);
     const acp_map_t gone = acp_create_map(1, &rank_, 1, rank_);
     ASSERT_EQ(insert(map, "k", "v"), 1) << acp_error_message();

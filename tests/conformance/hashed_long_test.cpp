@@ -108,8 +108,7 @@ TEST_F(HashedLongTest, limits_of_keys_and_of_compared_values_are_the_same_on_all
 }
 
 // One of many keys is too long to be counted: the call counts none of them.
-TEST_F(HashedLongTest,
-       a_key_that_is_too_long_for_its_count_is_told_with_its_place_length_and_limit) {
+TEST_F(HashedLongTest, a_key_too_long_to_be_counted_is_reported_with_place_length_and_limit) {
     constexpr std::size_t count = 3'000;
     constexpr std::size_t which = 2'500;
     const int home = 0;
@@ -233,7 +232,7 @@ private:
     std::vector<acp_ga_t> held_;
 };
 
-TEST_F(HashedLongTest, an_entry_whose_memory_is_anothers_when_it_is_read_is_met_again) {
+TEST_F(HashedLongTest, an_entry_whose_memory_is_reused_before_its_read_is_visited_again) {
     for (int turn = 0; turn < procs_; ++turn) {
         if (turn == rank_) {
             ChangedWalk(rank_, false).run();

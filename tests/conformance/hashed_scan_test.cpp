@@ -98,7 +98,7 @@ TEST_F(HashedScanTest, finds_each_entry_once_in_the_order_of_iterators) {
     });
 }
 
-TEST_F(HashedScanTest, begins_at_the_entry_of_a_key_and_goes_on_where_it_was_erased) {
+TEST_F(HashedScanTest, begins_at_the_entry_of_a_key_and_continues_where_it_was_erased) {
     with_map(2, [this](acp_map_t map) {
         for (std::uint64_t i = 0; i < 40; ++i) ASSERT_EQ(insert(map, own_key(i), "value"), 1);
         const std::string key = own_key(11);
@@ -125,7 +125,7 @@ TEST_F(HashedScanTest, begins_at_the_entry_of_a_key_and_goes_on_where_it_was_era
     });
 }
 
-TEST_F(HashedScanTest, tells_what_there_is_no_room_for_and_every_misuse) {
+TEST_F(HashedScanTest, reports_missing_room_and_every_misuse) {
     const acp_map_t map = acp_create_map(0, nullptr, 4, rank_);
     ASSERT_NE(map.ga, ACP_GA_NULL) << acp_error_message();
     acp_entry_t entry{};

@@ -331,7 +331,7 @@ TEST_F(HashedTest, many_keys_at_once_are_as_each_alone) {
     with_map_of_rank(0, use);
 }
 
-TEST_F(HashedTest, a_call_on_thousands_of_keys_does_each_and_tells_which_failed) {
+TEST_F(HashedTest, a_call_on_thousands_of_keys_works_on_each_and_reports_the_failed_ones) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::size_t count = 9'000;
         constexpr std::size_t different = 700;
@@ -369,7 +369,7 @@ TEST_F(HashedTest, a_call_on_thousands_of_keys_does_each_and_tells_which_failed)
     });
 }
 
-TEST_F(HashedTest, calls_that_do_not_wait_tell_their_results_afterwards) {
+TEST_F(HashedTest, calls_that_do_not_wait_return_their_results_later) {
     with_map(2, [this](acp_map_t map) {
         constexpr std::size_t count = 40;
         std::vector<acp_reply_t> replies(count);
@@ -406,7 +406,7 @@ TEST_F(HashedTest, calls_that_do_not_wait_tell_their_results_afterwards) {
     });
 }
 
-TEST_F(HashedTest, every_misuse_is_told) {
+TEST_F(HashedTest, every_misuse_is_reported) {
     const acp_map_t none{};
     EXPECT_EQ(insert(none, "k", "v"), -1);
     expect_refused(ACP_ERR_ARGUMENT, {"acp_insert_if_absent_map", "null"});
@@ -477,7 +477,7 @@ TEST_F(HashedTest, every_misuse_is_told) {
     EXPECT_EQ(acp_retrieve_map(map, "k", 1, nullptr, &bytes), -1);
 }
 
-TEST_F(HashedTest, a_full_heap_is_told_and_the_map_stays_as_it_was) {
+TEST_F(HashedTest, a_full_heap_is_reported_and_the_map_stays_unchanged) {
     if (rank_ != 0) return;
     const int owner[] = {procs_ - 1};
     const acp_map_t map = acp_create_map(1, owner, 4, 0);

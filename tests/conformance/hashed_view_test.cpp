@@ -97,7 +97,7 @@ TEST_F(HashedViewTest, no_room_of_some_bytes_is_refused_whether_the_map_is_known
     });
 }
 
-TEST_F(HashedViewTest, finds_go_on_while_the_table_grows) {
+TEST_F(HashedViewTest, finds_continue_while_the_table_grows) {
     with_each_map(0, [this](acp_map_t map) {
         constexpr std::uint64_t entries = 3'000;
         for (std::uint64_t i = 0; i < entries; ++i) {
@@ -145,7 +145,7 @@ TEST_F(HashedViewTest, an_iterator_of_a_find_is_walked_on_from_and_used_as_any_o
     });
 }
 
-TEST_F(HashedViewTest, a_destroyed_map_is_told_though_another_one_takes_its_place) {
+TEST_F(HashedViewTest, a_destroyed_map_is_refused_though_another_one_has_its_address) {
     const acp_map_t map = make(rank_);
     ASSERT_EQ(insert(map, "key", "of the first"), 1);
     find_often(map, "key", 1);
@@ -342,7 +342,7 @@ TEST_F(HashedViewTest, a_forked_child_is_refused_though_its_parent_has_views) {
     }
 }
 
-TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
+TEST_F(HashedViewTest, more_containers_than_a_thread_caches_are_distinguished) {
     std::vector<acp_map_t> maps;
     for (int i = 0; i < 40; ++i) {
         maps.push_back(make(rank_));
@@ -366,7 +366,7 @@ TEST_F(HashedViewTest, more_containers_than_a_thread_keeps_are_told_apart) {
     for (const acp_map_t& map : maps) EXPECT_EQ(acp_destroy_map(map), 0);
 }
 
-TEST_F(HashedViewTest, threads_find_each_for_itself_and_those_that_come_later_too) {
+TEST_F(HashedViewTest, all_threads_find_also_those_that_start_later) {
     const acp_map_t map = make((rank_ + 1) % procs_);
     for (int i = 0; i < 50; ++i) {
         ASSERT_EQ(insert(map, own_key(static_cast<std::uint64_t>(i)), std::to_string(i)), 1);

@@ -255,7 +255,7 @@ TEST_F(HeapTest, many_blocks_at_once_are_all_there_or_none) {
     EXPECT_EQ(acp_free_many(1, nullptr), -1);
 }
 
-TEST_F(HeapTest, misuse_is_told_and_changes_nothing) {
+TEST_F(HeapTest, misuse_is_refused_and_changes_nothing) {
     // Ranks take turns: a block that one rank frees twice could be another rank's block by the
     // second free.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {

@@ -68,7 +68,7 @@ std::vector<Kind> kinds() {
 class KindAtTest : public HashedTest {};
 
 // The wrong call comes before the first use of the container, and after it.
-TEST_F(KindAtTest, a_call_on_a_container_of_another_kind_is_told_what_is_there) {
+TEST_F(KindAtTest, a_call_on_a_container_of_another_kind_names_that_kind) {
     for (int owner = 0; owner < procs_; ++owner) {
         for (const Kind& there : kinds()) {
             const acp_ga_t ga = there.make(owner);

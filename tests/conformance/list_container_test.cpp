@@ -261,7 +261,7 @@ TEST_F(ListContainerTest, all_ranks_work_on_one_queue) {
     }
 }
 
-TEST_F(ListContainerTest, misuse_is_told_and_changes_nothing) {
+TEST_F(ListContainerTest, misuse_is_refused_and_changes_nothing) {
     for (const int home : homes()) {
         const acp_list_t list = made(home, {"a", "b"});
         const acp_list_t other = made(home, {"c"});
@@ -324,7 +324,7 @@ TEST_F(ListContainerTest, misuse_is_told_and_changes_nothing) {
     }
 }
 
-TEST_F(ListContainerTest, what_is_no_list_is_told) {
+TEST_F(ListContainerTest, an_address_without_a_list_is_refused) {
     // Ranks take turns: a list that one rank has destroyed could be another rank's list by the next
     // call.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {
@@ -370,7 +370,7 @@ TEST_F(ListContainerTest, what_is_no_list_is_told) {
     }
 }
 
-TEST_F(ListContainerTest, a_full_heap_is_told_and_changes_nothing) {
+TEST_F(ListContainerTest, a_full_heap_is_reported_and_changes_nothing) {
     sync_ranks();
     if (rank_ == 0) {
         const int home = procs_ - 1;

@@ -13,7 +13,7 @@ namespace {
 
 class ListIteratorTest : public ListContainerTest {};
 
-TEST_F(ListIteratorTest, iterators_go_on_and_back_and_count) {
+TEST_F(ListIteratorTest, iterators_step_in_both_directions_and_count) {
     for (const int home : homes()) {
         const acp_list_t list = made(home, {"a", "b", "c"});
         const acp_list_it_t end = acp_end_list(list);
@@ -63,7 +63,7 @@ TEST_F(ListIteratorTest, a_range_does_not_end_at_another_element_in_the_place_of
 
 // An operation visits 20 to 40 elements; another thread replaces the elements at which such an
 // operation ends, one after the other.
-TEST_F(ListIteratorTest, go_on_past_elements_that_others_erase) {
+TEST_F(ListIteratorTest, step_past_elements_that_others_erase) {
     constexpr int changed_first = 20;
     constexpr int changed_end = 40;
     constexpr int steps = 100;

@@ -193,7 +193,7 @@ TEST_F(PmMemoryTest, of_many_places_comes_and_goes) {
 
 // The first message to a rank takes a lease of one of its rings, and allocates memory for it. If
 // the allocation is refused, the message is not sent, and the next one is.
-TEST_F(PmMemoryTest, that_is_refused_while_a_lease_is_opened_is_told_and_the_next_message_goes) {
+TEST_F(PmMemoryTest, that_is_refused_for_a_lease_is_reported_and_the_next_message_is_sent) {
     // The next number whose context this process has never opened.
     int fresh = 12;
     int refused = 0;

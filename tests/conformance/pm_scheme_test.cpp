@@ -83,7 +83,7 @@ TEST_F(PmSchemeTest, messages_of_all_ranks_arrive_whole_and_in_order) {
     flush();
 }
 
-TEST_F(PmSchemeTest, a_sender_waits_for_room_and_is_told_of_messages) {
+TEST_F(PmSchemeTest, a_sender_waits_for_room_and_its_wait_ends_at_messages) {
     std::vector<std::uint64_t> received(static_cast<std::size_t>(procs_));
     const int to = (rank_ + 1) % procs_;
     const auto from = static_cast<std::size_t>((rank_ + procs_ - 1) % procs_);
@@ -112,7 +112,7 @@ TEST_F(PmSchemeTest, a_sender_waits_for_room_and_is_told_of_messages) {
 
 // A sender on another node is not notified of the close: it has room until the buffer there is
 // full.
-TEST_F(PmSchemeTest, a_close_is_told_on_the_node_and_leaves_no_room_elsewhere) {
+TEST_F(PmSchemeTest, a_close_is_reported_on_the_node_and_leaves_no_room_elsewhere) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     const int closed = procs_ - 1;
     while (rank_ != closed && !try_send(closed, 0) && !HasFailure()) {

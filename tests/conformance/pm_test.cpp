@@ -150,7 +150,7 @@ TEST_F(PmTest, a_full_destination_has_no_room_until_it_receives) {
     EXPECT_TRUE(try_receive(received, 1000));
 }
 
-TEST_F(PmTest, what_nobody_receives_is_sent_also_where_its_sender_looks_seldom) {
+TEST_F(PmTest, a_message_without_receiver_is_sent_also_if_its_sender_polls_rarely) {
     while (!try_send((rank_ + 1) % procs_, 0, 100)) {
     }
     const std::int64_t begin_ns = now_ns();
@@ -305,7 +305,7 @@ protected:
     const int closer_ = procs_ - 1;
 };
 
-TEST_P(PmCloseTest, is_told_to_senders_and_drops_what_they_sent) {
+TEST_P(PmCloseTest, is_reported_to_senders_and_drops_their_messages) {
     if (procs_ == 1) GTEST_SKIP() << "a rank cannot send by a context that it has closed";
     if (rank_ != closer_) send_before();
     close();

@@ -158,7 +158,7 @@ TEST_F(PmWaitTest, a_sender_without_room_sleeps_until_its_destination_receives) 
     sync_ranks();
 }
 
-TEST_F(PmWaitTest, a_sender_without_room_is_told_of_a_message) {
+TEST_F(PmWaitTest, a_wait_of_a_sender_without_room_ends_at_a_message) {
     if (procs_ == 1) GTEST_SKIP() << "needs two ranks";
     const std::uint64_t sent = rank_ == 0 ? fill(1) : 0;
     const std::uint64_t all = exchange(sent)[0];
@@ -236,7 +236,7 @@ TEST_F(PmWaitTest, a_sleeper_in_poll_is_woken_by_each_message) {
     sync_ranks();
 }
 
-TEST_F(PmWaitTest, a_sleeper_in_poll_costs_no_cpu_and_hears_other_descriptors) {
+TEST_F(PmWaitTest, a_sleeper_in_poll_uses_no_cpu_and_is_woken_by_other_descriptors) {
     std::array<int, 2> pipe_ends{-1, -1};
     ASSERT_EQ(pipe(pipe_ends.data()), 0);
     int descriptor = -1;
@@ -279,7 +279,7 @@ TEST_F(PmWaitTest, a_descriptor_that_the_program_has_closed_is_made_anew_once) {
     sync_ranks();
 }
 
-TEST_F(PmWaitTest, a_message_that_is_there_is_told_before_the_sleep) {
+TEST_F(PmWaitTest, a_message_that_has_arrived_prevents_the_sleep) {
     send_number(rank_, 5);
     int descriptor = -1;
     while (acp_before_select_pm(pm_, &descriptor) == 1) {
@@ -316,7 +316,7 @@ TEST_F(PmWaitTest, wrong_calls_are_refused) {
     EXPECT_EQ(acp_release_pm(pm_), 0);
 }
 
-TEST_F(PmWaitTest, a_wait_for_ever_for_room_of_a_rank_that_closes_and_opens_its_context_goes_on) {
+TEST_F(PmWaitTest, a_wait_for_room_ends_when_the_rank_closes_and_opens_its_context) {
     if (procs_ < 2 || rank_ > 1) return;
     if (rank_ == 1) {
         for (int i = 0; i < 3000; ++i) {

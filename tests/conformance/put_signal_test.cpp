@@ -29,7 +29,7 @@ protected:
     }
 };
 
-TEST_P(PutSignalTest, shows_the_bytes_to_who_sees_the_signal) {
+TEST_P(PutSignalTest, shows_the_bytes_to_a_rank_that_sees_the_signal) {
     if (!is_any_reached()) GTEST_SKIP() << "this mode does not reach registered memory";
     const Arena arena(GetParam(), bytes_place + longest);
     const int rounds = mode().is_slow() ? 5 : 50;

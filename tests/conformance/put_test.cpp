@@ -237,7 +237,7 @@ TEST_F(BadPutTest, names_a_wild_address_and_leaves_the_memory_as_it_is) {
     sync_ranks();
 }
 
-TEST_F(BadPutTest, is_told_of_a_stale_address) {
+TEST_F(BadPutTest, fails_with_a_stale_address) {
     const int next = (rank_ + 1) % procs_;
     acp_ga_t stale = ACP_GA_NULL;
     {

@@ -244,7 +244,7 @@ TEST_F(SegbufTest, ends_belong_together_in_the_order_in_which_each_rank_made_the
     for (const acp_segbuf_t segbuf : ends) part(segbuf);
 }
 
-TEST_F(SegbufTest, ends_of_other_sizes_are_refused_and_both_sides_values_told) {
+TEST_F(SegbufTest, ends_of_different_sizes_are_refused_with_the_values_of_both) {
     if (rank_ > 1 || procs_ < 2) return;
     Buffer buffer(4'096);
     for (const std::size_t segments : {std::size_t{4}, std::size_t{8}}) {

@@ -135,7 +135,7 @@ TEST_F(TeamTest, a_thread_that_makes_its_first_collective_call_late_breaks_no_te
 
 // A member whose call has a timeout returns by itself and can make the call of all ranks later, so
 // the call does not fail.
-TEST_F(TeamTest, a_call_with_a_timeout_is_told_of_no_call_of_all_ranks) {
+TEST_F(TeamTest, a_call_with_a_timeout_does_not_fail_by_a_call_of_all_ranks) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL) << acp_error_message();
     if (rank_ != 0) {

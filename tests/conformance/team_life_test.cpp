@@ -13,7 +13,7 @@
 namespace acp::test {
 namespace {
 
-TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_goes_on) {
+TEST_F(TeamTest, a_forked_child_is_refused_and_the_parent_continues) {
     const acp_team_t team = acp_split_team(world_, 0, 0);
     ASSERT_NE(team, ACP_TEAM_NULL);
     const acp_team_request_t under_way = acp_nbsync_team(team);
@@ -77,7 +77,7 @@ void meet_all(int ranks) {
 }
 
 // Whichever allocation is refused, in whichever call: all members fail, and no wait lasts.
-TEST_F(TeamTest, members_are_told_when_one_has_no_memory_left) {
+TEST_F(TeamTest, all_members_fail_when_one_has_no_memory_left) {
     for (const std::uint64_t count : {std::uint64_t{1}, all_from_there}) {
         bool is_over = false;
         for (std::uint64_t first = 1; !is_over; first += 1 + first / 8) {
@@ -106,7 +106,7 @@ TEST_F(TeamTest, members_are_told_when_one_has_no_memory_left) {
 // The last member makes another call at a random moment. At that moment member 1 may be copying out
 // of the buffer of member 0, and member 0 withdraws it: member 1's error must name the
 // other call, not the loss of member 0.
-TEST_F(TeamTest, who_copies_out_of_a_buffer_that_is_taken_back_is_told_why) {
+TEST_F(TeamTest, a_copy_from_a_withdrawn_buffer_fails_with_the_cause) {
     constexpr std::size_t bytes = 2 << 20;
     constexpr std::uint64_t late_ns = 3'000'000;
     const auto procs = static_cast<std::size_t>(procs_);

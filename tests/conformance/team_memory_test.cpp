@@ -133,7 +133,7 @@ TEST_F(TeamMemoryTest, what_one_member_is_refused_all_are_refused) {
     free_team(team);
 }
 
-TEST_F(TeamMemoryTest, all_are_told_when_one_has_no_memory_for_its_records) {
+TEST_F(TeamMemoryTest, all_members_fail_when_one_has_no_memory_for_its_records) {
     bool is_over = false;
     for (std::uint64_t first = 1; !is_over; ++first) {
         ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();

@@ -192,7 +192,7 @@ TEST_F(TeamRequestLifeTest, handles_from_before_a_reset_name_nothing_after_it) {
 
 // One member issues calls while its allocations are refused: either no member's request is issued,
 // or all fail.
-TEST_F(TeamRequestLifeTest, members_are_told_when_one_has_no_memory_for_a_call) {
+TEST_F(TeamRequestLifeTest, all_members_fail_when_one_has_no_memory_for_a_call) {
     bool is_over = false;
     for (std::uint64_t first = 1; !is_over; ++first) {
         ASSERT_EQ(acp_reset(rank_), 0) << acp_error_message();

@@ -375,7 +375,7 @@ TEST_F(TeamRequestTest, nothing_ends_before_all_have_come) {
 
 // A thread that waits for a request skips a team while another thread is inside a call on it, and
 // must be woken when that call was refused.
-TEST_F(TeamRequestTest, a_barrier_in_time_that_is_refused_leaves_nobody_asleep) {
+TEST_F(TeamRequestTest, a_refused_barrier_with_a_timeout_leaves_no_thread_asleep) {
     constexpr int rounds = 100;
     constexpr std::int64_t long_ns =
         // A thread that misses its wakeup polls again after 2 s.

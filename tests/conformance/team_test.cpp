@@ -18,7 +18,7 @@
 namespace acp::test {
 namespace {
 
-TEST_F(TeamTest, colours_and_keys_say_who_is_in_which_team) {
+TEST_F(TeamTest, colours_and_keys_select_the_members_of_teams) {
     const acp_team_t halves = acp_split_team(world_, rank_ % 2, -rank_);
     ASSERT_NE(halves, ACP_TEAM_NULL) << acp_error_message();
     const int members = (procs_ + 1 - rank_ % 2) / 2;
@@ -122,7 +122,7 @@ TEST_F(TeamTest, a_barrier_publishes_what_was_written_to_shared_memory) {
     }
 }
 
-TEST_F(TeamTest, a_barrier_that_was_late_goes_on) {
+TEST_F(TeamTest, a_barrier_that_timed_out_can_be_repeated) {
     if (procs_ == 1) {
         EXPECT_EQ(acp_sync_team_timeout(world_, 0), ACP_OK);
         return;
@@ -366,7 +366,7 @@ void check_mismatch(acp_team_t world, const std::vector<std::string>& parts, con
     EXPECT_EQ(acp_free_team(team), 0) << acp_error_message();
 }
 
-TEST_F(TeamTest, different_calls_of_members_are_told_to_all_with_what_each_has_called) {
+TEST_F(TeamTest, different_calls_of_members_fail_on_all_with_the_names_of_both) {
     if (procs_ == 1) return;
     std::array<std::int64_t, 1000> numbers{};
     const bool is_odd_one = rank_ == 0;
@@ -408,7 +408,7 @@ TEST_F(TeamTest, different_calls_of_members_are_told_to_all_with_what_each_has_c
 }
 
 // The mismatch is found although these members exchange no message. A debug build always checks.
-TEST_F(TeamTest, calls_that_are_checked_before_they_are_made_are_told_apart) {
+TEST_F(TeamTest, calls_that_are_checked_in_advance_are_distinguished) {
 #ifdef NDEBUG
     const bool is_checking = std::getenv("ACP_CHECK") != nullptr;
 #else
@@ -428,7 +428,7 @@ TEST_F(TeamTest, calls_that_are_checked_before_they_are_made_are_told_apart) {
     });
 }
 
-TEST_F(TeamTest, lists_that_differ_are_told_and_do_not_break_the_team) {
+TEST_F(TeamTest, different_lists_are_refused_and_do_not_break_the_team) {
     if (procs_ == 1) return;
     const std::array<int, 2> list{rank_ == 0 ? 1 : 0, rank_ == 0 ? 0 : 1};
     EXPECT_EQ(acp_create_team(world_, list.data(), 2), ACP_TEAM_NULL);
@@ -436,7 +436,7 @@ TEST_F(TeamTest, lists_that_differ_are_told_and_do_not_break_the_team) {
     EXPECT_EQ(acp_sync_team(world_), 0) << acp_error_message();
 }
 
-TEST_F(TeamTest, a_member_without_room_in_its_heap_is_told_to_all) {
+TEST_F(TeamTest, a_member_without_room_in_its_heap_fails_the_call_on_all) {
     std::vector<acp_ga_t> blocks;
     if (rank_ == procs_ - 1) {
         for (std::size_t bytes = 1 << 20; bytes >= 1 << 16; bytes /= 2) {

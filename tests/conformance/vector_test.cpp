@@ -234,7 +234,7 @@ TEST_F(VectorTest, a_megabyte_goes_in_and_out) {
     }
 }
 
-TEST_F(VectorTest, misuse_is_told_and_changes_nothing) {
+TEST_F(VectorTest, misuse_is_refused_and_changes_nothing) {
     // Ranks take turns: the block of a vector that one rank has destroyed could be another rank's
     // block by the next call.
     for (int turn = 0; turn < procs_ * procs_; ++turn) {
@@ -384,7 +384,7 @@ TEST_F(VectorTest, a_full_heap_can_be_read_and_a_long_read_from_another_node_say
     }
 }
 
-TEST_F(VectorTest, a_read_tells_the_end_as_it_was_when_it_read) {
+TEST_F(VectorTest, a_read_returns_the_end_at_the_time_of_the_read) {
     for (const int owner : {rank_, (rank_ + 1) % procs_, procs_ - 1}) {
         const acp_vector_t vector = make("first", owner);
         char room[10];

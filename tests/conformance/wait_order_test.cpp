@@ -258,19 +258,19 @@ TEST_F(WaitOrderTest, all_that_was_begun_ends_in_any_order) {
     run_rounds([] { return 0; });
 }
 
-TEST_F(WaitOrderTest, all_that_was_begun_goes_on_while_members_are_in_a_call_on_a_team) {
+TEST_F(WaitOrderTest, all_operations_progress_while_members_are_in_a_call_on_a_team) {
     add_all();
     run_rounds([this] { return acp_sync_team(world_); });
 }
 
-TEST_F(WaitOrderTest, all_that_was_begun_goes_on_while_ranks_meet) {
+TEST_F(WaitOrderTest, all_operations_progress_while_ranks_are_in_a_barrier) {
     add_all();
     run_rounds([] { return acp_sync(); });
 }
 
 // Arriving messages of an exchange do not wake a rank that sleeps in acp_sync, so its thread polls
 // with a timer.
-TEST_F(WaitOrderTest, an_exchange_goes_on_in_a_rank_that_sleeps_in_a_meeting) {
+TEST_F(WaitOrderTest, an_exchange_progresses_in_a_rank_that_sleeps_in_a_barrier) {
     RingExchange exchange(world_, 0);
     exchange.begin(0);
     if (rank_ == 0) {
@@ -304,7 +304,7 @@ TEST_F(WaitOrderTest, a_rank_that_has_something_under_way_sleeps_in_a_meeting) {
 }
 
 // One thread starts an exchange while another thread sleeps in the wait for another exchange.
-TEST_F(WaitOrderTest, a_thread_that_sleeps_goes_on_with_what_another_one_starts) {
+TEST_F(WaitOrderTest, a_sleeping_thread_progresses_the_exchange_of_another_thread) {
     RingExchange first(world_, 0);
     RingExchange second(world_, 1);
     for (int round = 0; round < 5; ++round) {

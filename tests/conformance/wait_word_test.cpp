@@ -103,7 +103,7 @@ TEST_P(WaitWordTest, sees_a_plain_store_of_another_thread) {
 
 // The word is written only after the message has arrived, so the waiting sender must make progress
 // on it.
-TEST_P(WaitWordTest, goes_on_with_requests_of_channels) {
+TEST_P(WaitWordTest, makes_progress_on_requests_of_channels) {
     if (procs_ == 1 || !is_any_reached()) GTEST_SKIP() << "needs two ranks that reach each other";
     const Arena arena(GetParam(), bytes_place);
     const std::size_t long_bytes = 4U << 20U;

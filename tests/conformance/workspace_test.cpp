@@ -90,7 +90,7 @@ TEST_F(WorkspaceTest, blocks_begin_behind_those_of_the_last_one) {
     EXPECT_EQ(acp_destroy_ws(none), 0);
 }
 
-TEST_F(WorkspaceTest, failures_are_told_by_the_call_whose_they_are_and_once) {
+TEST_F(WorkspaceTest, failures_are_reported_once_by_their_own_call) {
     ASSERT_EQ(acp_setparams_ws(0, 512), 0);
     const acp_wsd_t workspace = acp_create_ws(5'000);
     ASSERT_NE(workspace, ACP_WSD_NULL);
@@ -105,7 +105,7 @@ TEST_F(WorkspaceTest, failures_are_told_by_the_call_whose_they_are_and_once) {
     EXPECT_EQ(acp_destroy_ws(workspace), 0);
 }
 
-TEST_F(WorkspaceTest, misuse_is_told_and_changes_nothing) {
+TEST_F(WorkspaceTest, misuse_is_refused_and_changes_nothing) {
     EXPECT_EQ(acp_setparams_ws(static_cast<std::size_t>(procs_), 8), -1);
     EXPECT_EQ(acp_errno(), ACP_ERR_ARGUMENT);
     EXPECT_EQ(acp_setparams_ws(0, 0), -1);

@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(waits,
 // Many more ranks than cores, most of them asleep or all of them at work.
 class ManyRanksTest : public KillTest, public ::testing::WithParamInterface<Work> {};
 
-TEST_P(ManyRanksTest, hear_of_the_death_of_one_of_them) {
+TEST_P(ManyRanksTest, detect_the_death_of_one_of_them) {
     std::vector<std::int64_t> delays;
     for (int trial = 0; trial < trials_wanted(3) && !HasFailure(); ++trial) {
         allow_one_trial();

@@ -59,7 +59,7 @@ protected:
     std::uint64_t struck_ = 0;
 };
 
-TEST_F(HashedKillTest, the_others_go_on_and_nothing_is_lost) {
+TEST_F(HashedKillTest, survivors_continue_and_no_entry_is_lost) {
     strike_all(ACP_TEST_PROGRAM_DIR "/hashed_victim", 20 * millisecond_ns, prepare, note_kill,
                [this](const Trial& trial) { check(trial); });
 }

@@ -50,7 +50,7 @@ protected:
     Arena arena_{Kind::starter, arena_bytes};
 };
 
-TEST_F(InvokeRanks, bounds_hold_and_every_addition_is_told_to_who_made_it) {
+TEST_F(InvokeRanks, bounds_hold_and_every_addition_is_reported_to_its_initiator) {
     const std::uint64_t calls = calls_wanted(3000);
     const std::uint64_t bound = calls / 2;
     Random random(static_cast<std::uint64_t>(rank_) + 7);
@@ -75,7 +75,7 @@ TEST_F(InvokeRanks, bounds_hold_and_every_addition_is_told_to_who_made_it) {
     EXPECT_LE(arena_.word<std::uint64_t>(word_place), bound);
 }
 
-TEST_F(InvokeRanks, every_record_is_appended_once_at_the_place_that_was_told) {
+TEST_F(InvokeRanks, every_record_is_appended_once_at_the_returned_place) {
     const std::uint64_t each =
         std::min(calls_wanted(1000), log_records / static_cast<std::uint64_t>(procs_));
     const int to = (rank_ + 1) % procs_;

@@ -64,7 +64,7 @@ TEST_F(CallsTest, report_a_failure_to_the_thread_of_the_command_though_another_g
     expect_fine(probe({"failure_of_two_threads"}, 2, fatal));
 }
 
-TEST_F(CallsTest, of_those_who_meet_more_often_than_who_has_left_fail) {
+TEST_F(CallsTest, of_ranks_that_meet_more_often_than_a_rank_that_left_fail) {
     for (const std::vector<std::string>& spread :
          {std::vector<std::string>{}, {"--nodes", "2"}, {"--nodes", "4"}}) {
         const JobResult result =

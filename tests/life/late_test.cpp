@@ -16,7 +16,7 @@ TEST_F(LateTest, calls_work_in_destructors_and_exit_handlers) {
     expect_fine(probe({"ending"}, 2));
 }
 
-TEST_F(LateTest, a_job_goes_on_when_the_main_thread_has_ended) {
+TEST_F(LateTest, a_job_continues_when_the_main_thread_has_ended) {
     expect_fine(probe({"main_thread_exits"}, 2));
 }
 

@@ -72,11 +72,11 @@ TEST_F(RefusalTest, of_a_setting_lets_this_process_join_again) {
     expect_fine(probe({"bad_setting", "all"}, 0));
 }
 
-TEST_F(RefusalTest, in_reset_is_told_to_all_who_may_join_again) {
+TEST_F(RefusalTest, in_reset_fails_on_all_which_may_join_again) {
     sweep("reset", "refuse", by_mailbox, 1);
 }
 
-TEST_F(RefusalTest, in_reset_is_told_to_all_on_nodes) {
+TEST_F(RefusalTest, in_reset_fails_on_all_nodes) {
     sweep("reset", "refuse", by_agents, 3);
     sweep("reset", "refuse", on_three_nodes, 11);
 }

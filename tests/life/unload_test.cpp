@@ -37,7 +37,7 @@ TEST_F(UnloadTest, threads_that_used_the_library_end_after_it_was_closed) {
     expect_right("again", static_plugin);
 }
 
-TEST_F(UnloadTest, a_job_goes_on_where_the_library_is_closed_and_opened_again) {
+TEST_F(UnloadTest, a_job_continues_when_the_library_is_closed_and_opened_again) {
     expect_right("live", shared_plugin);
     expect_right("live", static_plugin);
 }

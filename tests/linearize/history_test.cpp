@@ -170,7 +170,7 @@ TEST(History, knows_the_verbs_of_keys) {
         Verdict::linearizable);
 }
 
-TEST(History, refuses_two_insertions_of_a_key_that_nobody_erased) {
+TEST(History, refuses_two_insertions_of_a_key_without_an_erasure) {
     using enum WordVerb;
     EXPECT_EQ(verdict_of_key({of_key(0, 9, insert, 5, 1), of_key(0, 9, insert, 6, 1)}, 6),
               Verdict::not_linearizable);

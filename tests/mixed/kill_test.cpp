@@ -16,7 +16,7 @@ namespace {
 
 class MixedKillTest : public KillDriver<MixedBoard> {};
 
-TEST_F(MixedKillTest, all_other_ranks_are_told_and_the_job_ends) {
+TEST_F(MixedKillTest, all_other_ranks_get_an_error_and_the_job_ends) {
     strike_all(
         std::string(ACP_TEST_PROGRAM_DIR) + "/mixed_victim", 30 * millisecond_ns,
         [](MixedBoard& board, Random& random, int /*nodes*/) {

@@ -197,7 +197,7 @@ TEST_P(AtomicsTest, are_done_exactly_once) {
 
 // A compare-and-swap that ran twice would fail the second time and report a failure to its
 // initiator.
-TEST_P(AtomicsTest, succeed_as_often_as_their_initiators_were_told) {
+TEST_P(AtomicsTest, succeed_as_often_as_reported_to_their_initiators) {
     const std::size_t tries = amount(60);
     const Arena word(GetParam(), 64);
     const Arena old(Kind::starter, 64, 64);

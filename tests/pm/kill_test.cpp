@@ -40,11 +40,11 @@ void PmKillTest::expect_others_are_told_in_time(int scheme) {
         });
 }
 
-TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on) {
+TEST_F(PmKillTest, all_other_ranks_get_the_death_in_time_and_continue) {
     expect_others_are_told_in_time(ACP_PM_POOL);
 }
 
-TEST_F(PmKillTest, all_other_ranks_are_told_in_time_and_go_on_by_the_scheme_of_the_paper) {
+TEST_F(PmKillTest, all_other_ranks_get_the_death_in_time_with_the_scheme_of_the_paper) {
     expect_others_are_told_in_time(ACP_PM_PER_PEER);
 }
 

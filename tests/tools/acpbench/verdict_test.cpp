@@ -214,7 +214,7 @@ TEST(MeasureCredibly, measures_what_is_believed_once) {
     EXPECT_TRUE(row.extra.empty());
 }
 
-TEST(MeasureCredibly, measures_as_often_as_it_is_told) {
+TEST(MeasureCredibly, measures_the_given_number_of_times) {
     int calls = 0;
     const auto disturbed = [&] {
         ++calls;

@@ -35,7 +35,7 @@ NodeFailure told_an_error(std::uint32_t node, std::uint32_t rank) {
 
 using Failures = std::vector<NodeFailure>;
 
-TEST(AcprunReport, a_rank_that_an_error_ended_is_the_cause_only_where_nobody_else_failed) {
+TEST(AcprunReport, a_rank_that_an_error_ended_is_the_cause_only_if_no_other_failed) {
     EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), told_an_error(1, 1)}), 0U);
     EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), exited(1, 1, 3)}), 1U);
     EXPECT_EQ(find_cause(Failures{told_an_error(0, 0), ended(0, 1, SIGKILL)}), 1U);
@@ -67,7 +67,7 @@ TEST(AcprunReport, the_exit_code_is_that_of_the_end) {
     EXPECT_EQ(code_of(ended(0, 0, node::replaced_status).rank), 1);
 }
 
-TEST(AcprunReport, the_others_are_told_by_kind) {
+TEST(AcprunReport, the_others_are_reported_by_kind) {
     const Failures all{exited(0, 4, 5), ended(1, 1, SIGKILL), told_an_error(0, 3), exited(1, 2, 5)};
     const auto lines = describe_others(all, 1);
     ASSERT_EQ(lines.size(), 2U);
@@ -92,7 +92,7 @@ TEST(AcprunReport, several_ranks_have_a_verb_in_the_plural) {
     EXPECT_EQ(lines[2], "also ranks 5-6 gave up because of the errors they told");
 }
 
-TEST(AcprunReport, programs_are_told_where_ranks_run_different_ones) {
+TEST(AcprunReport, programs_are_named_if_ranks_run_different_ones) {
     Failures all{exited(0, 0, 5), exited(0, 4, 5), exited(1, 1, 5), exited(1, 2, 5)};
     for (NodeFailure& failure : all) failure.rank.program = failure.rank.rank < 2 ? "./a" : "./b";
     all[0].rank.pid = 4711;
@@ -116,7 +116,7 @@ TEST(AcprunReport, a_failure_is_read_from_its_words) {
     EXPECT_FALSE(failed_rank_from("3 4711 1280 1 none 0 2 1 x").has_value());
 }
 
-TEST(AcprunReport, kinds_are_told_as_far_as_there_is_room) {
+TEST(AcprunReport, kinds_are_reported_as_far_as_there_is_room) {
     Failures all{ended(0, 0, SIGKILL)};
     for (std::uint32_t i = 0; i < kinds_max; ++i) all.push_back(exited(0, i + 1, i + 1));
     EXPECT_EQ(describe_others(all, 0).size(), kinds_max);

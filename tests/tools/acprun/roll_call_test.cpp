@@ -53,7 +53,7 @@ private:
     std::vector<launch::LineChannel> far_;
 };
 
-TEST_F(RollCallTest, tells_what_all_have_answered) {
+TEST_F(RollCallTest, prints_the_answers_of_all) {
     calls_.ask(agents_, "asked");
     answer(0, asked(0), 0, false);
     EXPECT_FALSE(calls_.take(agents_, job_).has_value()) << "node 1 has not answered";
@@ -83,7 +83,7 @@ TEST_F(RollCallTest, late_answers_to_a_call_before_are_none_to_the_next) {
     EXPECT_EQ(calls_.take_lines(), "");
 }
 
-TEST_F(RollCallTest, what_agents_tell_at_the_end_answers_no_call) {
+TEST_F(RollCallTest, reports_of_agents_at_the_end_answer_no_call) {
     calls_.ask(agents_, "asked");
     const std::string number = asked(0);
     calls_.give_up();

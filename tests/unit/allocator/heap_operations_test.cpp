@@ -144,7 +144,7 @@ protected:
     }
 };
 
-TEST_F(LoanTest, a_lent_block_is_taken_back_once_by_whom_it_was_lent_to) {
+TEST_F(LoanTest, a_loan_is_ended_once_by_its_process) {
     const LentBlock lent = lend(1);
     EXPECT_EQ(lent.process, 1U);
     EXPECT_EQ(usage().blocks, 1U);
@@ -156,7 +156,7 @@ TEST_F(LoanTest, a_lent_block_is_taken_back_once_by_whom_it_was_lent_to) {
     EXPECT_EQ(usage().blocks, 0U);
 }
 
-TEST_F(LoanTest, what_was_lent_to_a_process_that_has_died_is_freed_once) {
+TEST_F(LoanTest, a_block_lent_to_a_dead_process_is_freed_once) {
     const LentBlock lent = lend(1);
     const LentBlock other = lend(0);
     node::mark_dead(node_, 1, 9);
@@ -267,7 +267,7 @@ TEST_F(HeapOperationsTest, clears_and_frees_nothing_but_what_the_request_may) {
     EXPECT_EQ(run(local::operation_number<AllocateBlocks>, {16 | part_owner, 8}), Code::argument);
 }
 
-TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {
+TEST_F(HeapOperationsTest, reports_words_that_contradict_each_other) {
     ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 100'000}), Code::ok);
     ASSERT_EQ(run(local::operation_number<CheckHeap>, Words()), Code::ok);
     EXPECT_TRUE(result_.empty());
@@ -278,7 +278,7 @@ TEST_F(HeapOperationsTest, tells_of_words_that_contradict_each_other) {
     EXPECT_FALSE(result_.empty());
 }
 
-TEST_F(HeapOperationsTest, tell_how_full_a_heap_is) {
+TEST_F(HeapOperationsTest, return_the_usage_of_a_heap) {
     ASSERT_EQ(run(local::operation_number<EstimateFill>, Words()), Code::ok);
     EXPECT_EQ(words(), (Words{0, heap_bytes}));
     ASSERT_EQ(run(local::operation_number<AllocateBlocks>, {16, 3 * heap::area_bytes}), Code::ok);

@@ -173,7 +173,7 @@ TEST_F(ListOperationsTest, steps_lead_around_the_list_by_its_end) {
     EXPECT_EQ(told<ListPlaced>().effect, ListEffect::stale);
 }
 
-TEST_F(ListOperationsTest, ranges_tell_as_many_elements_as_fit) {
+TEST_F(ListOperationsTest, ranges_return_as_many_elements_as_fit) {
     const std::uint64_t list = make();
     for (int i = 0; i < 100; ++i) push(list, "element " + std::to_string(100 + i));
     Position from;
@@ -405,7 +405,7 @@ TEST_F(ListOperationsTest, what_is_no_list_is_stale) {
     }
 }
 
-TEST_F(ListOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
+TEST_F(ListOperationsTest, a_full_heap_is_reported_and_nothing_is_changed) {
     const std::uint64_t list = make();
     const std::string text(900, 't');
     std::uint64_t count = 0;

@@ -47,7 +47,7 @@ TEST(NodeHeapTest, takes_back_what_a_process_that_is_gone_held) {
 
 // A survivor that checks the cache while another process has it must check again later, since that
 // process may be killed before it has finished.
-TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed_whoever_gives_it_up) {
+TEST(NodeHeapTest, a_cache_that_a_dead_process_had_taken_over_is_freed) {
     const node::Segment node = local::test::make_node(4, 4, heap_bytes);
     local::test::Owner survivor(node, 2);
     const heap::CachePlaces places(node.claimed(0, node::Claim::heap_words) +
@@ -83,7 +83,7 @@ TEST(NodeHeapTest, a_cache_that_two_dead_processes_had_taken_over_is_freed) {
     EXPECT_EQ(places.taker_of(idle).number, 0U);
 }
 
-TEST(NodeHeapTest, a_block_that_is_given_out_again_does_not_tell_who_freed_it) {
+TEST(NodeHeapTest, a_reused_block_has_no_trace_of_its_last_free) {
     const node::Segment node = local::test::make_node(1, 1, heap_bytes);
     local::test::Owner owner(node, 0);
     NodeHeap heap(owner.segment, 0, owner.hazards);

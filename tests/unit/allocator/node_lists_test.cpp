@@ -122,7 +122,7 @@ TEST_F(NodeListsTest, what_a_process_that_is_gone_held_is_freed) {
     EXPECT_EQ(pop(lists, list), "(none)");
 }
 
-TEST_F(NodeListsTest, bytes_in_another_heap_are_left_alone_while_somebody_recovers_that_heap) {
+TEST_F(NodeListsTest, bytes_in_another_heap_stay_while_a_process_recovers_that_heap) {
     {
         NodeHeap lists_heap(other_.segment, 1, other_.hazards);
         NodeLists lists(lists_heap, 0);

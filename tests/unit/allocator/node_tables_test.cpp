@@ -78,7 +78,7 @@ void replace_often(NodeHeap& heap, table::BlockNumber table, int count) {
     }
 }
 
-TEST_F(NodeTablesTest, who_asks_for_the_usage_frees_what_any_thread_took_out_of_tables) {
+TEST_F(NodeTablesTest, a_query_of_the_usage_reclaims_retired_records_of_all_threads) {
     const table::BlockNumber table = make(64);
     replace_often(of_other_, table, 100);
     EXPECT_EQ(heap_.usage(1).blocks, 101U);
@@ -130,7 +130,7 @@ void take_often(NodeHeap& heap, int count) {
 
 // Two dead processes: the second one was killed when it had begun to recover the first, which a
 // survivor had already recovered.
-TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leaves_nothing) {
+TEST_F(NodeTablesTest, a_process_killed_in_a_recovery_that_others_finished_leaks_nothing) {
     const node::Segment node = local::test::make_node(3, 3, heap_bytes);
     local::test::Owner survivor(node, 0);
     local::test::Owner killed(node, 2);
@@ -155,7 +155,7 @@ TEST_F(NodeTablesTest, who_was_killed_recovering_what_others_had_recovered_leave
 
 // The victim took over the cache of a sleeping process, and was killed before it had done anything
 // there.
-TEST_F(NodeTablesTest, a_cache_is_its_threads_again_when_who_took_it_over_is_dead) {
+TEST_F(NodeTablesTest, a_cache_returns_to_its_thread_when_its_taker_is_dead) {
     const table::BlockNumber table = make(64);
     replace_often(heap_, table, 100);
     const heap::CachePlaces places(node_.claimed(0, node::Claim::heap_words) +

@@ -111,7 +111,7 @@ protected:
     std::vector<std::byte> result_;
 };
 
-TEST_F(SequenceOperationsTest, push_pop_read_splice_and_tell) {
+TEST_F(SequenceOperationsTest, push_pop_read_splice_and_measure) {
     const SequenceName name = make(SequenceKind::deque);
     EXPECT_EQ(push(name, "middle"), 0U);
     EXPECT_EQ(push(name, " end"), 6U);
@@ -172,7 +172,7 @@ TEST_F(SequenceOperationsTest, what_is_long_goes_through_a_stage) {
     EXPECT_EQ(blocks(), 0U);
 }
 
-TEST_F(SequenceOperationsTest, a_pop_for_which_there_is_no_room_tells_how_much_there_is) {
+TEST_F(SequenceOperationsTest, a_pop_without_room_returns_the_available_size) {
     const SequenceName name = make(SequenceKind::vector, 2'000);
     const LentBlock small{allocate(1'000)};
     for (const LentBlock& stage : {LentBlock{}, small}) {
@@ -199,7 +199,7 @@ TEST_F(SequenceOperationsTest, a_pop_for_which_there_is_no_room_tells_how_much_t
     EXPECT_EQ(blocks(), 0U);
 }
 
-TEST_F(SequenceOperationsTest, a_stage_that_is_not_lent_any_more_is_neither_read_nor_written) {
+TEST_F(SequenceOperationsTest, a_stage_without_a_loan_is_neither_read_nor_written) {
     const SequenceName name = make(SequenceKind::vector, 3);
     const LentBlock stage{allocate(5'000), 1};
     std::memset(memory(stage.address), 's', 5'000);

@@ -75,7 +75,7 @@ TEST_F(FullHeapTest, a_block_that_finds_a_slot_at_the_second_try_is_the_tables) 
 }
 
 // The table grows, and most of its entries are in its last bucket, which has not been migrated.
-TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_for_want_of_room_is_told_and_cleared_later) {
+TEST_F(FullHeapTest, an_entry_that_cannot_be_cleared_without_room_is_reported_and_cleared_later) {
     const std::uint64_t other = make();
     // Records that are as long as a bucket.
     constexpr int records = 8;

@@ -72,7 +72,7 @@ TEST_F(TableOperationsTest, entries_are_read_and_erased_by_their_records) {
     EXPECT_EQ(told<EntryResult>().effect, Effect::absent);
 }
 
-TEST_F(TableOperationsTest, a_walk_tells_every_entry_and_clearing_leaves_none) {
+TEST_F(TableOperationsTest, a_walk_returns_every_entry_and_clearing_leaves_none) {
     const std::uint64_t table = make(2);
     std::set<std::string> keys;
     for (int i = 0; i < 100; ++i) {
@@ -244,7 +244,7 @@ TEST_F(TableOperationsTest, a_table_larger_than_the_heap_is_not_made) {
     EXPECT_NE(make(1U << 10), 0U);
 }
 
-TEST_F(TableOperationsTest, a_full_heap_is_told_and_nothing_is_changed) {
+TEST_F(TableOperationsTest, a_full_heap_is_reported_and_nothing_is_changed) {
     const std::uint64_t table = make();
     const std::string value(900, 'v');
     std::uint32_t count = 0;

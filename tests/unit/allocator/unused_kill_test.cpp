@@ -269,7 +269,7 @@ class FirstUse : public testing::Test {};
 using Kinds = testing::Types<TableKind, DirectoryKind, ListKind, SequenceKind>;
 TYPED_TEST_SUITE(FirstUse, Kinds);
 
-TYPED_TEST(FirstUse, whose_maker_is_killed_before_any_access_leaves_nothing_that_nobody_knows) {
+TYPED_TEST(FirstUse, whose_maker_is_killed_before_any_access_leaks_no_block) {
     const test::ScopedWatchdog watchdog("kills of makers");
     const auto check = [](Scene<TypeParam>& scene, const StruckChild& child) {
         scene.recover_victim();
@@ -278,7 +278,7 @@ TYPED_TEST(FirstUse, whose_maker_is_killed_before_any_access_leaves_nothing_that
     test::strike_everywhere<Scene<TypeParam>>({SIGKILL}, check);
 }
 
-TYPED_TEST(FirstUse, whose_maker_and_its_recovery_are_killed_leaves_nothing_that_nobody_knows) {
+TYPED_TEST(FirstUse, whose_maker_and_its_recovery_are_killed_leaks_no_block) {
     const test::ScopedWatchdog watchdog("kills of makers and recoveries");
     const auto check = [](Scene<TypeParam>& scene, const std::string& when) {
         scene.expect_nothing_lost(when);

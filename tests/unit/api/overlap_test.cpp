@@ -59,7 +59,7 @@ TEST(Overlap, a_long_range_is_seen_behind_a_short_one_that_begins_later) {
     EXPECT_EQ(sweep(ranges), (ListOverlap{0, 2, false}));
 }
 
-TEST(Overlap, a_range_that_overlaps_itself_is_told_as_such) {
+TEST(Overlap, a_range_that_overlaps_itself_is_reported_as_such) {
     EXPECT_EQ(sweep({{{0, 8, 64}, {0, 0, 64}}}), (ListOverlap{0, 0, true}));
 }
 

@@ -15,7 +15,7 @@ TEST(LeftOverError, is_whatever_an_icmp_message_can_leave_in_a_socket) {
     }
 }
 
-TEST(LeftOverError, is_nothing_that_tells_of_the_call_itself) {
+TEST(LeftOverError, is_no_error_of_the_call_itself) {
     for (const int error : {EAGAIN, ENOBUFS, ENOMEM, EBADF, EINVAL, EIO, EPERM, EFAULT, 0}) {
         EXPECT_FALSE(may_be_left_over(error)) << error;
     }

@@ -15,13 +15,13 @@ TEST(WordsTest, words_end_at_blanks_and_the_last_takes_the_rest) {
     EXPECT_EQ(words_of("", 1), (Words{""}));
 }
 
-TEST(WordsTest, ranks_are_told_as_ranges) {
+TEST(WordsTest, ranks_are_written_as_ranges) {
     EXPECT_EQ(rank_ranges({}), "none");
     EXPECT_EQ(rank_ranges({5}), "5");
     EXPECT_EQ(rank_ranges({0, 1, 2, 4, 7, 8}), "0-2,4,7-8");
 }
 
-TEST(WordsTest, ranges_are_read_as_they_were_told) {
+TEST(WordsTest, ranges_are_read_as_they_were_written) {
     using Ranks = std::vector<std::uint32_t>;
     EXPECT_EQ(ranks_from("none"), Ranks());
     EXPECT_EQ(ranks_from("0-2,4,7-8"), (Ranks{0, 1, 2, 4, 7, 8}));

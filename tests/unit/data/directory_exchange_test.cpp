@@ -231,7 +231,7 @@ TEST(DirectoryExchangeTest, a_kill_before_any_access_leaves_both_as_they_were_or
 }
 
 // One of the directories is exchanged with a third one before any process has read them.
-TEST(DirectoryExchangeTest, a_directory_that_goes_on_before_it_is_decided_takes_the_exchange_back) {
+TEST(DirectoryExchangeTest, a_directory_that_continues_before_the_decision_undoes_the_swap) {
     bool is_killed = true;
     for (std::uint64_t at = 0; is_killed; ++at) {
         for (std::size_t which = 0; which < 2; ++which) {
@@ -271,7 +271,7 @@ TEST(DirectoryExchangeTest,
     }
 }
 
-TEST(DirectoryExchangeTest, a_kill_before_any_access_of_who_settles_loses_nothing) {
+TEST(DirectoryExchangeTest, a_kill_before_any_access_of_a_settling_process_loses_nothing) {
     bool is_killed = true;
     for (std::uint64_t at = 0; is_killed; ++at) {
         bool is_helper_killed = true;
@@ -330,7 +330,7 @@ TEST(DirectoryExchangeTest, any_number_settle_late_and_lose_nothing) {
 
 // One fiber is stopped while it settles; the others complete that exchange and exchange again and
 // again.
-TEST(DirectoryExchangeTest, who_comes_late_changes_nothing_of_later_exchanges) {
+TEST(DirectoryExchangeTest, a_late_helper_changes_nothing_of_later_swaps) {
     for (std::uint64_t at = 0; at < 40; ++at) {
         sched::for_each_death(0, 1, [at](const sched::Options& options) {
             World world;

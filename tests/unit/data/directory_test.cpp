@@ -193,7 +193,7 @@ TEST_F(DirectoryTest, what_is_no_directory_of_this_container_is_refused) {
 }
 
 // The state after a process was killed before it had decided its exchange.
-TEST_F(DirectoryTest, an_exchange_that_was_not_decided_is_taken_back_by_who_reads) {
+TEST_F(DirectoryTest, an_undecided_swap_is_undone_by_a_reader) {
     const ContainerName first = write(0, 11, 5);
     const ContainerName second = write(rival_of(0), 12, 9);
     DirectoryHead& of_first = head_at(0);

@@ -152,7 +152,7 @@ protected:
     ManyTablesViewTest() : TableViewTest(procs, 1 << 20) {}
 };
 
-TEST_F(ManyTablesViewTest, tables_that_have_one_place_are_told_apart) {
+TEST_F(ManyTablesViewTest, tables_that_share_a_cache_entry_are_distinguished) {
     std::vector<std::uint32_t> processes(procs);
     std::iota(processes.begin(), processes.end(), 0U);
     const ContainerName map = make(processes, 1);

@@ -109,7 +109,7 @@ TEST(AckRanges, asks_all_senders_at_the_same_time_to_let_the_path_run_empty) {
 
 // A sender gets a report of every packet within 1024 of the run's start, though seven of eight
 // reports are lost.
-TEST(AckRanges, tells_of_each_packet_in_eight_reports) {
+TEST(AckRanges, reports_each_packet_in_eight_reports) {
     const std::uint64_t seed = 4711;
     base::Random random(seed);
     AckRanges ranges;

@@ -106,7 +106,7 @@ TEST_P(CongestionTest, what_was_not_lost_after_all_restores_the_window) {
     EXPECT_GE(control_->window_bytes(), before);
 }
 
-TEST_P(CongestionTest, keeps_its_window_within_bounds_whatever_it_is_told) {
+TEST_P(CongestionTest, keeps_its_window_within_bounds_for_any_samples) {
     const std::uint64_t seed = 31;
     base::Random random(seed);
     for (int i = 0; i < 20'000; ++i) {

@@ -78,7 +78,7 @@ TEST(CreditBudget, divides_equally_once_the_first_has_used_what_it_was_promised)
     for (const auto& share : shares) EXPECT_EQ(share->promised(), part);
 }
 
-TEST(CreditBudget, gives_what_is_left_to_those_who_talk_however_large_the_job) {
+TEST(CreditBudget, gives_free_credit_to_active_senders_in_jobs_of_any_size) {
     constexpr std::uint64_t stock = 425'984;  // the default of Linux
     for (const std::uint64_t receive_bytes : {stock, buffer}) {
         CreditBudget pair(receive_bytes, 1, small, small);
@@ -94,7 +94,7 @@ TEST(CreditBudget, gives_what_is_left_to_those_who_talk_however_large_the_job) {
     }
 }
 
-TEST(CreditBudget, who_says_a_word_now_and_then_takes_nothing_from_who_talks) {
+TEST(CreditBudget, a_rare_sender_takes_no_credit_from_an_active_one) {
     CreditBudget budget(buffer, 999, small, small);
     CreditShare stream;
     std::vector<std::unique_ptr<CreditShare>> others;
@@ -116,7 +116,7 @@ TEST(CreditBudget, who_says_a_word_now_and_then_takes_nothing_from_who_talks) {
     EXPECT_GE(beside, alone / 2);
 }
 
-TEST(CreditBudget, who_stops_talking_is_one_of_many_after_two_slices) {
+TEST(CreditBudget, a_sender_that_stops_is_inactive_after_two_slices) {
     CreditBudget budget(buffer, 9, small, small);
     CreditShare share;
     talk(budget, share);
@@ -128,7 +128,7 @@ TEST(CreditBudget, who_stops_talking_is_one_of_many_after_two_slices) {
     EXPECT_EQ(budget.talkers(), 0U);
 }
 
-TEST(CreditBudget, a_thousand_who_begin_at_once_are_promised_no_more_than_there_is) {
+TEST(CreditBudget, a_thousand_senders_that_begin_at_once_get_no_more_than_the_buffer) {
     constexpr std::uint32_t nodes = 1000;
     CreditBudget budget(buffer, nodes, small, small);
     std::vector<std::unique_ptr<CreditShare>> shares;

@@ -103,7 +103,7 @@ TEST(EndpointCopies, a_cookie_from_elsewhere_ahead_of_the_original_changes_nothi
 }
 
 // WIRE-93
-TEST(EndpointCopies, data_from_elsewhere_ahead_of_the_original_moves_nobody) {
+TEST(EndpointCopies, data_from_elsewhere_ahead_of_the_original_changes_no_address) {
     Net net(2, 1);
     Copier copier(net, PacketType::data, 1, true);
     net.hosts[0].send(1, 1);
@@ -111,7 +111,7 @@ TEST(EndpointCopies, data_from_elsewhere_ahead_of_the_original_moves_nobody) {
 }
 
 // WIRE-19
-TEST(EndpointCopies, of_a_dead_node_s_init_make_nobody_wait_longer) {
+TEST(EndpointCopies, of_a_dead_node_s_init_prolong_no_wait) {
     Settings settings;
     settings.connect_timeout_ns = 2 * s;
     settings.peer_timeout_ns = 3 * s;
@@ -132,7 +132,7 @@ TEST(EndpointCopies, of_a_dead_node_s_init_make_nobody_wait_longer) {
 }
 
 // WIRE-73
-TEST(EndpointCopies, of_an_earlier_instance_s_init_sever_nobody) {
+TEST(EndpointCopies, of_an_earlier_instance_s_init_sever_no_node) {
     Net net(2, 1);
     std::vector<std::byte> old;
     net.drops = [&](NodeId from, NodeId, Bytes bytes) {
@@ -160,7 +160,7 @@ TEST(EndpointCopies, of_an_earlier_instance_s_init_sever_nobody) {
 }
 
 // WIRE-94
-TEST(EndpointCopies, who_gets_no_answer_tries_the_node_s_other_addresses) {
+TEST(EndpointCopies, an_endpoint_without_answer_tries_the_node_s_other_addresses) {
     Net net(2, 1);
     net.book.set(1, {address_of(1), address_of(1, 5)});
     net.hosts[0].send(1, 1);
@@ -241,7 +241,7 @@ std::vector<std::byte> forged(NodeId source, PacketNumber number) {
 }
 
 // WIRE-91
-TEST(EndpointForgeries, for_an_idle_node_cost_one_key_and_wake_nobody) {
+TEST(EndpointForgeries, for_an_idle_node_cost_one_key_and_wake_no_peer) {
     Settings settings;
     settings.idle_fold_ns = s;
     Net net(2, 1, settings);

@@ -41,7 +41,7 @@ TEST(EndpointHandshake, a_source_in_the_book_connects_without) {
 }
 
 // WIRE-18
-TEST(EndpointHandshake, under_load_everybody_must_return_a_cookie) {
+TEST(EndpointHandshake, under_load_every_node_must_return_a_cookie) {
     Settings settings;
     settings.half_open_max = 4;
     Net net(4, 1, settings);
@@ -80,7 +80,7 @@ TEST(EndpointHandshake, addresses_take_turns_also_when_tries_are_doubled) {
 }
 
 // WIRE-71
-TEST(EndpointHandshake, goes_on_through_loss) {
+TEST(EndpointHandshake, connects_despite_loss) {
     for (std::uint64_t seed = 1; seed <= test::effort<std::uint64_t>(100, 20); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Net net(2, seed);
@@ -138,7 +138,7 @@ TEST(EndpointHandshake, a_lost_response_is_sent_again_for_the_same_question) {
 }
 
 // WIRE-74
-TEST(EndpointHandshake, a_responder_sends_nothing_until_it_has_heard_from_the_initiator) {
+TEST(EndpointHandshake, a_responder_sends_no_data_until_data_of_the_initiator_has_arrived) {
     Net net(2, 1);
     bool is_data_first = false;
     bool has_heard = false;
@@ -174,7 +174,7 @@ TEST(EndpointHandshake, a_responder_waits_as_long_as_its_initiator_tries) {
 }
 
 // WIRE-19
-TEST(EndpointHandshake, a_half_open_one_that_nobody_needs_is_forgotten_in_the_end) {
+TEST(EndpointHandshake, a_half_open_handshake_that_no_node_needs_is_dropped_in_the_end) {
     Net net(2, 1);
     net.cut = {{1, 0}};
     net.hosts[0].send(1, 1);
@@ -238,7 +238,7 @@ TEST(EndpointHandshake, a_gateway_that_was_started_anew_is_severed) {
 }
 
 // WIRE-81
-TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sender) {
+TEST(EndpointHandshake, data_for_a_restarted_gateway_severs_it_at_the_sender) {
     Net net(2, 1);
     meet_and_begin_anew(net);
     net.hosts[0].send(1, 2, 100);
@@ -249,7 +249,7 @@ TEST(EndpointHandshake, data_for_a_gateway_that_was_started_anew_tells_the_sende
 }
 
 // WIRE-81: other nodes' notifications made it sever node 0 before they connected.
-TEST(EndpointHandshake, one_started_anew_that_has_severed_us_unmet_tells_the_sender) {
+TEST(EndpointHandshake, a_restarted_gateway_that_has_severed_the_sender_answers_its_data) {
     Net net(2, 1);
     meet_and_begin_anew(net);
     net[1].sever(0);

@@ -68,7 +68,7 @@ TEST(EndpointIdle, folding_keeps_numbers_and_keys_apart) {
 }
 
 // WIRE-91
-TEST(EndpointIdle, a_forged_datagram_wakes_nobody) {
+TEST(EndpointIdle, a_forged_datagram_wakes_no_peer) {
     Net net(2, 1);
     connect_and_fold(net);
     std::vector<std::byte> forged(100);
@@ -79,7 +79,7 @@ TEST(EndpointIdle, a_forged_datagram_wakes_nobody) {
 }
 
 // WIRE-91
-TEST(EndpointIdle, an_old_datagram_wakes_nobody) {
+TEST(EndpointIdle, an_old_datagram_wakes_no_peer) {
     Net net(2, 1);
     std::vector<std::vector<std::byte>> recorded;
     net.drops = [&](NodeId from, NodeId, Bytes bytes) {
@@ -159,7 +159,7 @@ TEST(EndpointIdle, a_hundred_thousand_idle_peers_take_128_bytes_each) {
 }
 
 // The peers of this endpoint really connect.
-TEST(EndpointIdle, an_endpoint_folds_all_peers_it_no_longer_talks_to) {
+TEST(EndpointIdle, an_endpoint_folds_all_idle_peers) {
     constexpr NodeId nodes = 300;
     Settings settings;
     settings.send_buffers = 1024;

@@ -87,7 +87,7 @@ TEST(EndpointLife, a_silent_node_is_waited_for_as_long_as_the_handler_says_so) {
     EXPECT_EQ(net.hosts[0].severed[0].second, SeverReason::silent);
 }
 
-TEST(EndpointLife, without_a_peer_timeout_nobody_is_given_up) {
+TEST(EndpointLife, without_a_peer_timeout_no_node_is_severed) {
     Settings settings;
     settings.peer_timeout_ns = 0;
     Net net(2, 1, settings);
@@ -136,7 +136,7 @@ TEST(EndpointLife, a_gateway_that_was_stopped_does_not_blame_the_others) {
 }
 
 // WIRE-83
-TEST(EndpointLife, severing_is_told_to_the_other_side_and_stays) {
+TEST(EndpointLife, severing_is_sent_to_the_other_side_and_is_final) {
     Net net(2, 1);
     connect(net);
     net.hosts[1].send(0, 7);
@@ -158,7 +158,7 @@ TEST(EndpointLife, severing_is_told_to_the_other_side_and_stays) {
 }
 
 // WIRE-80
-TEST(EndpointLife, one_who_did_not_hear_of_the_severing_is_told_when_it_sends) {
+TEST(EndpointLife, a_node_that_missed_the_close_gets_one_when_it_sends) {
     Net net(2, 1);
     connect(net);
     net.cut = {{0, 1}};
@@ -172,7 +172,7 @@ TEST(EndpointLife, one_who_did_not_hear_of_the_severing_is_told_when_it_sends) {
 }
 
 // WIRE-80 WIRE-26
-TEST(EndpointLife, one_who_only_watches_is_told_as_well) {
+TEST(EndpointLife, a_node_that_only_watches_gets_a_close_too) {
     Net net(2, 1);
     connect(net);
     net.cut = {{0, 1}};
@@ -184,7 +184,7 @@ TEST(EndpointLife, one_who_only_watches_is_told_as_well) {
 }
 
 // WIRE-80
-TEST(EndpointLife, a_node_severed_before_it_was_met_is_told_when_it_asks) {
+TEST(EndpointLife, a_node_severed_before_it_connected_gets_a_close_for_its_init) {
     Net net(2, 1);
     net[0].sever(1);
     net.hosts[1].send(0, 7);
@@ -194,7 +194,7 @@ TEST(EndpointLife, a_node_severed_before_it_was_met_is_told_when_it_asks) {
 }
 
 // WIRE-80
-TEST(EndpointLife, a_node_severed_while_it_was_being_connected_to_is_told_when_it_answers) {
+TEST(EndpointLife, a_node_severed_during_the_handshake_gets_a_close_for_its_response) {
     Net net(2, 1);
     net.hosts[0].send(1, 7);
     net.flush(0);
@@ -223,7 +223,7 @@ TEST(EndpointLife, a_receiver_that_missed_many_key_changes_still_understands) {
 }
 
 // WIRE-84
-TEST(EndpointLife, leaving_is_told_to_all_who_are_connected) {
+TEST(EndpointLife, leaving_sends_a_close_to_all_connected_nodes) {
     Net net(4, 1);
     net.hosts[0].send(1, 1);
     net.hosts[2].send(0, 2);
@@ -242,7 +242,7 @@ TEST(EndpointLife, leaving_is_told_to_all_who_are_connected) {
 }
 
 // WIRE-84
-TEST(EndpointLife, one_who_was_severed_is_told_so_also_by_a_gateway_that_leaves) {
+TEST(EndpointLife, a_severed_node_gets_that_reason_also_from_a_gateway_that_leaves) {
     Net net(2, 1);
     connect(net);
     net.cut = {{0, 1}};
@@ -273,7 +273,7 @@ TEST(EndpointLife, closes_are_few) {
     EXPECT_EQ(net[0].counters().closes_sent - before, CloseAllowance::node_at_once);
 }
 
-TEST(EndpointLife, a_handler_may_sever_the_node_it_hears_from) {
+TEST(EndpointLife, a_handler_may_sever_the_node_of_the_frames) {
     Net net(2, 1);
     connect(net);
     net.hosts[1].on_frame = [&](NodeId from, std::uint64_t) { net[1].sever(from); };
@@ -284,7 +284,7 @@ TEST(EndpointLife, a_handler_may_sever_the_node_it_hears_from) {
     EXPECT_TRUE(net[0].is_quiet() && net[1].is_quiet());
 }
 
-TEST(EndpointLife, a_handler_may_use_the_endpoint_when_it_hears_of_the_end) {
+TEST(EndpointLife, a_handler_may_use_the_endpoint_in_on_severed) {
     Net net(3, 1);
     connect(net);
     net.hosts[0].send(2, 5);

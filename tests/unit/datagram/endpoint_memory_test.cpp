@@ -162,7 +162,7 @@ TEST(EndpointMemory, gateways_refused_memory_at_first_contact_meet_when_there_is
     }
 }
 
-TEST(EndpointMemory, a_gateway_that_severs_without_memory_is_told_of_it) {
+TEST(EndpointMemory, a_gateway_that_severs_without_memory_reports_it) {
     Pair pair;
     Want want(1, 1000);
     want.during([&] { pair.hosts[0].endpoint->sever(1); });

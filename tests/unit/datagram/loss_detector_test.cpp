@@ -60,7 +60,7 @@ TEST_F(LossDetectorTest, three_later_packets_acknowledged_make_one_lost) {
 }
 
 // WIRE-68
-TEST_F(LossDetectorTest, tells_which_of_one_burst_were_lost_side_by_side) {
+TEST_F(LossDetectorTest, counts_adjacent_losses_of_one_burst) {
     for (PacketNumber number = 0; number < 20; ++number) {
         sent_.add(number, SentDatagram{.sent = number < 10 ? 0 : 5 * us, .bytes = 1000});
     }
@@ -132,7 +132,7 @@ TEST_F(LossDetectorTest, path_probes_count_neither_as_acknowledged_nor_as_lost_c
     EXPECT_EQ(settled.acked, 3U);
 }
 
-TEST_F(LossDetectorTest, gives_all_up_when_told) {
+TEST_F(LossDetectorTest, gives_all_up_on_request) {
     send(0, 99, 0);
     SettledPackets settled;
     std::vector<PacketNumber> lost;

@@ -63,7 +63,7 @@ TEST(Pacer, many_probes_keep_nothing_back_for_longer_than_a_window_does) {
     EXPECT_EQ(pacer.deadline(), 838'000 * us) << "the gap of one datagram stays";
 }
 
-TEST(Pacer, who_comes_late_makes_up_for_half_a_round_trip_and_no_more) {
+TEST(Pacer, a_late_sender_makes_up_for_at_most_half_a_round_trip) {
     Pacer pacer;
     pacer.set_rate(100'000, 1'000 * us, false);  // 125 bytes per microsecond
     pacer.on_sent(1'000 * us, 12'500);
@@ -107,7 +107,7 @@ TEST(Pacer, halves_bursts_whose_datagrams_are_lost_side_by_side_once_per_round_t
     EXPECT_EQ(pacer.burst_limit(), 4U);
 }
 
-TEST(Pacer, who_may_send_no_long_bursts_sends_not_several_at_once) {
+TEST(Pacer, a_sender_without_long_bursts_sends_no_several_at_once) {
     Pacer pacer;
     pacer.set_rate(100'000, 1'000 * us, false);
     Time now = 1'000 * us;

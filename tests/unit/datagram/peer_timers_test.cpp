@@ -24,7 +24,7 @@ struct PeerTimersTest : testing::Test {
 };
 
 // WIRE-87
-TEST_F(PeerTimersTest, count_silence_from_when_something_was_owed_or_heard) {
+TEST_F(PeerTimersTest, count_silence_from_the_last_unanswered_or_received_datagram) {
     EXPECT_EQ(timers.silence_deadline(peer), never);
     peer.life.owing_since = begin + s;
     EXPECT_EQ(timers.silence_deadline(peer), begin + s + settings.peer_timeout_ns);

@@ -31,7 +31,7 @@ TEST_F(ReadyQueueTest, gives_each_once_in_the_order_they_came) {
     EXPECT_EQ(queue.take(), nullptr);
 }
 
-TEST_F(ReadyQueueTest, goes_on_after_any_of_them_was_taken_out) {
+TEST_F(ReadyQueueTest, continues_after_any_peer_was_removed) {
     for (std::size_t out = 0; out < peers.size(); ++out) {
         for (Peer& peer : peers) queue.push(peer);
         queue.remove(peers[out]);

@@ -10,7 +10,7 @@ namespace {
 constexpr Time ms = 1'000'000;
 constexpr Time s = 1'000'000'000;
 
-TEST(RttEstimator, begins_with_what_it_is_told) {
+TEST(RttEstimator, begins_with_its_first_sample) {
     const RttEstimator rtt(10 * ms);
     EXPECT_FALSE(rtt.has_sample());
     EXPECT_EQ(rtt.smoothed(), 10 * ms);

@@ -68,7 +68,7 @@ TEST_F(SendBuffersTest, give_a_lone_peer_half_of_the_pool_and_two_a_quarter_each
     EXPECT_EQ(counters.no_buffer, 3U);
 }
 
-TEST_F(SendBuffersTest, tell_who_found_no_room_once_a_quarter_of_it_is_free_again) {
+TEST_F(SendBuffersTest, notify_of_room_once_a_quarter_is_free_again) {
     Peer& peer = *peers.open(1, now);
     fill(peer);
     buffers.offer_room(listener);

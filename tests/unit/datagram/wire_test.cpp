@@ -22,7 +22,7 @@ TEST(Wire, outer_header_lies_as_specified) {
 }
 
 // WIRE-2
-TEST(Wire, the_first_of_joined_datagrams_tells_where_it_ends) {
+TEST(Wire, the_first_of_joined_datagrams_has_its_length) {
     std::array<std::byte, 100> joined{};
     const auto first_of = [&joined](std::uint16_t told, std::size_t all) {
         store(joined.data(), OuterHeader{1, 4, told, 1, 5});

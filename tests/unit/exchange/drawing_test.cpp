@@ -47,7 +47,7 @@ TEST(Drawing, is_a_whole_svg_document) {
 )");
 }
 
-TEST(Drawing, ends_its_axis_where_it_is_told_to) {
+TEST(Drawing, ends_its_axis_at_the_given_time) {
     const NodeProblem problem = paper_problem(PaperPattern::east_west, 872);
     EngineQueues queues;
     round_robin(problem, 1, queues);

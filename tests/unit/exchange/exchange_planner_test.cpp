@@ -75,7 +75,7 @@ TEST(ExchangePlanner, fast_plans_take_no_more_steps_than_so_many_for_each_messag
     }
 }
 
-TEST(ExchangePlanner, improves_when_it_goes_on) {
+TEST(ExchangePlanner, improves_with_more_effort) {
     base::Random random(23);
     ExchangePlanner planner;
     double gained = 0;

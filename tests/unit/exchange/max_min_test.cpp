@@ -19,7 +19,7 @@ std::vector<double> shares(MaxMinFair& fair,
     return rates;
 }
 
-TEST(MaxMinFair, halves_a_link_and_gives_the_rest_to_who_has_room) {
+TEST(MaxMinFair, halves_a_link_and_gives_the_rest_to_a_flow_with_room) {
     MaxMinFair fair({10, 8});
     const auto rates = shares(fair, {{0}, {0, 1}, {1}, {1}}, 100);
     EXPECT_DOUBLE_EQ(rates[1], 8.0 / 3);
@@ -27,7 +27,7 @@ TEST(MaxMinFair, halves_a_link_and_gives_the_rest_to_who_has_room) {
     EXPECT_DOUBLE_EQ(rates[0], 10 - 8.0 / 3);
 }
 
-TEST(MaxMinFair, gives_nobody_more_than_its_own_rate) {
+TEST(MaxMinFair, gives_no_flow_more_than_its_own_rate) {
     MaxMinFair fair({10});
     EXPECT_EQ(shares(fair, {{0}, {0}}, 3), (std::vector<double>{3, 3}));
     EXPECT_EQ(shares(fair, {{}}, 7), (std::vector<double>{7}));

@@ -150,7 +150,7 @@ TEST(OrderTextTest, without_a_network_there_is_one_engine_and_no_prediction) {
     EXPECT_TRUE(refusal_of(with_engines).starts_with("line 5, \"engines 4\""));
 }
 
-TEST(OrderTextTest, another_member_and_other_messages_are_told) {
+TEST(OrderTextTest, another_member_and_other_messages_are_refused) {
     const std::string text = text_of(made(), {2, 8, sent});
     std::vector<SentMessage> others = sent;
     ++others[0].bytes;

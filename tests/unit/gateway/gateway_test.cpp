@@ -168,7 +168,7 @@ TEST_P(GatewayTest, many_commands_of_all_processes_are_under_way_at_once) {
     }
 }
 
-TEST_P(GatewayTest, what_is_wrong_with_a_command_is_told_to_its_initiator) {
+TEST_P(GatewayTest, the_error_of_a_command_is_returned_to_its_initiator) {
     const std::uint32_t last = job_.procs() - 1;
     const Memory here = job_.memory(0, false);
     const Memory there = job_.memory(last, true);
@@ -211,7 +211,7 @@ TEST_P(MeetingTest, the_nodes_meet_when_all_their_processes_have_asked_to) {
     }
 }
 
-TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
+TEST_P(MeetingTest, a_death_is_sent_to_all_nodes_and_ends_commands_that_need_the_dead) {
     const std::uint32_t last = job_.procs() - 1;
     ASSERT_EQ(job_.copy(0, job_.memory(last, true).address, job_.memory(0, false).address, 8),
               Code::ok);
@@ -228,7 +228,7 @@ TEST_P(MeetingTest, a_death_is_told_to_all_nodes_and_ends_what_needs_the_dead) {
 
 // A second process of the node is killed, and the first one leaves because of that, before the
 // gateway polls.
-TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
+TEST(GatewayDeaths, other_nodes_are_notified_first_of_the_first_death) {
     JobOptions options;
     options.counts = {2, 2};
     Job job(options);
@@ -243,7 +243,7 @@ TEST(GatewayDeaths, other_nodes_are_told_first_of_who_died_first) {
 
 // The only process of a node closes the socket of its gateway and leaves the broken job before its
 // agent polls.
-TEST(GatewayDeaths, other_nodes_are_told_first_why_they_cannot_reach_it) {
+TEST(GatewayDeaths, other_nodes_are_notified_first_of_the_cause_of_a_lost_socket) {
     JobOptions options;
     options.counts = {2, 1};
     Job job(options);
@@ -266,7 +266,7 @@ void leave(const node::Segment& segment, const std::array<std::uint32_t, 2>& sta
 
 // After a death the ranks leave one by one. The departure of a rank that leaves by acp_finalize is
 // reported only where a rank waits for it.
-TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
+TEST(GatewayDeaths, other_nodes_are_notified_of_a_rank_that_left_a_broken_job) {
     JobOptions options;
     options.counts = {2, 2};
     Job job(options);
@@ -279,7 +279,7 @@ TEST(GatewayDeaths, other_nodes_are_told_of_who_left_a_broken_job) {
 }
 
 // A rank that has made fewer collective calls leaves; another rank finds that out and leaves too.
-TEST(GatewayDeaths, other_nodes_are_told_first_of_whom_the_others_could_not_meet) {
+TEST(GatewayDeaths, other_nodes_are_notified_first_of_the_rank_that_others_could_not_meet) {
     JobOptions options;
     options.counts = {2, 2};
     Job job(options);

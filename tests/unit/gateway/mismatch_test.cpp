@@ -13,7 +13,7 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-TEST(Mismatch, is_told_with_both_ciphers_by_both_gateways) {
+TEST(Mismatch, is_reported_with_both_ciphers_by_both_gateways) {
     JobOptions options;
     options.counts = {1, 1};
     options.is_own = true;

@@ -27,7 +27,7 @@ GatewaySettings listening_on(std::vector<Address> addresses) {
     return settings;
 }
 
-TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_else) {
+TEST(OwnGateway, a_loss_reported_by_the_agent_ends_its_commands_and_no_others) {
     Job job(of_ranks());
     ASSERT_EQ(job.copy(0, job.memory(1, false).address, job.memory(0, false).address, 8), Code::ok);
     job.stop_node(1);
@@ -42,7 +42,7 @@ TEST(OwnGateway, a_loss_told_by_the_agent_ends_what_was_under_way_and_nothing_el
     EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8), Code::ok);
 }
 
-TEST(OwnGateway, a_node_told_to_be_lost_is_given_up) {
+TEST(OwnGateway, a_node_reported_as_lost_is_severed) {
     Job job(of_ranks());
     node::GatewayPort(job.segment(0)).publish_severed(2, {node::NodeFate::silent});
     EXPECT_EQ(job.copy(0, job.memory(2, false).address, job.memory(0, false).address, 8),
@@ -130,7 +130,7 @@ TEST_F(OwnMeetingsOfNodes, end_when_all_have_come_and_not_before) {
     }
 }
 
-TEST_F(OwnMeetingsOfNodes, tell_all_nodes_of_calls_that_do_not_belong_together) {
+TEST_F(OwnMeetingsOfNodes, notify_all_nodes_of_calls_that_do_not_match) {
     meetings_[0]->ask(1, node::AwaitedCall::sync);
     meetings_[1]->ask(1, node::AwaitedCall::finalize);
     meetings_[2]->ask(1, node::AwaitedCall::sync);

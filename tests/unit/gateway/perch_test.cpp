@@ -44,7 +44,7 @@ TEST_F(PerchTest, stays_when_it_has_been_busy_and_no_sooner) {
     EXPECT_TRUE(poll_for(Perch::busy_ns));
 }
 
-TEST_F(PerchTest, who_sleeps_now_and_then_is_not_busy) {
+TEST_F(PerchTest, a_gateway_that_sleeps_now_and_then_is_not_busy) {
     for (int i = 0; i < 20; ++i) {
         EXPECT_FALSE(poll_for(Perch::busy_ns / 2));
         perch_.note_sleep();

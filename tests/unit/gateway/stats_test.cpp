@@ -54,7 +54,7 @@ TEST(Stats, a_gateway_says_which_node_it_is_and_counts_its_turns) {
     EXPECT_EQ(job.stats(0).local_procs, 2U);
 }
 
-TEST(Stats, are_due_when_something_changed_and_it_is_time_or_somebody_asked) {
+TEST(Stats, are_due_after_a_change_in_time_or_on_request) {
     auto made = stats::StatsPublisher::create(0, 2, 0, 1, stats::StatsPublisher::Owner::agent);
     ASSERT_TRUE(made.is_ok()) << made.failure().message();
     stats::StatsPublisher& publisher = made.value();

@@ -13,7 +13,7 @@ struct Scene {
     Attendance attendance{door};
 };
 
-TEST(Attendance, who_waits_is_rung_until_it_leaves) {
+TEST(Attendance, a_waiting_thread_is_rung_until_it_leaves) {
     Scene scene;
     EXPECT_FALSE(scene.attendance.is_attended());
     scene.attendance.enter();
@@ -25,7 +25,7 @@ TEST(Attendance, who_waits_is_rung_until_it_leaves) {
     EXPECT_FALSE(scene.attendance.is_attended());
 }
 
-TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
+TEST(Attendance, a_thread_that_leaves_work_and_does_not_poll_is_doubted_once) {
     Scene scene;
     scene.attendance.enter();
     scene.attendance.note_look();
@@ -36,7 +36,7 @@ TEST(Attendance, who_leaves_work_and_does_not_look_is_doubted_once) {
     EXPECT_FALSE(scene.attendance.doubt_idle(true));
 }
 
-TEST(Attendance, who_has_nothing_to_do_is_believed_asleep) {
+TEST(Attendance, a_thread_without_work_is_believed_asleep) {
     Scene scene;
     scene.attendance.enter();
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(scene.attendance.doubt_idle(false));
@@ -57,7 +57,7 @@ TEST(Attendance, a_look_restores_belief_in_all_that_wait) {
     EXPECT_EQ(scene.door.attendants.load(), 0U);
 }
 
-TEST(Attendance, a_doubt_outlives_those_who_gave_rise_to_it) {
+TEST(Attendance, a_doubt_outlives_the_threads_that_caused_it) {
     Scene scene;
     scene.attendance.enter();
     ASSERT_TRUE(scene.attendance.doubt_idle(true));

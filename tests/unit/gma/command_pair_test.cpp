@@ -70,7 +70,7 @@ TEST_F(PairTest, runs_its_second_after_its_first_and_after_nothing_else) {
     EXPECT_EQ(queue_.done(), 6U);
 }
 
-TEST_F(PairTest, tells_one_failure) {
+TEST_F(PairTest, reports_one_failure) {
     const std::uint64_t pair = admit_pair(handle_null);
     const std::uint64_t behind = admit(pair).number;
     EXPECT_EQ(fail(pair - 2), Numbers{});
@@ -107,7 +107,7 @@ TEST_F(PairTest, fails_as_one_where_its_order_fails_later) {
     EXPECT_FALSE(queue_.loans().has_lapsed());
 }
 
-TEST_F(PairTest, tells_the_failure_of_its_second_alone) {
+TEST_F(PairTest, reports_only_the_failure_of_its_second_command) {
     const std::uint64_t pair = admit_pair(handle_null);
     EXPECT_EQ(finish(pair - 2), Numbers{pair});
     fail(pair);

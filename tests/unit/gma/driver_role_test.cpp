@@ -35,7 +35,7 @@ struct Scene {
     }
 };
 
-TEST(DriverRole, who_found_the_right_taken_is_told_of_or_has_its_mail_seen) {
+TEST(DriverRole, a_thread_that_found_the_role_taken_is_served_by_the_driver) {
     sched::for_each_seed(20'000, [](std::uint64_t seed) {
         Scene scene;
         bool has_left = false;

@@ -15,7 +15,7 @@ using acp::test::all_from_there;
 using acp::test::Refusal;
 using base::Code;
 
-TEST(FailureBook, tells_each_failure_once_the_least_number_first) {
+TEST(FailureBook, reports_each_failure_once_the_least_number_first) {
     FailureBook book;
     EXPECT_TRUE(book.is_clean());
     book.note(8, {Code::peer, "eight"});
@@ -55,7 +55,7 @@ TEST(FailureBook, shows_how_many_are_untold_and_the_message_of_the_first) {
     EXPECT_EQ(place.read(), node::Unreported{});
 }
 
-TEST(FailureBook, tells_each_thread_once_of_what_only_others_were_told) {
+TEST(FailureBook, reports_once_to_each_thread_failures_that_others_got) {
     FailureBook book;
     book.note(4, {Code::stale, "four"});
     EXPECT_FALSE(book.told_to_others(4, 2).has_value()) << "nobody was told yet";
@@ -66,7 +66,7 @@ TEST(FailureBook, tells_each_thread_once_of_what_only_others_were_told) {
     EXPECT_FALSE(book.told_to_others(2, 3).has_value());
 }
 
-TEST(FailureBook, tells_the_failure_of_one_number_and_leaves_those_before_it) {
+TEST(FailureBook, reports_the_failure_of_one_number_and_leaves_those_before_it) {
     FailureBook book;
     for (const std::uint64_t number : {2U, 4U, 6U}) {
         book.note(number, {Code::address, std::to_string(number)});
@@ -117,7 +117,7 @@ TEST(FailureBook, loses_no_failure_when_no_memory_is_left) {
 
 // One thread takes all failures without records; the other threads still get the failures of their
 // own commands.
-TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were_told_together) {
+TEST(FailureBook, reports_to_each_thread_its_own_failure_after_a_joint_report) {
     FailureBook book;
     {
         const Refusal refusal(1, all_from_there);
@@ -136,7 +136,7 @@ TEST(FailureBook, tells_every_thread_of_its_own_command_though_the_failures_were
 }
 
 // A thread that waits for one command must not take the failure of another one.
-TEST(FailureBook, of_failures_told_together_takes_none_for_a_number_that_went_well) {
+TEST(FailureBook, of_failures_reported_together_assigns_none_to_a_successful_number) {
     FailureBook book;
     {
         const Refusal refusal(1, all_from_there);
@@ -150,7 +150,7 @@ TEST(FailureBook, of_failures_told_together_takes_none_for_a_number_that_went_we
     EXPECT_TRUE(book.take_of(3000).has_value());
 }
 
-TEST(FailureBook, tells_failures_together_with_the_code_of_one_that_was_waited_for) {
+TEST(FailureBook, reports_failures_together_with_the_code_of_an_awaited_one) {
     FailureBook book;
     {
         const Refusal refusal(1, all_from_there);

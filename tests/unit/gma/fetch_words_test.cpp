@@ -56,7 +56,7 @@ TEST_F(FetchWordsTest, words_lie_on_lines_of_their_own_and_inside_the_memory) {
     EXPECT_EQ(again.address(), back);
 }
 
-TEST_F(FetchWordsTest, a_word_whose_command_failed_is_not_lent_again) {
+TEST_F(FetchWordsTest, a_word_whose_command_failed_is_not_used_again) {
     memory::GlobalAddress spoilt = 0;
     {
         const FetchWords::Loan loan(words_);

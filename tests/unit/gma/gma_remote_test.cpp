@@ -201,7 +201,7 @@ TEST_P(GmaRemoteTest, the_end_of_the_gateway_ends_what_is_under_way_and_all_that
 
 // In this test the death itself rings no bell: a sleeper may have woken for it and slept again,
 // because the thread that notes the death was the driver.
-TEST_P(GmaRemoteTest, who_learns_of_the_gateways_end_wakes_those_who_wait_for_it) {
+TEST_P(GmaRemoteTest, the_thread_that_detects_the_gateways_end_wakes_its_waiters) {
     acp::test::arm_watchdog(240, "unit_gma");
     const node::Segment& segment = network_.segment(0);
     node::Door& door = segment.slot(0).door;
@@ -382,7 +382,7 @@ TEST_F(GmaOwnLinkTest, what_arrives_ends_the_wait) {
     }
 }
 
-TEST_F(GmaOwnLinkTest, what_arrives_is_served_while_nobody_calls) {
+TEST_F(GmaOwnLinkTest, arriving_work_is_served_without_calls) {
     const Handle first = issue();
     const Handle near = rank_->gma->issue(copy(rank_->starter(0, 64), rank_->starter(0), 8), first);
     word_at(segment_.starter(0)).store(5, std::memory_order_relaxed);
@@ -441,7 +441,7 @@ TEST_F(GmaOwnLinkTest, a_cancellation_waits_while_a_far_copy_is_issued) {
     EXPECT_TRUE(rank_->gma->wait(handle_all, node::for_ever, false).is_ok());
 }
 
-TEST_F(GmaOwnLinkTest, a_failure_between_the_nodes_tells_who_is_where) {
+TEST_F(GmaOwnLinkTest, a_failure_between_nodes_names_ranks_and_nodes) {
     link_->code_ = Code::memory;
     const Handle handle = issue();
     link_->arrive();

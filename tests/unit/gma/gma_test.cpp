@@ -160,7 +160,7 @@ TEST_P(GmaTest, a_long_copy_moves_every_byte_and_counts_as_one_command) {
 }
 
 // The copy would take tens of milliseconds of the caller's time.
-TEST_P(GmaTest, who_only_looks_does_not_make_a_long_copy_itself) {
+TEST_P(GmaTest, a_thread_that_only_polls_does_not_run_a_long_copy) {
     constexpr std::uint64_t look_ns_max = 5'000'000;
     Ranks ranks(GetParam(), 2, 2);
     LongCopy whole(ranks);
@@ -216,7 +216,7 @@ TEST_P(GmaTest, a_failure_is_reported_once_and_stops_what_is_ordered_after_it) {
     EXPECT_EQ(ranks[1].memory[64], 1);
 }
 
-TEST_P(GmaTest, the_service_thread_finishes_what_nobody_waits_for) {
+TEST_P(GmaTest, the_service_thread_finishes_commands_without_waiters) {
     Ranks ranks(GetParam(), 2, 2);
     constexpr std::uint64_t steps = 50;
     Gma& gma = *ranks[0].gma;
@@ -306,7 +306,7 @@ TEST(GmaPathTest, names_the_path_each_configuration_takes) {
 
 // The program then polls memory and makes no further call: no copy may wait for its next call, or
 // for the service thread's timer.
-TEST(GmaAwayTest, who_never_waits_has_its_copies_made_by_the_calls_that_issue_them) {
+TEST(GmaAwayTest, the_copies_of_a_rank_that_never_waits_are_run_by_its_issuing_calls) {
     if (os::probe_attach() != 0) GTEST_SKIP() << "no attach";
     acp::test::arm_watchdog(240, "unit_gma");
     Ranks ranks(IntraNode::automatic, 2, 2);

@@ -36,7 +36,7 @@ TEST_F(ListOrderTest, an_order_stays_what_it_was_when_the_list_began) {
     EXPECT_EQ(queue_.fixed(first), handle_null);
 }
 
-TEST_F(ListOrderTest, an_order_that_has_failed_is_told_as_long_as_it_is_one) {
+TEST_F(ListOrderTest, a_failed_order_is_reported_as_long_as_it_is_used) {
     const std::uint64_t failed = queue_.admit_failed({base::Code::address, "a failure"});
     EXPECT_TRUE(queue_.is_failed(failed));
     EXPECT_TRUE(queue_.is_failed(handle_all));

@@ -99,7 +99,7 @@ TEST(Presence, what_came_as_soon_as_the_program_left_does_not_count) {
     EXPECT_FALSE(visit(presence));
 }
 
-TEST(Presence, who_goes_to_sleep_is_not_expected) {
+TEST(Presence, a_sleeping_thread_is_not_expected) {
     Presence presence(1.0);
     make_trusted(presence);
     presence.enter();
@@ -109,7 +109,7 @@ TEST(Presence, who_goes_to_sleep_is_not_expected) {
     EXPECT_FALSE(presence.is_service_needed());
 }
 
-TEST(Presence, who_was_expected_and_stayed_away_is_listened_for_again) {
+TEST(Presence, a_thread_that_did_not_return_is_polled_for_again) {
     Presence presence(1.0);
     make_trusted(presence);
     EXPECT_TRUE(presence.is_anybody_there());

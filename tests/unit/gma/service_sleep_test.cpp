@@ -77,12 +77,12 @@ protected:
                         &link_, nap_max_ns};
 };
 
-TEST_F(ServiceSleepTest, hears_the_gateway_while_nobody_is_there) {
+TEST_F(ServiceSleepTest, listens_to_the_gateway_while_no_thread_polls) {
     link_.event_.signal();
     EXPECT_TRUE(sleep());
 }
 
-TEST_F(ServiceSleepTest, leaves_the_gateway_to_whoever_polls_it) {
+TEST_F(ServiceSleepTest, leaves_the_gateway_to_a_polling_thread) {
     const ServiceSleep::Stay stay(sleep_, Kind::wait);
     link_.event_.signal();
     for (int nap = 0; nap < 5; ++nap) {
@@ -131,13 +131,13 @@ TEST_F(ServiceSleepTest, datagrams_are_not_noted_for_it_while_it_is_awake_for_lo
     }
 }
 
-TEST_F(ServiceSleepTest, leaves_the_gateway_to_who_is_at_it_now) {
+TEST_F(ServiceSleepTest, leaves_the_gateway_to_the_current_thread) {
     const ServiceSleep::Stay stay(sleep_, Kind::wait);
     link_.event_.signal();
     EXPECT_FALSE(sleep(for_ever, true));
 }
 
-TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_leaves) {
+TEST_F(ServiceSleepTest, listens_to_the_gateway_after_the_last_thread_leaves) {
     link_.event_.signal();
     for (int round = 0; round < 200; ++round) {
         std::optional<ServiceSleep::Stay> stay;
@@ -155,7 +155,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_leaves) {
     }
 }
 
-TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_goes_to_sleep) {
+TEST_F(ServiceSleepTest, listens_to_the_gateway_after_the_last_thread_sleeps) {
     make_trusted();
     link_.event_.signal();
     ServiceSleep::Stay stay(sleep_, Kind::wait);
@@ -168,7 +168,7 @@ TEST_F(ServiceSleepTest, hears_the_gateway_from_when_the_last_one_goes_to_sleep)
     service.join();
 }
 
-TEST_F(ServiceSleepTest, hears_the_gateway_after_a_nap_when_who_was_expected_has_not_come) {
+TEST_F(ServiceSleepTest, listens_to_the_gateway_after_a_nap_without_the_expected_thread) {
     make_trusted();
     link_.event_.signal();
     {
@@ -208,7 +208,7 @@ TEST_F(ServiceSleepTest, sleeps_on_where_the_timer_was_set_for_an_earlier_sleep)
 }
 
 // Repeats until a round in which the service thread sleeps before the other thread arrives.
-TEST_F(ServiceSleepTest, who_comes_to_wait_takes_the_gateway_over_at_once) {
+TEST_F(ServiceSleepTest, a_new_waiter_takes_the_gateway_over_at_once) {
     std::atomic<bool> is_left_to_it{false};
     for (int round = 0; round < 10'000 && !is_left_to_it; ++round) {
         std::thread service([&] { is_left_to_it = !sleep(); });

@@ -109,7 +109,7 @@ TEST_F(TraceTest, lines_of_several_threads_do_not_mix) {
         ASSERT_TRUE(is_line(all[i], "0 7 copy 0 direct 0x0 0x0")) << all[i];
 }
 
-TEST_F(TraceTest, a_full_disk_is_told_once) {
+TEST_F(TraceTest, a_full_disk_is_reported_once) {
     std::filesystem::create_symlink("/dev/full", prefix() + ".5");
     testing::internal::CaptureStderr();
     {

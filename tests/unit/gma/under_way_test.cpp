@@ -68,7 +68,7 @@ TEST(UnderWay, a_layer_that_goes_is_not_looked_at_again) {
     EXPECT_EQ(second.passes, 1);
 }
 
-TEST(UnderWay, nothing_goes_on_after_the_epoch) {
+TEST(UnderWay, no_operation_progresses_after_the_epoch) {
     AllUnderWay all(silent_bell);
     Layer layer(all);
     layer.begin();
@@ -97,7 +97,7 @@ public:
     }
 };
 
-TEST(UnderWay, a_wait_goes_on_with_it_and_looks_thoroughly_before_each_sleep) {
+TEST(UnderWay, a_wait_progresses_it_and_polls_all_before_each_sleep) {
     acp::test::arm_watchdog(60, "unit_gma");
     Ranks ranks(base::IntraNode::automatic, 1, 1);
     Gma& gma = *ranks[0].gma;

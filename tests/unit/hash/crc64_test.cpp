@@ -98,7 +98,7 @@ TEST_P(Crc64Test, takes_long_inputs) {
     }
 }
 
-TEST_P(Crc64Test, tells_apart_whatever_bit_is_changed) {
+TEST_P(Crc64Test, distinguishes_texts_that_differ_in_any_bit) {
     const std::vector<std::byte> zeros(300);
     ASSERT_EQ(crc(zeros), 0U);
     for (std::size_t bit = 0; bit < 8 * zeros.size(); ++bit) {

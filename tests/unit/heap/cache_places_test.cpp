@@ -59,7 +59,7 @@ TEST_F(CachePlacesTest, further_threads_share_what_can_be_borrowed) {
     EXPECT_EQ(places_.borrow(2, threads_with_cache), *borrowed.begin());
 }
 
-TEST_F(CachePlacesTest, a_cache_that_is_taken_over_is_not_lent_to_its_thread) {
+TEST_F(CachePlacesTest, a_cache_that_is_taken_over_cannot_be_borrowed) {
     const CacheNumber number = caches_of(1).first + 2;
     const CacheNumber taker = caches_of(0).first;
     ThreadCache* taken = places_.take_over(number, taker);
@@ -86,7 +86,7 @@ TEST_F(CachePlacesTest, none_that_a_call_uses_is_taken_over) {
     EXPECT_NE(places_.borrow(1, threads_with_cache), shared);
 }
 
-TEST_F(CachePlacesTest, who_finds_a_taker_dead_takes_its_place) {
+TEST_F(CachePlacesTest, a_dead_taker_is_replaced) {
     const CacheNumber number = caches_of(1).first + 2;
     const CacheNumber dead = caches_of(2).first;
     ASSERT_NE(places_.take_over(number, dead), nullptr);

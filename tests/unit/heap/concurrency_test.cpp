@@ -93,7 +93,7 @@ TEST(Concurrency, caches_of_a_weak_memory_get_blocks_of_their_own) {
 }
 
 // All free memory lies in the spans of an idle cache, and suffices for both allocations.
-TEST(Concurrency, all_who_take_spans_from_others_at_once_find_room) {
+TEST(Concurrency, all_caches_that_take_spans_from_others_at_once_find_room) {
     constexpr std::uint64_t large_bytes = 3 * unit_bytes;
     sched::for_each_seed(2000, [](std::uint64_t seed) {
         ScheduledScene scene;

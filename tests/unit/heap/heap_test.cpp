@@ -48,7 +48,7 @@ TEST_F(HeapTest, is_empty_at_first) {
     expect_sound();
 }
 
-TEST_F(HeapTest, tells_whether_a_block_is_allocated_and_kept) {
+TEST_F(HeapTest, returns_whether_a_block_is_allocated_and_kept) {
     make(4);
     for (const std::uint64_t bytes : {std::uint64_t{20}, std::uint64_t{100'000}}) {
         const Offset block = heap_->allocate(cache_, bytes);
@@ -95,7 +95,7 @@ TEST_F(HeapTest, blocks_are_aligned_as_asked_for) {
     expect_sound();
 }
 
-TEST_F(HeapTest, every_bad_free_is_told_and_changes_nothing) {
+TEST_F(HeapTest, every_bad_free_is_refused_and_changes_nothing) {
     make(8);
     const Offset small = heap_->allocate(cache_, 100);
     const Offset large = heap_->allocate(cache_, 100'000);

@@ -319,7 +319,7 @@ TEST(Theft, leaves_the_blocks_and_takes_the_rest) {
     expect_exact(scene, thief, "after a theft");
 }
 
-TEST(Theft, spares_who_is_at_work_or_has_a_block_that_is_not_kept) {
+TEST(Theft, spares_a_cache_at_work_or_with_a_block_that_is_not_kept) {
     for (const bool is_at_work : {false, true}) {
         Theft scene;
         Actor thief(scene.heap, scene.ledger, 1);
@@ -351,7 +351,7 @@ TEST(Theft, whose_thief_is_killed_before_any_access_loses_nothing) {
     }
 }
 
-TEST(Theft, that_stops_while_the_holder_goes_on_loses_nothing) {
+TEST(Theft, that_stops_while_the_holder_continues_loses_nothing) {
     for (std::uint64_t at = 1;; ++at) {
         Theft scene;
         Actor survivor(scene.heap, scene.ledger, 1);
@@ -377,11 +377,11 @@ TEST(Theft, that_stops_while_the_holder_goes_on_loses_nothing) {
     }
 }
 
-TEST(Stop, before_any_access_of_small_blocks_disturbs_nobody) {
+TEST(Stop, before_any_access_of_small_blocks_delays_no_other_cache) {
     stop_before_every_access(act, 1);
 }
 
-TEST(Stop, before_any_access_of_large_blocks_disturbs_nobody) {
+TEST(Stop, before_any_access_of_large_blocks_delays_no_other_cache) {
     // the survivor needs room beside what the stopped one claimed
     stop_before_every_access(act_large, 11);
 }

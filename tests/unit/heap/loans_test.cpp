@@ -51,7 +51,7 @@ TEST_F(LoansTest, a_loan_goes_over_to_another_block_in_one_step) {
     EXPECT_FALSE(loans_.hand_over(96, 64, 3)) << "a call of the dead process that comes late";
 }
 
-TEST_F(LoansTest, whoever_finds_a_process_gone_gets_its_blocks_once) {
+TEST_F(LoansTest, a_process_that_ends_loans_of_the_dead_gets_each_once) {
     ASSERT_TRUE(loans_.lend(0, 0));
     ASSERT_TRUE(loans_.lend(farthest, Loans<>::processes_max - 1));
     ASSERT_TRUE(loans_.lend(32, 0));
@@ -62,7 +62,7 @@ TEST_F(LoansTest, whoever_finds_a_process_gone_gets_its_blocks_once) {
     EXPECT_EQ(freed_of(Loans<>::processes_max - 1), std::vector<Offset>{farthest});
 }
 
-TEST_F(LoansTest, a_loan_that_is_held_is_ended_by_nobody_else) {
+TEST_F(LoansTest, a_held_loan_is_ended_only_by_its_holder) {
     ASSERT_TRUE(loans_.lend(64, 3));
     ASSERT_TRUE(loans_.hold(64, 3));
     EXPECT_FALSE(loans_.hold(64, 3));

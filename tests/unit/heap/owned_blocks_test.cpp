@@ -18,7 +18,7 @@ protected:
     OwnedBlocks owned_{memory_.data(), areas};
 };
 
-TEST_F(OwnedBlocksTest, tells_each_block_from_its_neighbours) {
+TEST_F(OwnedBlocksTest, distinguishes_each_block_from_its_neighbours) {
     for (const Offset block :
          {Offset{0}, Offset{16 * 63}, Offset{unit_bytes}, areas * area_bytes - granule_bytes}) {
         EXPECT_FALSE(owned_.contains(block));
@@ -37,7 +37,7 @@ TEST_F(OwnedBlocksTest, tells_each_block_from_its_neighbours) {
     }
 }
 
-TEST_F(OwnedBlocksTest, tells_a_separate_block_from_a_part) {
+TEST_F(OwnedBlocksTest, distinguishes_a_separate_block_from_a_part) {
     for (const Offset block :
          {Offset{0}, Offset{16 * 63}, areas * area_bytes - 2 * granule_bytes}) {
         owned_.add_separate(block);

@@ -108,7 +108,7 @@ TEST(LineChannelTest, bytes_in_the_middle_are_taken_when_all_are_there) {
     EXPECT_EQ(ends.agent.take_bytes(1), std::nullopt);
 }
 
-TEST(LineChannelTest, tells_that_the_other_side_is_gone_after_its_last_line) {
+TEST(LineChannelTest, reports_the_end_of_the_other_side_after_its_last_line) {
     Ends ends = connect();
     ends.launcher.send("kill");
     { const LineChannel gone = std::move(ends.launcher); }

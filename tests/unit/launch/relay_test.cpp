@@ -87,7 +87,7 @@ TEST_F(RelayTest, bytes_arrive_as_they_were_written_and_so_does_the_end) {
     EXPECT_TRUE(here_->has_ended(RelayStream::output));
 }
 
-TEST_F(RelayTest, a_stream_that_nobody_reads_stops_and_the_others_go_on) {
+TEST_F(RelayTest, an_unread_stream_stops_and_the_others_continue) {
     os::Pipe talk = pipe();
     os::Pipe heard = pipe();
     ASSERT_TRUE(there_->take_from(RelayStream::channel, std::move(talk.reading)).is_ok());
@@ -111,7 +111,7 @@ TEST_F(RelayTest, a_stream_that_nobody_reads_stops_and_the_others_go_on) {
     EXPECT_GT(arrived().size(), 0U);
 }
 
-TEST_F(RelayTest, who_writes_hears_that_nobody_reads_any_more) {
+TEST_F(RelayTest, a_writer_is_notified_when_its_reader_is_gone) {
     target_.reading.close();
     ASSERT_EQ(os::write_all(source_.writing.get(), "x"), 0);
     poll_both();

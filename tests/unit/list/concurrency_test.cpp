@@ -176,13 +176,13 @@ TEST(Concurrency, users_of_two_lists_agree_on_a_weak_memory) {
     sched::for_each_seed(2'000, [](std::uint64_t seed) { run_scheduled(seed, 8, 1); });
 }
 
-TEST(Concurrency, users_who_free_late_agree_on_a_weak_memory) {
+TEST(Concurrency, users_that_free_late_agree_on_a_weak_memory) {
     sched::for_each_seed(600, [](std::uint64_t seed) { run_scheduled(seed, 20, 4); });
 }
 
 // A mover that is stopped at any access learns afterwards that its move is done, also where another
 // thread has helped it to its end.
-TEST(Concurrency, a_move_is_told_as_done_by_whomever_it_was_carried_out) {
+TEST(Concurrency, a_move_is_reported_as_done_also_if_another_user_completed_it) {
     constexpr int looks = 400;
     sched::for_each_death(0, 2, [](const sched::Options& options) {
         SharedHeap shared;

@@ -169,7 +169,7 @@ TEST_F(ListTest, a_position_ends_with_its_element) {
     user_.destroy(other);
 }
 
-TEST_F(ListTest, a_destroyed_list_is_told_and_no_address_is_followed) {
+TEST_F(ListTest, a_destroyed_list_is_reported_and_no_address_is_followed) {
     const BlockNumber list = user_.make();
     ASSERT_EQ(user_.push_back(list, "one"), ListEffect::done);
     const Position at = user_.first(list);
@@ -239,7 +239,7 @@ TEST_F(ListTest, without_room_a_list_stays_as_it_is) {
     EXPECT_EQ(shared_.blocks_in_use(), 0U);
 }
 
-TEST_F(ListTest, bytes_that_cannot_be_freed_from_here_are_told) {
+TEST_F(ListTest, bytes_that_cannot_be_freed_from_here_are_returned) {
     const BlockNumber list = user_.make();
     for (const char* text : {"@one", "@two", "three"})
         ASSERT_EQ(user_.push_back(list, text), ListEffect::done);

@@ -118,7 +118,7 @@ TEST_F(AttachTest, trusts_a_process_only_after_its_token_was_read_through_it) {
     EXPECT_NE(attach_.refusal(2), "");
 }
 
-TEST_F(AttachTest, reaches_nobody_when_switched_off) {
+TEST_F(AttachTest, reaches_no_process_when_switched_off) {
     const Child child = start(1, 'a');
     Attach off(node_, 0, false);
     EXPECT_FALSE(off.can_reach(1));

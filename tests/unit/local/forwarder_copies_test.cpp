@@ -127,7 +127,7 @@ TEST_F(ForwarderCopiesTest, a_fetch_that_waited_for_room_is_sent_while_its_sourc
     EXPECT_TRUE(is_named);
 }
 
-TEST_F(ForwarderCopiesTest, moves_within_the_process_and_tells_the_initiator) {
+TEST_F(ForwarderCopiesTest, moves_within_the_process_and_notifies_the_initiator) {
     copies.move_in_turns({5, mine + 2048, mine, 100, 0, 1});
     EXPECT_EQ(copies.send_waiting(), 1U);
     EXPECT_EQ(std::memcmp(bytes.data() + 2048, bytes.data(), 100), 0);

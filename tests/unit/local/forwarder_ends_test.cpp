@@ -29,7 +29,7 @@ protected:
     ForwarderEnds ends{accesses, queues, commands, counters};
 };
 
-TEST_F(ForwarderEndsTest, tells_another_process_by_a_message) {
+TEST_F(ForwarderEndsTest, notifies_another_process_by_a_message) {
     ends.report(1, 77, {Code::ok, Blame::nothing, 41});
     ends.report(2, 78, {Code::stale, Blame::target, 0});
     ASSERT_EQ(port.sent.size(), 2U);
@@ -112,7 +112,7 @@ TEST_F(ForwarderEndsTest, an_old_value_whose_target_has_vanished_or_died_fails_t
     EXPECT_TRUE(port.sent.empty());
 }
 
-TEST_F(ForwarderEndsTest, an_old_value_that_nobody_has_an_address_for_stays_in_the_end) {
+TEST_F(ForwarderEndsTest, an_old_value_without_an_address_stays_in_the_completion) {
     ASSERT_TRUE(commands.make_room());
     const std::uint32_t wanted = commands.add(5, add(0, theirs));
     commands.want_value(wanted);

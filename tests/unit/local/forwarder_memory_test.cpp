@@ -99,7 +99,7 @@ TEST_F(ForwarderMemoryTest, runs_an_atomic_on_an_aligned_word) {
     EXPECT_EQ(word_at(16), before + 2);
 }
 
-TEST_F(ForwarderMemoryTest, tells_the_observer_what_was_done_and_for_whom) {
+TEST_F(ForwarderMemoryTest, reports_each_access_and_its_initiator_to_the_observer) {
     std::vector<std::pair<memory::Command, std::uint32_t>> seen;
     accesses.set_observer([&](const memory::Command& command, std::uint32_t origin) {
         seen.emplace_back(command, origin);

@@ -94,7 +94,7 @@ TEST_F(ForwarderQueuesTest, a_receiver_is_listed_while_something_waits_for_it) {
     EXPECT_FALSE(queues.is_empty());
 }
 
-TEST_F(ForwarderQueuesTest, work_that_waits_for_room_cannot_go_on) {
+TEST_F(ForwarderQueuesTest, work_that_waits_for_room_cannot_progress) {
     EXPECT_FALSE(queues.can_send());
     port.room[1] = 0;
     queues.post(1, message(1), {});
@@ -144,7 +144,7 @@ TEST_F(ForwarderQueuesTest, drops_the_copies_of_one_origin_and_keeps_the_order_o
     }
 }
 
-TEST_F(ForwarderQueuesTest, knows_the_messages_that_somebody_waits_for) {
+TEST_F(ForwarderQueuesTest, knows_the_messages_with_waiters) {
     MessageHead head = queues.head(MessageKind::command, 1, 5);
     EXPECT_TRUE(queues.is_wanted(head));
     head.epoch = parts_epoch + 1;

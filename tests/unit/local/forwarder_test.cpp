@@ -395,7 +395,7 @@ TEST_P(ForwarderTest, commands_that_need_a_dead_process_end_with_its_fate) {
     EXPECT_EQ(run(0, copy(other, mine, mebibyte)).code, base::Code::ok);
 }
 
-TEST_P(ForwarderTest, ends_of_nobody_and_messages_of_another_epoch_change_nothing) {
+TEST_P(ForwarderTest, completions_of_no_command_and_messages_of_another_epoch_change_nothing) {
     Forwarder& forwarder = *rank(0).forwarder;
     is_stopped_[1] = true;
     (void)forwarder.submit(5, copy(rank(0).own.address, rank(1).own.address, 8));
@@ -425,7 +425,7 @@ TEST_P(ForwarderTest, ends_of_nobody_and_messages_of_another_epoch_change_nothin
     while (forwarder.outstanding() > 0) poll();
 }
 
-TEST_P(ForwarderTest, tells_an_observer_what_is_moved_and_for_whom) {
+TEST_P(ForwarderTest, reports_each_move_and_its_initiator_to_an_observer) {
     std::uint64_t bytes = 0;
     std::uint64_t atomics = 0;
     for (std::uint32_t slot = 0; slot < procs; ++slot) {

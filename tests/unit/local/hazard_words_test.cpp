@@ -46,7 +46,7 @@ protected:
     Words words_of_others_{node_, others_, range()};
 };
 
-TEST_F(HazardWordsTest, tell_what_is_named_by_whatever_process_and_nothing_else) {
+TEST_F(HazardWordsTest, return_all_addresses_named_by_any_process_and_no_others) {
     EXPECT_EQ(named_by(words_), std::vector<std::uint64_t>());
     {
         Words::Names names(words_);

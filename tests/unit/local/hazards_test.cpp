@@ -218,7 +218,7 @@ TEST_F(HazardsTest, a_thread_may_outlive_the_view_it_had_a_line_of) {
     thread.join();
 }
 
-TEST_F(HazardsTest, waiting_for_what_nobody_names_returns) {
+TEST_F(HazardsTest, waiting_for_an_unnamed_address_returns) {
     Hazards hazards(node_, 0);
     Hazards::Lease lease(hazards);
     enter(lease.line(), other, other + 1);
@@ -271,19 +271,19 @@ TEST_F(HazardsTest, one_process_without_membarrier_makes_all_of_its_node_pay_the
     EXPECT_FALSE(hazards.has_membarrier());
 }
 
-TEST_F(HazardsTest, waits_for_who_names_it_as_target) {
+TEST_F(HazardsTest, waits_for_a_thread_that_names_it_as_target) {
     for (int round = 0; round < 20; ++round) {
         expect_waits_for(node_, false, named, other);
     }
 }
 
-TEST_F(HazardsTest, waits_for_who_names_it_as_source) {
+TEST_F(HazardsTest, waits_for_a_thread_that_names_it_as_source) {
     for (int round = 0; round < 20; ++round) {
         expect_waits_for(node_, false, other, named);
     }
 }
 
-TEST_F(HazardsTest, waits_for_who_names_it_on_the_shared_line) {
+TEST_F(HazardsTest, waits_for_a_thread_that_names_it_on_the_shared_line) {
     expect_waits_for(node_, true, named, other);
 }
 

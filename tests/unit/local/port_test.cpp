@@ -265,7 +265,7 @@ TEST_P(PortTest, refuses_a_message_when_full_and_takes_it_when_there_is_room) {
     while (reader.read() < sent + 1) to->receive(reader.handler(), 64);
 }
 
-TEST_P(PortTest, hands_over_no_more_than_asked_and_tells_of_the_rest) {
+TEST_P(PortTest, delivers_at_most_the_requested_number_and_reports_the_rest) {
     const node::Segment segment = make(2);
     const auto from = open_port(segment, 0);
     const auto to = open_port(segment, 1);
@@ -297,7 +297,7 @@ TEST_P(PortTest, many_threads_send_to_one) {
     for (std::uint32_t slot = 0; slot < senders; ++slot) EXPECT_EQ(reader.read_from(slot), each);
 }
 
-TEST_P(PortTest, everybody_sends_to_everybody) {
+TEST_P(PortTest, every_process_sends_to_every_process) {
     constexpr std::uint32_t procs = 4;
     constexpr std::uint64_t each = 1000;
     const node::Segment segment = make(procs);
@@ -331,7 +331,7 @@ TEST_P(PortTest, everybody_sends_to_everybody) {
     EXPECT_EQ(done.load(), procs);
 }
 
-TEST_P(PortTest, a_receiver_that_does_not_read_holds_up_nobody_else) {
+TEST_P(PortTest, a_receiver_that_does_not_read_delays_no_other) {
     const node::Segment segment = make(3);
     const auto from = open_port(segment, 0);
     const auto to = open_port(segment, 1);

@@ -154,7 +154,7 @@ TEST_F(UdpPortTest, drops_what_strangers_send) {
 
 // A forwarder without memory for answers takes no messages, while it may itself wait for room to
 // send.
-TEST_F(UdpPortTest, who_takes_no_messages_now_hears_answers_and_gets_the_messages_later) {
+TEST_F(UdpPortTest, a_process_that_takes_no_messages_gets_answers_and_later_the_messages) {
     MessageHead head;
     std::uint32_t sent = 0;
     while (ports_[0]->send(1, head, {})) ++sent;
@@ -206,7 +206,7 @@ protected:
 };
 
 // The program only closes the descriptors, or opens a file under their numbers.
-TEST_P(LostSocketTest, a_port_whose_descriptors_the_program_took_goes_on) {
+TEST_P(LostSocketTest, a_port_whose_descriptors_the_program_took_continues) {
     open_again();
     MessageHead head;
     ASSERT_TRUE(ports_[0]->send(1, head, {}));

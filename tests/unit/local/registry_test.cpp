@@ -115,7 +115,7 @@ TEST_F(RegistryTest, a_granule_goes_through_all_generations_before_one_returns) 
     EXPECT_EQ(key, keys[100]);
 }
 
-TEST_F(RegistryTest, tells_keys_that_never_were_from_those_that_ended) {
+TEST_F(RegistryTest, distinguishes_invalid_keys_from_ended_ones) {
     const Key key = owner_.add(memory_.data(), 4096);
     const GlobalAddress starter = owner_.space.starter_address(0);
     const auto& layout = owner_.space.layout();

@@ -43,7 +43,7 @@ TEST(EndNumbers, give_the_number_of_an_end_that_could_not_be_made_to_the_next) {
 }
 
 // With one lock for all numbers this would wait for ever.
-TEST(EndNumbers, let_nobody_wait_for_an_end_with_another_process) {
+TEST(EndNumbers, refuse_a_wait_for_an_end_of_another_process) {
     EndNumbers numbers;
     std::latch begun(1);
     std::latch made_another(1);

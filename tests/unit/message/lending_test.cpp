@@ -209,7 +209,7 @@ TEST(Lending, overwritten_claims_wait_for_the_piece_that_the_sender_copies_and_f
               static_cast<long>(LentPieces::bytes_min));
 }
 
-TEST(Lending, a_count_of_copied_pieces_that_is_lost_is_told_again) {
+TEST(Lending, a_lost_count_of_copied_pieces_is_sent_again) {
     Buffers buffers(4 * LentPieces::bytes_min);
     LendingWords<> words;
     Lender<> lender;
@@ -308,7 +308,7 @@ TEST(Lending, a_message_that_is_given_up_by_its_receiver_does_not_wait_for_the_d
     EXPECT_FALSE(borrower.is_busy());
 }
 
-TEST(Lending, a_message_that_is_given_up_by_its_sender_is_told_from_others) {
+TEST(Lending, a_message_that_its_sender_gave_up_is_distinguished_from_others) {
     LendingWords<> words;
     EXPECT_FALSE(Borrower<>::is_revoked(words));
     Lender<>::revoke(words);

@@ -109,7 +109,7 @@ struct ReceiverScene : Scene {
     Sender sending = sender(first_key);
 };
 
-TEST(PipeKill, of_a_sender_before_any_access_leaves_whole_pieces_and_a_ring_that_goes_on) {
+TEST(PipeKill, of_a_sender_before_any_access_leaves_whole_pieces_and_a_usable_ring) {
     const test::ScopedWatchdog watchdog("a sender that is killed");
     const auto check = [](SenderScene& scene, const StruckChild& child) {
         scene.expect_what_was_sent(child.when());

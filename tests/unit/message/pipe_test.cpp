@@ -207,7 +207,7 @@ TEST(PipeConcurrency, a_piece_is_read_after_it_was_written_and_before_its_slot_i
     });
 }
 
-TEST(PipeConcurrency, nobody_sleeps_over_a_piece_or_a_slot) {
+TEST(PipeConcurrency, no_thread_sleeps_over_a_piece_or_a_slot) {
     sched::for_each_seed(seeds, [](std::uint64_t seed) {
         Scene scene({.do_sleep = true});
         scene.expect_all(sched::run({.seed = seed}, scene.fibers()));

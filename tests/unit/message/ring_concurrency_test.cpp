@@ -140,7 +140,7 @@ TEST(RingConcurrency, what_is_received_was_handed_over_and_what_is_overwritten_w
     });
 }
 
-TEST(RingConcurrency, nobody_sleeps_over_a_record_or_a_credit) {
+TEST(RingConcurrency, no_thread_sleeps_over_a_record_or_a_credit) {
     sched::for_each_seed(seeds, [](std::uint64_t seed) {
         Scene scene({.records = 20, .do_sleep = true});
         scene.expect_all(sched::run({.seed = seed}, scene.fibers()));

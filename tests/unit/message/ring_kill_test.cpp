@@ -115,7 +115,7 @@ struct OpenerScene : ReceiverScene {
     }
 };
 
-TEST(RingKill, of_a_sender_before_any_access_leaves_whole_records_and_a_ring_that_goes_on) {
+TEST(RingKill, of_a_sender_before_any_access_leaves_whole_records_and_a_usable_ring) {
     const test::ScopedWatchdog watchdog("a sender that is killed");
     const auto check = [](SenderScene& scene, const StruckChild& child) {
         scene.expect_received_but_last(child.when());

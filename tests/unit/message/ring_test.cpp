@@ -178,7 +178,7 @@ TEST(Ring, a_header_that_cannot_be_is_no_record) {
     }
 }
 
-TEST(Ring, tells_when_the_other_end_sleeps) {
+TEST(Ring, reports_when_the_other_end_sleeps) {
     OpenRing<MappedRing<>> ring(small);
     const std::uint64_t number = 1;
     EXPECT_EQ(ring.sender.send(&number, 8), SendAttempt::sent);
@@ -212,7 +212,7 @@ TEST(Ring, answers_a_request_once) {
 }
 
 // A refusal holds at any line, and for ever.
-TEST(Ring, hears_a_refusal_and_takes_no_request_for_one) {
+TEST(Ring, receives_a_refusal_and_takes_no_request_for_one) {
     OpenRing<MappedRing<>> ring(1024);
     ASSERT_NE(ring.sender.send("text", 5), SendAttempt::full);
     ring.word(ring.shape.request_offset()) = OpenRing<MappedRing<>>::key.request(0);
@@ -301,7 +301,7 @@ struct CrampedRing : MappedRing<> {
 
 // A stopped sender takes no credit, and a receiver that waits for another event must not wait for
 // the sender.
-TEST(Ring, tells_a_credit_later_while_the_path_has_no_room) {
+TEST(Ring, sends_a_credit_later_while_the_path_has_no_room) {
     OpenRing<CrampedRing> ring(1024);
     while (ring.sender.send("text", 5) != SendAttempt::full) {
     }
@@ -448,7 +448,7 @@ TEST(Ring, leaves_zeros_where_headers_come_to_lie) {
     }
 }
 
-TEST(Ring, leaves_zeros_before_it_tells_a_credit_and_else_a_record_later) {
+TEST(Ring, leaves_zeros_before_it_returns_a_credit_and_else_a_record_later) {
     OpenRing<MappedRing<>> ring(small);
     for (int i = 0; i < 2; ++i) ASSERT_EQ(ring.sender.send("text", 5), SendAttempt::sent);
     for (int i = 0; i < 2; ++i) {

@@ -27,7 +27,7 @@ Numbered* shown(Slots<Numbered>& slots) {
     return object;
 }
 
-TEST(SlotsTest, an_object_is_found_by_nobody_before_it_is_shown) {
+TEST(SlotsTest, an_object_cannot_be_found_before_it_is_shown) {
     Slots<Numbered> slots;
     Numbered* const object = slots.take();
     const auto count = [&] {
@@ -82,7 +82,7 @@ TEST(SlotsTest, a_handle_finds_its_object_until_that_is_given_back) {
     EXPECT_EQ(slots.find(next->slot.handle.load()), next);
 }
 
-TEST(SlotsTest, a_hidden_object_is_found_by_nobody_and_taken_by_nobody_until_it_is_given_back) {
+TEST(SlotsTest, a_hidden_object_cannot_be_found_or_taken_until_it_is_given_back) {
     Slots<Numbered> slots;
     Numbered* const object = shown(slots);
     const SlotHandle handle = object->slot.handle.load();

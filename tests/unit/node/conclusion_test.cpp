@@ -38,7 +38,7 @@ TEST(Conclusion, names_the_first_process_that_failed_whatever_the_order) {
     EXPECT_EQ(all_of({a, c}).failure()->code, Code::memory);
 }
 
-TEST(Conclusion, tells_epochs_apart) {
+TEST(Conclusion, distinguishes_epochs) {
     const Conclusion all = all_of({Conclusion::of(0, Code::ok, 3), Conclusion::of(1, Code::ok, 2),
                                    Conclusion::of(2, Code::ok, 9)});
     EXPECT_EQ(all.least_epoch(), 2U);

@@ -76,7 +76,7 @@ TEST(DeathTest, a_watcher_adds_how_one_ended_that_others_found_gone) {
 
 // For example, its agent is stopped. A thread that fails many commands asks for the status for each
 // of them.
-TEST(DeathTest, an_end_that_the_watcher_does_not_tell_is_waited_for_once) {
+TEST(DeathTest, an_end_that_the_watcher_does_not_report_is_awaited_once) {
     const Segment segment = make_segment(2);
     set_state(segment, 1, SlotState::joined, ::getpid());
     segment.control().watcher_pid.store(static_cast<std::uint64_t>(::getpid()));
@@ -207,7 +207,7 @@ TEST(DeathTest, another_file_under_the_segments_descriptor_proves_nothing) {
     EXPECT_TRUE(is_dead(segment, 0));
 }
 
-TEST(DeathTest, who_has_no_descriptor_left_finds_the_dead_all_the_same) {
+TEST(DeathTest, a_process_without_descriptors_still_detects_deaths) {
     const Segment segment = make_segment(1);
     join_and_end(segment, 0);
     rlimit before{};
@@ -228,7 +228,7 @@ TEST(DeathTest, a_look_right_after_another_one_is_left_out) {
     EXPECT_GE(os::now_ns() - looked, look_again_ns);
 }
 
-TEST(DeathTest, wakes_who_sleeps_on_a_bell) {
+TEST(DeathTest, wakes_a_sleeper_on_a_bell) {
     const Segment segment = make_segment(2);
     sync::Bell<>& bell = segment.slot(1).door.service_bell;
     const std::uint32_t value = bell.announce();
@@ -236,7 +236,7 @@ TEST(DeathTest, wakes_who_sleeps_on_a_bell) {
     EXPECT_EQ(os::futex_wait(bell.word(), value, long_ns), os::Wake::changed);
 }
 
-TEST(DeathTest, wakes_who_sleeps_on_a_datagram_socket) {
+TEST(DeathTest, wakes_a_sleeper_on_a_datagram_socket) {
     const Segment segment = make_segment(2, base::IntraNode::udp);
     auto socket = os::UdpSocket::open_loopback(65536);
     ASSERT_TRUE(socket.is_ok());

@@ -43,7 +43,7 @@ protected:
     std::vector<std::unique_ptr<Member>> members_;
 };
 
-TEST_F(NodesTest, nobody_leaves_a_meeting_before_all_of_all_nodes_have_come) {
+TEST_F(NodesTest, no_process_leaves_a_meeting_before_all_of_all_nodes_have_entered) {
     const Gateways gateways(segments_);
     constexpr std::uint32_t rounds = 50;
     std::atomic<std::uint32_t> arrived{0};
@@ -81,7 +81,7 @@ TEST_F(NodesTest, ranks_change_places_over_nodes_twice) {
 
 // Processes are late at random, before they add their number and before they read the gathered
 // ones: all read the same numbers.
-TEST_F(NodesTest, numbers_are_gathered_from_all_processes_however_late_they_come) {
+TEST_F(NodesTest, numbers_are_gathered_from_all_processes_also_from_late_ones) {
     const Gateways gateways(segments_);
     constexpr std::uint32_t rounds = 40;
     for_each([&](std::uint32_t process, Member& member) {
@@ -128,7 +128,7 @@ TEST_F(NodesTest, a_call_that_fails_in_some_fails_in_all_with_one_verdict) {
     }
 }
 
-TEST_F(NodesTest, processes_in_different_epochs_are_told_so) {
+TEST_F(NodesTest, processes_in_different_epochs_fail) {
     const Gateways gateways(segments_);
     for_each([&](std::uint32_t process, Member& member) {
         member.begin_epoch();
@@ -310,7 +310,7 @@ private:
     std::uint32_t waits_ = 0;
 };
 
-TEST_F(NodesTest, who_waits_polls_what_helps) {
+TEST_F(NodesTest, a_waiting_process_polls_its_helper) {
     GatewayPort port(segments_[1]);
     Turned helper(port);
     Member& member = *members_[2];

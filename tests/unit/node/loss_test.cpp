@@ -83,7 +83,7 @@ TEST(LossTest, a_process_is_gone_when_it_is_dead_here_or_lost_elsewhere) {
 
 // The node's gateway and a process that is its own gateway record the same losses at one moment, in
 // opposite order.
-TEST(LossTest, two_writers_lose_no_loss_and_tell_none_that_was_not) {
+TEST(LossTest, two_writers_record_every_loss_and_no_other) {
     constexpr std::uint32_t far = 2 * losses_told;
     for (int trial = 0; trial < 50; ++trial) {
         const std::vector<Segment> segments = make_nodes({1, far});
@@ -112,8 +112,7 @@ TEST(LossTest, two_writers_lose_no_loss_and_tell_none_that_was_not) {
 }
 
 // Node 1 has an address on each of three rails.
-TEST(LossTest,
-     a_node_that_one_of_several_rails_has_lost_is_told_with_that_rail_and_its_address_there) {
+TEST(LossTest, a_node_lost_on_one_of_several_rails_is_reported_with_rail_and_address) {
     const std::vector<Segment> segments = make_nodes({1, 1, 1});
     std::array<NodeAddress, 3> addresses;
     for (std::uint8_t rail = 0; rail < 3; ++rail) {
@@ -151,7 +150,7 @@ TEST(LossTest,
         "fragments: compare the MTU of the interfaces, tunnels and bridges on the way)");
 }
 
-TEST(LossTest, the_first_sixteen_are_told_and_later_ones_are_gone) {
+TEST(LossTest, the_first_sixteen_are_described_and_later_ones_are_only_gone) {
     const std::vector<Segment> segments = make_nodes({1, 40});
     for (std::uint32_t i = 0; i <= losses_told; ++i) {
         EXPECT_TRUE(note_lost_process(segments[0], 1 + i, i << 8U));
@@ -166,7 +165,7 @@ TEST(LossTest, the_first_sixteen_are_told_and_later_ones_are_gone) {
     EXPECT_EQ(told_loss(segments[0], losses_told), "");
 }
 
-TEST(LossTest, what_came_first_is_told_first_wherever_it_was) {
+TEST(LossTest, the_first_loss_is_reported_first_on_any_node) {
     const std::vector<Segment> segments = make_nodes({2, 2});
     mark_dead(segments[0], 1, 9);
     EXPECT_TRUE(note_lost_process(segments[0], 2, 9));
@@ -180,7 +179,7 @@ TEST(LossTest, what_came_first_is_told_first_wherever_it_was) {
     EXPECT_EQ(segments[1].control().deaths.load(std::memory_order_relaxed), 2U);
 }
 
-TEST(LossTest, a_loss_wakes_who_sleeps) {
+TEST(LossTest, a_loss_wakes_sleepers) {
     const std::vector<Segment> segments = make_nodes({1, 1});
     sync::Bell<>& bell = segments[0].slot(0).door.waiter_bell;
     const std::uint32_t value = bell.announce();

@@ -52,7 +52,7 @@ protected:
     std::vector<std::unique_ptr<Member>> members_;
 };
 
-TEST_F(MemberTest, nobody_leaves_a_meeting_before_all_have_come) {
+TEST_F(MemberTest, no_process_leaves_a_meeting_before_all_have_entered) {
     constexpr int rounds = 200;
     std::atomic<int> arrived{0};
     std::atomic<bool> is_early{false};
@@ -83,7 +83,7 @@ TEST_F(MemberTest, a_call_that_fails_in_one_fails_in_all_with_one_verdict) {
 }
 
 // The words of the last two meetings are kept, whatever that process brought to the other one.
-TEST_F(MemberTest, who_came_for_another_call_is_no_part_of_a_conclusion) {
+TEST_F(MemberTest, a_process_in_another_call_is_no_part_of_a_conclusion) {
     for_each([&](Member& member) {
         for (int round = 0; round < 4; ++round) {
             for (int calls = 0; calls < round; ++calls) EXPECT_TRUE(member.conclude({}).is_ok());
@@ -128,7 +128,7 @@ TEST_F(MemberTest, a_death_ends_this_meeting_and_every_later_one_with_its_name) 
     killer.join();
 }
 
-TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead) {
+TEST_F(MemberTest, a_second_arrival_after_a_death_does_not_count_for_the_dead) {
     std::thread first([&] {
         EXPECT_EQ(members_[0]->synchronize().code(), base::Code::peer);
         EXPECT_EQ(members_[0]->synchronize().code(), base::Code::peer);
@@ -143,7 +143,7 @@ TEST_F(MemberTest, who_meets_again_after_a_death_does_not_stand_in_for_the_dead)
 
 // All others have arrived before the death is published, and the last of them has not released them
 // yet.
-TEST_F(MemberTest, who_dies_after_all_have_come_does_not_make_the_meeting_fail) {
+TEST_F(MemberTest, a_death_after_the_last_arrival_does_not_fail_the_meeting) {
     std::thread last([&] {
         while (Barrier::arrivals(segment_).load(std::memory_order_acquire) < 2) {
             std::this_thread::yield();
@@ -161,7 +161,7 @@ TEST_F(MemberTest, who_dies_after_all_have_come_does_not_make_the_meeting_fail) 
     last.join();
 }
 
-TEST_F(MemberTest, who_comes_after_others_have_given_up_is_not_the_last_one) {
+TEST_F(MemberTest, an_arrival_after_others_have_given_up_is_not_the_last_one) {
     SharedU32& arrivals = Barrier::arrivals(segment_);
     arrivals.fetch_add(1, std::memory_order_acq_rel);  // the arrival of the process that dies
     std::thread killer([&] {
@@ -176,7 +176,7 @@ TEST_F(MemberTest, who_comes_after_others_have_given_up_is_not_the_last_one) {
 
 // A process arrives, and is killed then or before it has released the others; the others detect
 // that in any order.
-TEST_F(MemberTest, a_meeting_fails_for_all_who_live_or_for_none) {
+TEST_F(MemberTest, a_meeting_fails_for_all_survivors_or_for_none) {
     const int rounds = acp::test::effort(400, 100);
     for (int round = 0; round < rounds; ++round) {
         const Segment segment = make_segment(procs);
@@ -208,7 +208,7 @@ TEST_F(MemberTest, a_meeting_fails_for_all_who_live_or_for_none) {
     }
 }
 
-TEST_F(MemberTest, who_gives_up_ends_the_waits_of_the_others) {
+TEST_F(MemberTest, a_process_that_gives_up_ends_the_waits_of_the_others) {
     std::thread quitter([&] { members_[3]->give_up(); });
     for_each([](Member& member) { EXPECT_EQ(member.synchronize().code(), base::Code::peer); }, 3);
     quitter.join();

@@ -97,7 +97,7 @@ TEST_F(OwnMeetingsTest, one_poll_sends_this_nodes_part_and_none_follows_the_end)
     EXPECT_EQ(helper.rests(), 0U);
 }
 
-TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_are_told_so) {
+TEST_F(OwnMeetingsTest, ranks_that_make_different_calls_fail) {
     begin();
     OwnMeetings other(segments_[1]);
     other.ask(1, AwaitedCall::reset);
@@ -129,7 +129,7 @@ TEST_F(OwnMeetingsTest, a_lost_node_ends_this_meeting_and_all_later_ones) {
     EXPECT_EQ(member_.synchronize().code(), base::Code::peer);
 }
 
-TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_told) {
+TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_reported) {
     begin();
     meetings_.fail(1, {NodeFate::silent, 0});
     const auto status = end();
@@ -139,7 +139,7 @@ TEST_F(OwnMeetingsTest, the_rail_that_lost_a_node_is_told) {
         << status.message();
 }
 
-TEST_F(OwnMeetingsTest, what_the_agent_tells_a_little_later_is_the_reason) {
+TEST_F(OwnMeetingsTest, a_slightly_later_report_of_the_agent_is_the_reason) {
     begin();
     meetings_.fail(1, {NodeFate::told});
     GatewayPort(segments_[0]).publish_death(1, 9);
@@ -155,8 +155,7 @@ TEST_F(OwnMeetingsTest, a_death_ends_the_wait) {
     EXPECT_EQ(end().code(), base::Code::peer);
 }
 
-TEST_F(OwnMeetingsTest,
-       news_of_a_death_after_a_meeting_does_not_make_it_fail_when_they_come_first) {
+TEST_F(OwnMeetingsTest, a_death_reported_before_the_end_of_an_earlier_meeting_does_not_fail_it) {
     begin();
     GatewayPort(segments_[0]).publish_death(1, 9);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // lint: sleep is the subject
@@ -165,7 +164,7 @@ TEST_F(OwnMeetingsTest,
     EXPECT_EQ(member_.synchronize().code(), base::Code::peer) << "the next one fails";
 }
 
-TEST_F(OwnMeetingsTest, the_call_that_ends_an_epoch_goes_on_with_the_agents) {
+TEST_F(OwnMeetingsTest, the_call_that_ends_an_epoch_is_continued_by_the_agents) {
     const test::Gateways agents(segments_);
     thread_ = std::thread([this] { status_ = member_.end_own_meetings(); });
     while (!(brought_ = meetings_.take())) std::this_thread::yield();

@@ -83,7 +83,7 @@ TEST_F(RanksTest, collects_the_wishes_of_this_node_and_leaves_the_others) {
     expect_ranks({0, 1, 2, 3, 5, 4, 6});
 }
 
-TEST(RanksMemoryTest, asking_who_sits_where_takes_no_memory_before_the_first_reset) {
+TEST(RanksMemoryTest, a_query_of_ranks_takes_no_memory_before_the_first_reset) {
     const Segment segment = make_segment(1U << 20);
     const auto taken = [&] {
         struct stat status {};

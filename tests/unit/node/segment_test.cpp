@@ -71,7 +71,7 @@ TEST(SegmentTest, is_mapped_twice_and_shows_the_same_memory_in_both_places) {
     EXPECT_EQ(segment.share().map_again().failure().code(), base::Code::state);
 }
 
-TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_nobody_joined) {
+TEST(SegmentTest, begins_with_each_rank_on_its_slot_and_no_process_joined) {
     Shape shape = shape_of(3);
     shape.procs = 8;
     shape.first_process = 5;

@@ -97,7 +97,7 @@ TEST_P(WaitPolicyTest, a_yield_counts_as_long_only_where_it_yields_and_is_longer
     EXPECT_EQ(policy.long_yield_ns > policy.poll_ns, policy.is_yielding);
 }
 
-TEST_P(WaitPolicyTest, only_who_yields_naps_or_stays) {
+TEST_P(WaitPolicyTest, only_yielding_threads_nap_or_stay) {
     const WaitPolicy policy = policy_at({2, 2, 1});
     EXPECT_TRUE(policy.is_yielding || (!policy.is_napping && policy.stay_ns == 0)) << policy.name;
     EXPECT_LE(policy.stay_ns, policy.poll_ns);

@@ -99,7 +99,7 @@ TEST_P(WaitTest, a_signal_during_any_look_ends_the_wait) {
     sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST_P(WaitTest, looks_for_the_dead_after_a_nap_that_nobody_ended) {
+TEST_P(WaitTest, checks_for_deaths_after_a_nap_without_a_wakeup) {
     Slot& slot = segment_.slot(0);
     slot.has_life_lock.store(1, std::memory_order_relaxed);  // but no process holds it
     slot.state.store(static_cast<std::uint32_t>(SlotState::joined), std::memory_order_release);

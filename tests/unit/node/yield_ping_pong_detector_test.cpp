@@ -24,7 +24,7 @@ protected:
     YieldPingPongDetector detector_;
 };
 
-TEST_F(YieldPingPongDetectorTest, none_is_due_while_some_yields_meet_nobody) {
+TEST_F(YieldPingPongDetectorTest, none_is_due_while_some_yields_find_no_other_thread) {
     for (int i = 0; i < 1000; ++i) {
         EXPECT_FALSE(
             detector_.note(i % static_cast<int>(YieldPingPongDetector::yields_in_a_row_max) != 0,

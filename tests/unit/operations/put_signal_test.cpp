@@ -76,7 +76,7 @@ TEST_P(PutSignalOperationTest, writes_nothing_where_one_of_the_two_is_bad) {
 
 // A waiter for a counter of its own spins, so the operation wakes no thread; a waiter for a channel
 // sleeps, and is woken.
-TEST_P(PutSignalOperationTest, wakes_who_sleeps_in_the_process_where_it_sets_the_word) {
+TEST_P(PutSignalOperationTest, wakes_sleepers_of_the_process_whose_word_it_sets) {
     sync::Bell<>& bell = node_.slot(0).door.waiter_bell;
     const std::uint32_t asleep = bell.announce();
     EXPECT_EQ(run({base_, base_, 9}, ""), Code::ok);

@@ -31,12 +31,12 @@ struct ArmedWaitTest : testing::Test {
     }
 };
 
-TEST_F(ArmedWaitTest, does_not_hear_what_is_not_armed) {
+TEST_F(ArmedWaitTest, does_not_report_descriptors_that_are_not_armed) {
     first.signal();
     EXPECT_FALSE(has_heard());
 }
 
-TEST_F(ArmedWaitTest, hears_each_descriptor_once) {
+TEST_F(ArmedWaitTest, reports_each_descriptor_once) {
     for (Event* event : {&first, &second}) {
         wait.arm();
         EXPECT_FALSE(has_heard());
@@ -49,7 +49,7 @@ TEST_F(ArmedWaitTest, hears_each_descriptor_once) {
     }
 }
 
-TEST_F(ArmedWaitTest, hears_nothing_once_it_was_disarmed) {
+TEST_F(ArmedWaitTest, reports_nothing_after_a_disarm) {
     wait.arm();
     wait.disarm();
     first.signal();
@@ -58,7 +58,7 @@ TEST_F(ArmedWaitTest, hears_nothing_once_it_was_disarmed) {
     EXPECT_EQ(wait.wait(), End::descriptor);
 }
 
-TEST_F(ArmedWaitTest, a_signal_is_heard_armed_or_not_and_taken) {
+TEST_F(ArmedWaitTest, a_signal_is_reported_armed_or_not_and_taken) {
     for (const bool is_armed : {false, true}) {
         if (is_armed) wait.arm();
         wait.signal();
@@ -68,7 +68,7 @@ TEST_F(ArmedWaitTest, a_signal_is_heard_armed_or_not_and_taken) {
     }
 }
 
-TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
+TEST_F(ArmedWaitTest, arming_wakes_a_sleeper_if_the_descriptor_is_readable_already) {
     second.signal();
     for (int round = 0; round < 200; ++round) {
         std::atomic<bool> is_heard{false};
@@ -82,7 +82,7 @@ TEST_F(ArmedWaitTest, arming_wakes_who_sleeps_on_what_is_readable_already) {
 
 // The program closes every descriptor: the sleeper returns, also from later sleeps, and does not
 // spin.
-TEST(ArmedWaitClosed, who_sleeps_comes_back_though_the_program_closed_its_descriptors) {
+TEST(ArmedWaitClosed, a_sleeper_returns_though_the_program_closed_its_descriptors) {
     const auto close_and_wait = [] {
         ArmedWait wait = std::move(ArmedWait::create({})).value();
         std::thread sleeper([&] {
@@ -100,7 +100,7 @@ TEST(ArmedWaitClosed, who_sleeps_comes_back_though_the_program_closed_its_descri
     EXPECT_EXIT(close_and_wait(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(ArmedWaitTest, hears_again_what_was_forgotten_once_it_is_armed) {
+TEST_F(ArmedWaitTest, reports_a_forgotten_descriptor_again_once_it_is_armed) {
     for (const bool is_forgotten_twice : {false, true}) {
         wait.forget();
         if (is_forgotten_twice) wait.forget();
@@ -126,7 +126,7 @@ TEST_F(ArmedWaitTest, what_was_forgotten_is_in_no_set_of_the_kernels) {
     EXPECT_EQ(test::poll_sets_with(first.fd()), 1U);
 }
 
-TEST_F(ArmedWaitTest, arming_what_was_forgotten_and_closed_disturbs_nobody) {
+TEST_F(ArmedWaitTest, arming_a_forgotten_closed_descriptor_has_no_effect) {
     wait.forget();
     { const Event closed = std::move(first); }
     wait.arm();

@@ -89,7 +89,7 @@ TEST_P(CheckMapped, refuses_pages_that_cannot_be_written_or_read) {
     }
 }
 
-TEST_P(CheckMapped, accepts_pages_that_can_only_be_read_where_nobody_writes) {
+TEST_P(CheckMapped, accepts_read_only_pages_for_reads) {
     char* const odd = start() + pages() / 2 * page();
     ASSERT_EQ(mprotect(odd, page(), PROT_READ), 0);
     EXPECT_TRUE(check_mapped(start(), size(), Rights::read).is_ok());

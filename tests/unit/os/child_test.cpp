@@ -80,7 +80,7 @@ TEST(ChildTest, inherits_the_one_descriptor_it_is_given) {
     EXPECT_EQ(output_of(plan), "has " + number(given.value().reading) + "\n");
 }
 
-TEST(ChildTest, its_end_is_told_as_exit_code_or_signal_until_it_is_reaped) {
+TEST(ChildTest, its_end_is_reported_as_exit_code_or_signal_until_it_is_reaped) {
     const int exits = start(shell("exit 3"));
     EXPECT_EQ(wait_for_end(exits).exit_code(), 3);
     ASSERT_TRUE(ended_child(exits).has_value());
@@ -95,7 +95,7 @@ TEST(ChildTest, its_end_is_told_as_exit_code_or_signal_until_it_is_reaped) {
     reap(killed);
 }
 
-TEST(ChildTest, a_process_that_has_ended_is_told_from_one_that_runs_another_program) {
+TEST(ChildTest, a_process_that_has_ended_is_distinguished_from_one_after_exec) {
     ChildPlan plan;
     plan.path = "/bin/sleep";
     plan.arguments = {"sleep", "1000"};
@@ -109,7 +109,7 @@ TEST(ChildTest, a_process_that_has_ended_is_told_from_one_that_runs_another_prog
     EXPECT_EQ(is_ending(child.value()), std::nullopt);
 }
 
-TEST(ChildTest, a_program_that_cannot_be_run_is_told_through_the_pipe) {
+TEST(ChildTest, a_program_that_cannot_be_run_is_reported_through_the_pipe) {
     auto failures = make_pipe();
     ASSERT_TRUE(failures.is_ok());
     ChildPlan plan = shell("");
@@ -163,7 +163,7 @@ TEST(ChildDeathTest, children_that_only_wait_for_a_cpu_are_waited_for_beyond_the
 
 // A thread that waits for a child of vfork has the same state in /proc as one that waits for a
 // disk.
-TEST(ChildTest, a_thread_in_an_uninterruptible_wait_is_told) {
+TEST(ChildTest, a_thread_in_an_uninterruptible_wait_is_reported) {
     auto ready = make_pipe();
     auto go = make_pipe();
     ASSERT_TRUE(ready.is_ok() && go.is_ok());

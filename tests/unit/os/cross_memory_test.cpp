@@ -137,7 +137,7 @@ TEST_F(CrossMemory, finds_no_process_that_is_gone) {
     EXPECT_EQ(read_process(pid, {&piece, 1}, {&piece, 1}), -ESRCH);
 }
 
-TEST_F(CrossMemory, ordinary_memory_is_hidden_from_nobody_and_secret_memory_is) {
+TEST_F(CrossMemory, ordinary_memory_is_readable_by_all_and_secret_memory_by_none) {
     EXPECT_FALSE(is_hidden_from_others(data(), bytes()));
     EXPECT_FALSE(is_hidden_from_others(data(), 0));
     constexpr long call_memfd_secret = 447;

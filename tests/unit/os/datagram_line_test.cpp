@@ -43,7 +43,7 @@ protected:
     DatagramSocket other_ = open_socket({.bind_to = ip("127.0.0.2")});
 };
 
-TEST_F(LineTest, hears_its_peer_and_leaves_the_others_to_the_listener) {
+TEST_F(LineTest, receives_from_its_peer_and_leaves_the_others_to_the_listener) {
     EXPECT_STREQ(heard_by(peer_), "listener");
     ASSERT_TRUE(line_.connect_beside(listener_, peer_.address()));
     EXPECT_EQ(line_.address(), listener_.address());
@@ -71,7 +71,7 @@ TEST_F(LineTest, speaks_from_the_listeners_port_in_bursts_as_well) {
     }
 }
 
-TEST_F(LineTest, says_whatever_it_is_told_to_others_too) {
+TEST_F(LineTest, sends_to_other_addresses_too) {
     ASSERT_TRUE(line_.connect_beside(listener_, peer_.address()));
     EXPECT_EQ(line_.send_burst(other_.address(), pattern(100), 100, false).datagrams, 1U);
     DatagramBatch batch = batch_of(4, 2000);
@@ -80,7 +80,7 @@ TEST_F(LineTest, says_whatever_it_is_told_to_others_too) {
     EXPECT_EQ(arrived[0].from, listener_.address());
 }
 
-TEST_F(LineTest, leaves_the_port_to_nobody_else) {
+TEST_F(LineTest, leaves_the_port_to_no_other_process) {
     ASSERT_TRUE(line_.connect_beside(listener_, peer_.address()));
     EXPECT_FALSE(DatagramSocket::open({.bind_to = listener_.address()}).is_ok());
     DatagramSocket second = spare();
@@ -88,7 +88,7 @@ TEST_F(LineTest, leaves_the_port_to_nobody_else) {
     EXPECT_FALSE(DatagramSocket::open({.bind_to = listener_.address()}).is_ok());
 }
 
-TEST_F(LineTest, goes_on_when_its_peer_is_gone) {
+TEST_F(LineTest, continues_when_its_peer_is_gone) {
     ASSERT_TRUE(line_.connect_beside(listener_, peer_.address()));
     { const DatagramSocket gone = std::move(peer_); }
     const SocketAddress closed = line_.peer();

@@ -109,7 +109,7 @@ TEST_P(BurstTest, reports_an_address_it_cannot_reach) {
     pass(3000, 1000);
 }
 
-TEST_P(BurstTest, goes_on_when_nobody_listens_at_the_other_end) {
+TEST_P(BurstTest, continues_without_a_listener_at_the_other_end) {
     SocketAddress closed;
     {
         const DatagramSocket gone = open_socket({});
@@ -122,7 +122,7 @@ TEST_P(BurstTest, goes_on_when_nobody_listens_at_the_other_end) {
     pass(5000, 1000);
 }
 
-TEST_P(BurstTest, tells_who_sent_what) {
+TEST_P(BurstTest, returns_the_sender_of_each_datagram) {
     DatagramSocket other = open_socket({.bind_to = ip("127.0.0.2")});
     const Bytes burst = pattern(2000);
     ASSERT_EQ(other.send_burst(receiver_.address(), burst, 1000, false).datagrams, 2U);

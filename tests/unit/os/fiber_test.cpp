@@ -24,7 +24,7 @@ std::unique_ptr<Fiber> made() {
     return std::move(fiber).value();
 }
 
-TEST(Fiber, goes_on_where_it_stopped) {
+TEST(Fiber, continues_where_it_stopped) {
     const auto fiber = made();
     std::vector<int> steps;
     fiber->start([&] {

@@ -56,7 +56,7 @@ TEST(Futex, returns_when_the_time_is_over_and_not_before) {
     EXPECT_EQ(futex_wait(word, 5, 0), Wake::timeout);
 }
 
-TEST(Futex, wakes_nobody_where_nobody_sleeps) {
+TEST(Futex, wakes_no_thread_without_sleepers) {
     Word word{0};
     EXPECT_EQ(futex_wake(word, INT_MAX), 0);
 }
@@ -93,7 +93,7 @@ TEST(Futex, wakes_no_more_sleepers_than_asked) {
     EXPECT_EQ(second.exit_code(), 1);
 }
 
-TEST(Futex, tells_that_a_signal_handler_ran) {
+TEST(Futex, reports_that_a_signal_handler_ran) {
     const test::ScopedWatchdog watchdog("Futex tells that a signal handler ran");
 
     struct sigaction action = {};

@@ -138,7 +138,7 @@ TEST(UdpSocket, carries_head_and_body_as_one_datagram) {
     EXPECT_EQ(receiver.receive(buffer), -1);
 }
 
-TEST(UdpSocket, tells_the_full_size_of_a_datagram_it_had_to_cut) {
+TEST(UdpSocket, returns_the_full_size_of_a_truncated_datagram) {
     UdpSocket sender = socket_with(100'000);
     UdpSocket receiver = socket_with(100'000);
     ASSERT_TRUE(sender.send_to(receiver.port(), bytes_of(std::string(1408, 'x')), {}));

@@ -73,7 +73,7 @@ TEST_F(LifeLockTest, outlives_the_closing_of_all_descriptors) {
     EXPECT_EQ(look(), LifeLook::held);
 }
 
-TEST_F(LifeLockTest, ends_with_exec_although_a_forked_child_goes_on) {
+TEST_F(LifeLockTest, ends_with_exec_although_a_forked_child_continues) {
     auto watch = CloseWatch::create(file_.get());
     ASSERT_TRUE(watch.is_ok()) << watch.failure().message();
     Pipe going = make_pipe().value();
@@ -112,7 +112,7 @@ TEST_F(LifeLockTest, nothing_is_known_by_a_descriptor_that_is_not_open) {
     EXPECT_FALSE(LifeLock::take(-1, 0).is_ok());
 }
 
-TEST_F(LifeLockTest, tells_files_apart) {
+TEST_F(LifeLockTest, distinguishes_files) {
     const FileDescriptor other = create_memory_file("life", 4096).value();
     const FileDescriptor same(dup(file_.get()));
     EXPECT_NE(identity_of_file(file_.get()), identity_of_file(other.get()));

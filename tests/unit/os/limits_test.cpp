@@ -156,7 +156,7 @@ TEST(Limits, leave_the_lesser_of_what_machine_and_cgroup_have) {
     EXPECT_EQ(limits.available_bytes(), 0U);
 }
 
-TEST(Limits, tell_what_this_machine_has) {
+TEST(Limits, return_the_limits_of_this_machine) {
     const MemoryLimits limits = memory_limits();
     EXPECT_GT(limits.available_bytes(), 0U);
     EXPECT_NE(limits.machine_available_bytes, unlimited);
@@ -196,7 +196,7 @@ TEST(Cpu, counts_what_the_affinity_mask_allows) {
     EXPECT_EQ(pin_to_cpu(-1).code(), base::Code::argument);
 }
 
-TEST(Cpu, tells_what_the_kernel_tells_of_it) {
+TEST(Cpu, returns_the_count_of_the_kernel) {
     [[maybe_unused]] const std::string info = read_text_file("/proc/cpuinfo").value_or("");
 #if defined(__x86_64__)
     const auto is_listed = [&](const char* flag) { return info.find(flag) != std::string::npos; };

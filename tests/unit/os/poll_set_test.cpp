@@ -18,7 +18,7 @@ PollSet make_set() {
     return std::move(set).value();
 }
 
-TEST(PollSetTest, tells_who_became_ready_first) {
+TEST(PollSetTest, returns_the_descriptor_that_became_ready_first) {
     PollSet set = make_set();
     std::vector<Pipe> pipes;
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -39,7 +39,7 @@ TEST(PollSetTest, ends_after_its_time_with_nothing) {
     EXPECT_EQ(set.wait(events, 1), 0U);
 }
 
-TEST(PollSetTest, tells_a_hung_up_end_and_room_to_write) {
+TEST(PollSetTest, reports_a_hung_up_end_and_room_to_write) {
     PollSet set = make_set();
     Pipe pipe = std::move(make_pipe().value());
     std::array<PollEvent, 2> events;

@@ -74,7 +74,7 @@ protected:
     bool is_supported_ = false;
 };
 
-TEST_F(RobustWordTest, names_its_holder_and_nobody_after_it_was_let_go) {
+TEST_F(RobustWordTest, names_its_holder_and_no_thread_after_its_release) {
     EXPECT_EQ(value(), 0U);
     std::thread([this] {
         {
@@ -87,7 +87,7 @@ TEST_F(RobustWordTest, names_its_holder_and_nobody_after_it_was_let_go) {
     EXPECT_EQ(value(), 0U);
 }
 
-TEST_F(RobustWordTest, tells_of_a_thread_that_ends_while_it_holds_it) {
+TEST_F(RobustWordTest, reports_a_thread_that_ends_while_it_holds_it) {
     // Not destroyed, like the hold of a killed thread.
     alignas(RobustHold) static std::array<std::byte, sizeof(RobustHold)> room;
     std::thread([this] { new (room.data()) RobustHold(word_); }).join();
@@ -95,7 +95,7 @@ TEST_F(RobustWordTest, tells_of_a_thread_that_ends_while_it_holds_it) {
     EXPECT_TRUE(has_holder_ended(value()));
 }
 
-TEST_F(RobustWordTest, tells_that_its_process_was_killed) {
+TEST_F(RobustWordTest, reports_that_its_process_was_killed) {
     auto child = child_that_holds([] {});
     EXPECT_FALSE(has_holder_ended(value()));
     child->send(SIGKILL);
@@ -124,7 +124,7 @@ TEST_F(RobustWordTest, says_nothing_when_another_thread_ends_or_a_child_is_forke
 }
 
 // The new program writes to a pipe as soon as it runs.
-TEST_F(RobustWordTest, tells_of_exec_before_the_new_program_runs) {
+TEST_F(RobustWordTest, reports_exec_before_the_new_program_runs) {
     auto child = child_that_holds([this] {
         dup2(told_.writing.get(), STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", "echo; exec sleep 1000", nullptr);

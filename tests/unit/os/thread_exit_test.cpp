@@ -22,7 +22,7 @@ ThreadExit make() {
     return std::move(made).value();
 }
 
-TEST(ThreadExitTest, tells_once_with_the_value_of_the_thread_that_ends) {
+TEST(ThreadExitTest, calls_once_with_the_value_of_the_thread_that_ends) {
     ThreadExit exit = make();
     int value = 7;
     int here = 100;
@@ -37,7 +37,7 @@ TEST(ThreadExitTest, tells_once_with_the_value_of_the_thread_that_ends) {
     EXPECT_TRUE(exit.set(nullptr));
 }
 
-TEST(ThreadExitTest, tells_nobody_who_stored_nothing) {
+TEST(ThreadExitTest, makes_no_call_for_a_thread_without_a_value) {
     ThreadExit exit = make();
     std::thread([&] { EXPECT_EQ(exit.get(), nullptr); }).join();
     EXPECT_EQ(told_count.load(), 0);

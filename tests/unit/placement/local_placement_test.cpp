@@ -359,7 +359,7 @@ TEST_P(PlacementTest, what_no_rank_could_have_asked_for_is_refused) {
     EXPECT_EQ(run(command, true).code, Code::argument);
 }
 
-TEST_P(PlacementTest, of_a_command_that_fails_at_once_the_address_at_fault_is_told) {
+TEST_P(PlacementTest, a_command_that_fails_at_once_names_the_wrong_address) {
     const auto expect_blamed = [this](GlobalAddress good, GlobalAddress bad, Code code) {
         for (const Operation operation : {Operation::copy, Operation::swap}) {
             Command command{operation, 8, bad, good, 8, 0, 0};

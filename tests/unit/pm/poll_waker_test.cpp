@@ -53,7 +53,7 @@ protected:
 };
 
 // If a wakeup were lost, the destructor would wait for ever.
-TEST_F(PollWakerTest, it_ends_whatever_its_thread_does_just_then) {
+TEST_F(PollWakerTest, it_ends_at_any_moment_of_its_thread) {
     test::Random random(1);
     for (int i = 0; i < 3000; ++i) {
         const std::unique_ptr<PollWaker> waker = make_waker(node::for_ever);

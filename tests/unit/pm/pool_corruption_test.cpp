@@ -151,7 +151,7 @@ TEST(PoolCorruption, of_both_counts_loses_nothing_that_an_unknown_holder_sent) {
 
 // A sender's note has two words which say that it writes to a ring. If one of them is overwritten,
 // the ring is still not given to senders that wait for a lease.
-TEST(PoolCorruption, of_a_note_lets_nobody_take_a_ring_that_is_being_written) {
+TEST(PoolCorruption, of_a_note_lets_no_sender_take_a_ring_that_is_being_written) {
     for (const std::uint32_t which : {0U, 1U}) {
         Node node(200);
         char* const room = node.outlet(1).reserve(8);

@@ -165,7 +165,7 @@ TEST(Pool, of_a_dead_sender_gives_all_that_was_sent_and_lends_its_ring_again) {
 }
 
 // The gateway writes for a sender on another node, possibly after the sender's death.
-TEST(Pool, of_a_dead_sender_waits_for_whoever_writes_for_it) {
+TEST(Pool, of_a_dead_sender_waits_for_the_gateway_that_writes_for_it) {
     Node node(3);
     Exchange exchange(node);
     ASSERT_TRUE(exchange.send(1));
@@ -181,7 +181,7 @@ TEST(Pool, of_a_dead_sender_waits_for_whoever_writes_for_it) {
     EXPECT_EQ(sync::LeaseState(state, 1).kind(), sync::LeaseKind::free);
 }
 
-TEST(Pool, hears_a_sender_that_it_does_not_watch) {
+TEST(Pool, receives_from_a_sender_that_it_does_not_watch) {
     Node node(30);
     Exchange exchange(node);
     test::Random random(5);
@@ -191,7 +191,7 @@ TEST(Pool, hears_a_sender_that_it_does_not_watch) {
     }
 }
 
-TEST(Pool, favours_nobody) {
+TEST(Pool, favours_no_sender) {
     Node node(4);
     Exchange exchange(node, 8);
     for (int i = 0; i < 50; ++i)
@@ -200,7 +200,7 @@ TEST(Pool, favours_nobody) {
     for (std::uint32_t from = 0; from < 4; ++from) EXPECT_GE(exchange.received(from), 15U) << from;
 }
 
-TEST(Pool, tells_a_sender_that_all_was_received) {
+TEST(Pool, notifies_a_sender_that_all_was_received) {
     Node node(2);
     Exchange exchange(node);
     ASSERT_TRUE(exchange.send(1));

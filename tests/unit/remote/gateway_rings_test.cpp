@@ -83,7 +83,7 @@ TEST_F(GatewayRingsTest, takes_from_each_process_in_turn) {
     EXPECT_FALSE(rings_.has_commands());
 }
 
-TEST_F(GatewayRingsTest, what_finds_no_room_holds_nobody_up_and_is_offered_again) {
+TEST_F(GatewayRingsTest, a_command_without_room_delays_no_other_and_is_offered_again) {
     submit(0, 3);
     submit(1, 3);
     refused_slot_ = 0;
@@ -155,7 +155,7 @@ TEST_F(GatewayRingsTest, ends_of_what_was_never_taken_are_ignored) {
     EXPECT_EQ(ended[0].count, 2U);
 }
 
-TEST_F(GatewayRingsTest, a_process_that_is_gone_is_heard_no_more) {
+TEST_F(GatewayRingsTest, a_dead_process_is_polled_no_longer) {
     submit(0, 5);
     submit(1, 1);
     rings_.forget(0);
@@ -165,7 +165,7 @@ TEST_F(GatewayRingsTest, a_process_that_is_gone_is_heard_no_more) {
     EXPECT_TRUE(poll(0).empty());
 }
 
-TEST_F(GatewayRingsTest, rings_who_waits_else_the_service_thread_if_it_is_wanted) {
+TEST_F(GatewayRingsTest, rings_a_waiter_or_else_the_service_thread_if_it_is_needed) {
     node::Door& door = segment_.slot(1).door;
     const auto is_rung = [](sync::Bell<>& bell, std::uint32_t value) {
         return bell.word().load(std::memory_order_relaxed) != value;

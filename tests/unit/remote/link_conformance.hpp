@@ -163,7 +163,7 @@ TYPED_TEST_P(LinkConformance, loses_no_end_when_no_memory_is_left_for_it) {
     EXPECT_EQ(seen, taken);
 }
 
-TYPED_TEST_P(LinkConformance, has_no_news_when_nothing_is_under_way) {
+TYPED_TEST_P(LinkConformance, has_no_completions_when_nothing_is_in_flight) {
     std::vector<Ended> ended;
     ASSERT_TRUE(this->link().submit(2, this->bed_.good()));
     this->link().flush();
@@ -249,6 +249,6 @@ REGISTER_TYPED_TEST_SUITE_P(LinkConformance,
                             a_failure_names_its_end_and_process_and_spoils_no_other_command,
                             a_full_link_refuses_and_has_room_again_when_commands_have_ended,
                             loses_no_end_when_no_memory_is_left_for_it,
-                            has_no_news_when_nothing_is_under_way);
+                            has_no_completions_when_nothing_is_in_flight);
 
 }  // namespace acp::remote::test

@@ -121,7 +121,7 @@ TEST(RecordRing, wakes_a_consumer_that_sleeps) {
     });
 }
 
-TEST(RecordRing, goes_on_with_a_new_end_after_one_that_died_anywhere) {
+TEST(RecordRing, continues_with_a_new_end_after_one_that_died_anywhere) {
     for (const int victim : {0, 1}) {
         sched::for_each_death(victim, 100, [](const sched::Options& options) {
             Scene scene;
@@ -163,7 +163,7 @@ TEST(RecordRing, is_full_at_its_capacity) {
     EXPECT_NE(producer.reserve(), nullptr);
 }
 
-TEST(RecordRing, a_counter_that_makes_no_sense_stops_who_reads_it) {
+TEST(RecordRing, an_invalid_counter_stops_its_reader) {
     for (const std::uint64_t bad : {std::uint64_t{5}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
         Plain plain;
         RecordConsumer<Record> consumer(plain.ring());

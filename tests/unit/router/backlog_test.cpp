@@ -154,7 +154,7 @@ TEST(BacklogTest, keeps_bytes_for_a_process_up_to_the_maximum) {
     EXPECT_TRUE(parts.backlog.may_keep(0, 1000));
 }
 
-TEST(BacklogTest, gives_up_the_work_for_a_severed_node_and_tells_its_initiator) {
+TEST(BacklogTest, drops_the_work_for_a_severed_node_and_notifies_its_initiator) {
     LowerParts parts;
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);

@@ -365,7 +365,7 @@ TEST(RouterFailureTest, severs_a_node_for_which_there_is_no_memory_for_too_long)
 }
 
 // The time of a refusal is the time of the frames that it answers, not of a poll long ago.
-TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_nobody) {
+TEST(RouterFailureTest, a_first_refusal_after_a_silence_severs_no_node) {
     RouterSettings settings;
     settings.no_memory_max_ns = 5 * second;
     FakeJob job({1, 1}, 1, {}, {}, settings);

@@ -146,7 +146,7 @@ private:
     std::vector<std::uint32_t> met_;
 };
 
-TEST(MeetingTest, lets_nobody_through_before_all_have_come) {
+TEST(MeetingTest, releases_no_node_before_all_have_entered) {
     for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
         Meetings(std::vector<std::uint32_t>(nodes, 1), nodes).run(5, Meeting::Content::nothing);
     }
@@ -162,7 +162,7 @@ TEST(MeetingTest, gathers_a_table_of_all_processes) {
     }
 }
 
-TEST(MeetingTest, tells_all_nodes_the_least_of_each_word) {
+TEST(MeetingTest, sends_all_nodes_the_minimum_of_each_word) {
     for (std::uint32_t nodes = 1; nodes <= 33; ++nodes) {
         Meetings(std::vector<std::uint32_t>(nodes, 3), nodes).run(5, Meeting::Content::least);
     }

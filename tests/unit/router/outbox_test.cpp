@@ -42,7 +42,7 @@ TEST(OutboxTest, keeps_short_frames_in_order_and_the_node_ready_when_there_may_b
     EXPECT_FALSE(parts.outbox.is_any_ready());
 }
 
-TEST(OutboxTest, severs_later_who_takes_no_more_than_can_be_kept) {
+TEST(OutboxTest, severs_later_a_node_that_takes_no_more_than_can_be_kept) {
     LowerParts parts(false);
     RouterPeer& to = parts.nodes.peer(1);
     for (std::uint64_t i = 0; i < small_settings().notes_max; ++i) {
@@ -78,7 +78,7 @@ TEST(OutboxTest, notes_since_when_there_is_no_memory) {
     EXPECT_EQ(to.refused_at, datagram::never);
 }
 
-TEST(EndsTest, tells_of_consecutive_ends_by_one_frame) {
+TEST(EndsTest, sends_consecutive_completions_in_one_frame) {
     LowerParts parts;
     parts.ends.finish(2, 10);
     parts.ends.finish(2, 12);
@@ -96,7 +96,7 @@ TEST(EndsTest, tells_of_consecutive_ends_by_one_frame) {
     EXPECT_EQ(frames[1].count, 1U);
 }
 
-TEST(EndsTest, tells_an_initiator_of_this_node_at_once) {
+TEST(EndsTest, completes_for_an_initiator_of_this_node_at_once) {
     LowerParts parts;
     ASSERT_NE(parts.enter_get(2), no_index);
     ASSERT_NE(parts.enter_get(4), no_index);

@@ -42,7 +42,7 @@ TEST_F(PartialCopiesTest, is_in_place_when_all_pieces_are_and_not_when_all_have_
     EXPECT_EQ(activity.counters().forgotten, 0U);
 }
 
-TEST_F(PartialCopiesTest, tells_of_the_first_failure_alone) {
+TEST_F(PartialCopiesTest, reports_only_the_first_failure) {
     (void)arrive(2, 16, 48);
     EXPECT_TRUE(partials.settle(work_of(2, 16), false).is_new_failure);
     EXPECT_FALSE(partials.settle(work_of(2, 16), false).is_new_failure);

@@ -74,7 +74,7 @@ TEST(RouterRoomTest, does_not_hold_up_shared_memory_behind_full_private_memory) 
     EXPECT_EQ(job.nodes[0]->ends.ended[0].token, 4U);
 }
 
-TEST(RouterRoomTest, asks_placement_again_as_soon_as_it_is_told_of_room) {
+TEST(RouterRoomTest, asks_placement_again_as_soon_as_it_is_notified_of_room) {
     MemorySettings full;
     full.refuse_percent = 100;
     FakeJob job({1, 1}, 2, {}, full);
@@ -158,7 +158,7 @@ TEST(RouterInvokeTest, runs_an_operation_at_the_node_of_its_process_and_brings_t
     EXPECT_TRUE(job.is_idle());
 }
 
-TEST(RouterInvokeTest, tells_how_an_operation_failed) {
+TEST(RouterInvokeTest, returns_the_failure_of_an_operation) {
     FakeJob job({1, 1});
     ASSERT_TRUE(job.nodes[0]->router.invoke(job.now, {2, 0, 2, 1}, {}));
     ASSERT_TRUE(job.run());
@@ -168,7 +168,7 @@ TEST(RouterInvokeTest, tells_how_an_operation_failed) {
     EXPECT_TRUE(job.nodes[0]->ends.results.empty());
 }
 
-TEST(RouterInvokeTest, takes_no_more_than_it_has_room_for_and_refuses_others_who_ask_for_more) {
+TEST(RouterInvokeTest, takes_as_many_as_it_has_room_for_and_refuses_more) {
     RouterSettings settings;
     settings.invokes_max = 2;
     FakeJob job({1, 1, 1}, 1, {}, {}, settings);

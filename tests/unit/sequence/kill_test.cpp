@@ -238,7 +238,7 @@ TEST(Kill, before_any_access_of_a_takeover_from_a_stopped_one_loses_nothing) {
     test::strike_twice<Scene>({SIGSTOP, 1, stride}, {SIGKILL}, take_over, check);
 }
 
-TEST(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting_and_finds_its_way) {
+TEST(Kill, a_user_stopped_before_any_access_delays_no_other_and_recovers) {
     const test::ScopedWatchdog watchdog("stops before every access");
     const auto check = [](Scene& scene, StruckChild& child) {
         const std::string when = child.when();
@@ -266,7 +266,7 @@ TEST(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting_and_finds_its_w
     test::strike_everywhere<Scene>({SIGSTOP}, check);
 }
 
-TEST(Kill, who_is_killed_while_it_makes_a_sequence_leaves_none_that_nobody_knows) {
+TEST(Kill, a_kill_during_the_making_of_a_sequence_leaks_none) {
     const test::ScopedWatchdog watchdog("kills of makers");
     const auto recover_once = [](MakerScene& scene) {
         Stepped by = scene.user(helper);
@@ -284,7 +284,7 @@ TEST(Kill, who_is_killed_while_it_makes_a_sequence_leaves_none_that_nobody_knows
     test::strike_twice<MakerScene>({SIGKILL}, {SIGKILL}, recover_once, check);
 }
 
-TEST(Kill, who_is_killed_while_it_destroys_a_sequence_leaves_nothing_of_it) {
+TEST(Kill, a_kill_during_the_destruction_of_a_sequence_leaves_nothing_of_it) {
     const test::ScopedWatchdog watchdog("kills of destroyers");
     const auto recover_once = [](DestroyScene& scene) {
         Stepped by = scene.user(helper);
@@ -299,7 +299,7 @@ TEST(Kill, who_is_killed_while_it_destroys_a_sequence_leaves_nothing_of_it) {
     test::strike_twice<DestroyScene>({SIGKILL}, {SIGKILL}, recover_once, check);
 }
 
-TEST(Kill, who_is_stopped_while_it_destroys_a_sequence_keeps_nobody_waiting) {
+TEST(Kill, a_stop_during_the_destruction_of_a_sequence_delays_no_other) {
     const test::ScopedWatchdog watchdog("stops of destroyers");
     const auto check = [](DestroyScene& scene, StruckChild& child) {
         const bool is_there = scene.own.sequence.is_one(scene.in, SequenceKind::deque);

@@ -211,7 +211,7 @@ TEST_P(SequenceTest, refuses_a_range_outside_where_it_must_fit) {
     destroy(in);
 }
 
-TEST_P(SequenceTest, a_full_heap_is_told_and_changes_nothing) {
+TEST_P(SequenceTest, a_full_heap_is_reported_and_changes_nothing) {
     for (std::int64_t left = 0; left < 2; ++left) {
         user_.blocks.set_allocations_left(left);
         EXPECT_EQ(user_.sequence.make(GetParam(), 10, 10), 0U);

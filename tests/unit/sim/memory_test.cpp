@@ -21,7 +21,7 @@ TEST(Memory, finds_addresses_within_and_refuses_others) {
     EXPECT_EQ(memory.find(0, 1, range), base::Code::address);
 }
 
-TEST(Memory, tells_the_first_known_byte_that_is_wrong) {
+TEST(Memory, returns_the_first_known_byte_that_is_wrong) {
     Memory memory(1, {64});
     std::string difference;
     EXPECT_TRUE(memory.is_as_expected({0, 0, 64}, difference));

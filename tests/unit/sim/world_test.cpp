@@ -51,7 +51,7 @@ TEST(World, losses_are_seen_to_have_come_and_are_mended) {
     EXPECT_GT(verdict.retransmitted, 0U);
 }
 
-TEST(World, nodes_told_to_sever_each_other_stay_apart_and_all_commands_end) {
+TEST(World, nodes_that_sever_each_other_stay_severed_and_all_commands_complete) {
     Plan plan = clean_plan();
     plan.faults = {{.kind = FaultKind::sever, .a = 0, .b = 1, .from = 200 * us, .until = 200 * us}};
     plan.faults_end = s;
@@ -74,7 +74,7 @@ TEST(World, watched_event_by_event_it_ends_as_when_it_runs) {
     EXPECT_TRUE(world.verdict().is_ok()) << world.verdict().violation;
 }
 
-TEST(World, tells_its_story_where_one_is_asked_for) {
+TEST(World, prints_its_events_on_request) {
     std::FILE* story = std::tmpfile();
     ASSERT_NE(story, nullptr);
     EXPECT_TRUE(run_seed(1, Scale::small, story).is_ok());
@@ -82,7 +82,7 @@ TEST(World, tells_its_story_where_one_is_asked_for) {
     std::fclose(story);
 }
 
-TEST(World, a_soak_tells_of_each_round) {
+TEST(World, a_soak_reports_each_round) {
     std::vector<std::uint32_t> rounds;
     const RunVerdict verdict = run_soak(2, 3, [&](std::uint32_t round, const RunVerdict& so_far) {
         rounds.push_back(round);

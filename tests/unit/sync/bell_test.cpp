@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(published,
                                                                        : "by_store_and_fence";
                          });
 
-TEST(Bell, a_ring_that_nobody_awaits_wakes_nobody) {
+TEST(Bell, a_ring_without_waiters_wakes_no_thread) {
     Bell<> bell;
     EXPECT_FALSE(bell.ring());
     const std::uint32_t value = bell.announce();

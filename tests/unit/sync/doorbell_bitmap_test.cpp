@@ -93,7 +93,7 @@ struct Scene {
     }
 };
 
-TEST(DoorbellBitmap, hears_every_bell_once_with_what_it_announces) {
+TEST(DoorbellBitmap, takes_every_bell_once_with_its_announcement) {
     sched::for_each_seed(10'000, [](std::uint64_t seed) {
         Scene scene;
         EXPECT_EQ(scene.run({.seed = seed}, producers).failure, "");
@@ -102,7 +102,7 @@ TEST(DoorbellBitmap, hears_every_bell_once_with_what_it_announces) {
     });
 }
 
-TEST(DoorbellBitmap, hears_the_others_when_a_producer_ends_anywhere) {
+TEST(DoorbellBitmap, takes_the_other_bells_when_a_producer_ends_anywhere) {
     sched::for_each_death(1, 300, [](const sched::Options& options) {
         Scene scene;
         const sched::Outcome outcome = scene.run(options, 0);
@@ -162,7 +162,7 @@ struct Repeater {
     }
 };
 
-TEST(DoorbellBitmap, hears_the_last_of_many_rings_of_one_bell) {
+TEST(DoorbellBitmap, takes_the_last_of_many_rings_of_one_bell) {
     sched::for_each_seed(10'000, [](std::uint64_t seed) {
         Repeater scene;
         const sched::Outcome outcome =
@@ -207,7 +207,7 @@ TEST(DoorbellBitmap, reaches_from_the_first_to_the_last_bell) {
     EXPECT_TRUE(bitmap.is_silent());
 }
 
-TEST(DoorbellBitmap, tells_ringers_of_a_sleeping_consumer_until_it_takes) {
+TEST(DoorbellBitmap, shows_ringers_a_sleeping_consumer_until_it_takes) {
     DoorbellBitmap<> bitmap;
     EXPECT_TRUE(bitmap.announce_sleep());
     EXPECT_TRUE(bitmap.is_silent());

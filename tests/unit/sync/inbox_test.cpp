@@ -162,7 +162,7 @@ struct Cells {
     }
 };
 
-TEST(Inbox, tells_whether_it_was_empty_and_whether_its_consumer_sleeps) {
+TEST(Inbox, returns_whether_it_was_empty_and_whether_its_consumer_sleeps) {
     Inbox<> inbox;
     Cells cells(3);
     EXPECT_TRUE(inbox.is_empty());

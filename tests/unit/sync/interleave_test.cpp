@@ -69,7 +69,7 @@ TEST(Interleave, lets_each_of_two_miss_the_others_store_unless_both_are_sequenti
     EXPECT_EQ(misses(seq_cst, seq_cst, nothing), 0);
 }
 
-TEST(Interleave, lets_nobody_miss_a_store_across_two_fences) {
+TEST(Interleave, lets_no_thread_miss_a_store_across_two_fences) {
     EXPECT_EQ(misses(relaxed, relaxed, [] { fence(); }), 0);
 }
 
@@ -189,7 +189,7 @@ TEST(Interleave, reports_a_write_over_data_that_another_fiber_still_reads) {
     EXPECT_NE(outcome.failure.find("may still read"), std::string::npos) << outcome.failure;
 }
 
-TEST(Interleave, reports_a_sleeper_that_nobody_wakes) {
+TEST(Interleave, reports_a_sleeper_without_a_wakeup) {
     Word word;
     const Outcome outcome = run({}, {[&] { sleep_while_is(word, 0U); }});
     EXPECT_NE(outcome.failure.find("nobody will wake"), std::string::npos) << outcome.failure;

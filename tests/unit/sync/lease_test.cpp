@@ -138,7 +138,7 @@ TEST(Lease, is_taken_back_by_a_barrier_of_the_owner_alone) {
     run_all({.fence = Fence::by_owner});
 }
 
-TEST(Lease, is_written_by_those_who_count_for_their_holder) {
+TEST(Lease, is_written_by_gateways_that_count_for_its_holder) {
     run_all({.fence = Fence::by_each, .is_counting = true});
 }
 
@@ -199,7 +199,7 @@ TEST(Lease, with_a_nonsense_state_belongs_to_its_holder_until_the_owner_has_deci
     }
 }
 
-TEST(Lease, whose_count_was_overwritten_is_not_taken_back_until_the_holder_tells_it_again) {
+TEST(Lease, whose_count_was_overwritten_is_not_revoked_until_the_holder_writes_it_again) {
     LeaseWords<> its;
     WriteLease<> lease(its);
     WriterNote<> note;

@@ -151,7 +151,7 @@ TEST(SleepWord, would_lose_waiters_to_a_watcher_that_does_less_than_clear_sleep)
     EXPECT_FALSE(is_waiter_lost(2, clear));
 }
 
-TEST(SleepWord, tells_the_publisher_of_sleepers_once) {
+TEST(SleepWord, shows_the_publisher_sleepers_once) {
     SleepWord<> word;
     EXPECT_FALSE(word.publish(1));
     std::uint32_t value = word.load();

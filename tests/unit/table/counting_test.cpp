@@ -32,7 +32,7 @@ TEST_F(CountingTest, keys_are_counted_up_and_down_and_erased_at_nothing) {
     EXPECT_EQ(user_.table.add(table_, key_of("text"), 2).effect, Effect::no_number);
 }
 
-TEST_F(CountingTest, a_count_that_was_ended_is_none_for_who_comes_next) {
+TEST_F(CountingTest, an_ended_count_is_absent_for_the_next_user) {
     ASSERT_EQ(user_.table.insert(table_, key_of("a"), {&ended_count, sizeof ended_count}),
               Effect::done);
     EXPECT_EQ(user_.table.subtract(table_, key_of("a"), 1).effect, Effect::absent);

@@ -127,7 +127,7 @@ TEST(EntryCountTest, one_that_is_in_a_change_keeps_the_number_unknown_and_others
     EXPECT_FALSE(stage.is_unknown());
 }
 
-TEST(EntryCountTest, the_number_is_right_after_whatever_was_changed_while_it_was_counted) {
+TEST(EntryCountTest, the_number_is_right_after_any_change_while_it_was_counted) {
     std::uint64_t known = 0;
     sched::for_each_seed(3'000, [&known](std::uint64_t seed) {
         Stage<sched::Atomic> stage;

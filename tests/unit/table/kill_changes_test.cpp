@@ -398,7 +398,7 @@ TEST_P(KillOfChanges, before_any_access_of_a_recovery_loses_nothing) {
     test::kill_recoveries<Scene>({SIGKILL, 30, 53}, {SIGKILL, 1, 3}, check, GetParam());
 }
 
-TEST_P(KillOfChanges, a_user_stopped_before_any_access_keeps_nobody_waiting) {
+TEST_P(KillOfChanges, a_user_stopped_before_any_access_delays_no_other) {
     const test::ScopedWatchdog watchdog("stops before every access of a change");
     const auto check = [](Scene& scene, StruckChild& child) {
         live_on(scene);

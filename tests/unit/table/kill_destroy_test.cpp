@@ -75,7 +75,7 @@ TEST_P(KilledDestroyer, before_any_access_of_its_recovery_leaves_nothing_of_the_
                                         check, GetParam());
 }
 
-TEST_P(KilledDestroyer, stopped_before_any_access_it_keeps_nobody_waiting) {
+TEST_P(KilledDestroyer, stopped_before_any_access_it_delays_no_other) {
     const test::ScopedWatchdog watchdog("stops of destroyers");
     const auto check = [](DestroyScene& scene, StruckChild& child) {
         const bool is_there = scene.own.table.is_table(scene.table, id);
@@ -111,7 +111,7 @@ struct MakeScene : TableScene<MakeScene> {
     std::atomic<std::uint64_t>* made = reinterpret_cast<std::atomic<std::uint64_t>*>(making.data());
 };
 
-TEST(KilledMaker, before_any_access_leaves_no_table_that_nobody_knows) {
+TEST(KilledMaker, before_any_access_leaks_no_table) {
     const test::ScopedWatchdog watchdog("kills of makers");
     const auto check = [](MakeScene& scene, const StruckChild& child) {
         scene.recover_victim();

@@ -239,7 +239,7 @@ TEST_P(Kill, before_any_access_of_a_recovery_loses_nothing) {
     test::kill_recoveries<Scene>({SIGKILL, 40, 97}, {SIGKILL, 1, 2}, check, GetParam());
 }
 
-TEST_P(Kill, a_user_stopped_before_any_access_keeps_nobody_waiting) {
+TEST_P(Kill, a_user_stopped_before_any_access_delays_no_other) {
     const test::ScopedWatchdog watchdog("stops before every access");
     const auto check = [](Scene& scene, StruckChild& child) {
         live_on(scene);

@@ -205,7 +205,7 @@ TEST_P(PutBatchTest, killed_before_any_access_of_a_recovery_loses_nothing) {
     test::kill_recoveries<Scene>({SIGKILL, 30, 53}, {SIGKILL, 1, 3}, check, GetParam());
 }
 
-TEST_P(PutBatchTest, stopped_before_any_access_keeps_nobody_waiting) {
+TEST_P(PutBatchTest, stopped_before_any_access_delays_no_other) {
     const test::ScopedWatchdog watchdog("stops before every access of puts");
     const auto check = [](Scene& scene, StruckChild& child) {
         scene.change();

@@ -233,7 +233,7 @@ TEST_F(WalkTest, visits_all_entries_of_one_key) {
     user_.table.destroy(table, 0);
 }
 
-TEST_F(WalkTest, goes_on_with_the_entry_before_which_it_stopped) {
+TEST_F(WalkTest, continues_with_the_entry_before_which_it_stopped) {
     const BlockNumber table = user_.table.make({2, true});
     for (int i = 0; i < 20; ++i) {
         ASSERT_EQ(user_.table.insert(table, key_of(std::to_string(i)), value_of("")), Effect::done);
@@ -252,7 +252,7 @@ TEST_F(WalkTest, goes_on_with_the_entry_before_which_it_stopped) {
     user_.table.destroy(table, 0);
 }
 
-TEST_F(WalkTest, tells_records_by_which_entries_are_found_and_erased) {
+TEST_F(WalkTest, returns_records_by_which_entries_are_found_and_erased) {
     const BlockNumber table = user_.table.make({2, true});
     const PutEffect put = user_.table.put(table, {key_of("a"), value_of("1"), PutMode::insert});
     const PutEffect again = user_.table.put(table, {key_of("a"), value_of("2"), PutMode::insert});

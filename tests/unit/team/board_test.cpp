@@ -121,7 +121,7 @@ TEST_F(BoardTest, as_many_members_as_a_node_may_have_depart_from_a_block) {
     EXPECT_EQ(own.place_not_departed(), nobody);
 }
 
-TEST_F(BoardTest, one_member_tells_another_why_the_team_is_broken) {
+TEST_F(BoardTest, one_member_notifies_another_why_the_team_is_broken) {
     const Trouble& own = board_of(0).trouble(0);
     EXPECT_EQ(own.code.load(), 0U);
     board_of(2).trouble(0).tell(15, std::string(2 * trouble_text_bytes, 'x'));
@@ -130,7 +130,7 @@ TEST_F(BoardTest, one_member_tells_another_why_the_team_is_broken) {
     EXPECT_EQ(board_of(1).trouble(1).code.load(), 0U);
 }
 
-TEST_F(BoardTest, who_has_not_published_in_a_round_of_all_is_named) {
+TEST_F(BoardTest, a_member_that_has_not_published_in_a_round_of_all_is_named) {
     Board own = board_of(0);
     const RoundNumber round = own.begin_round();
     EXPECT_EQ(own.place_missing(round), 1U);

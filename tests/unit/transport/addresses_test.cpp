@@ -13,7 +13,7 @@ TEST(Addresses, keep_their_bytes_under_both_names) {
     EXPECT_EQ(as_address(as_socket_address(address)), address);
 }
 
-TEST(Addresses, loopback_is_told_from_others) {
+TEST(Addresses, loopback_is_distinguished_from_other_addresses) {
     EXPECT_TRUE(is_loopback(datagram::ipv4(127, 0, 0, 1, 5)));
     EXPECT_TRUE(is_loopback(datagram::ipv4(127, 3, 2, 1, 0)));
     EXPECT_TRUE(is_loopback(as_address(*os::parse_ip("::1"))));

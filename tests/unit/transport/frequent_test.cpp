@@ -44,14 +44,14 @@ TEST(FrequentDestinations, one_of_every_two_is_found_among_many_others) {
     EXPECT_TRUE(is_found);
 }
 
-TEST(FrequentDestinations, nobody_is_found_where_all_are_sent_to_alike) {
+TEST(FrequentDestinations, no_destination_is_frequent_if_all_are_used_alike) {
     FrequentDestinations frequent;
     for (std::uint32_t i = 0; i < 100'000; ++i) {
         ASSERT_FALSE(frequent.note(peer(static_cast<std::uint8_t>(i % 100)))) << i;
     }
 }
 
-TEST(FrequentDestinations, ports_tell_destinations_apart) {
+TEST(FrequentDestinations, ports_distinguish_destinations) {
     FrequentDestinations frequent;
     Address other = peer(1);
     other.port = 7001;

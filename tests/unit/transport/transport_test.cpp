@@ -100,7 +100,7 @@ TEST_F(TransportTest, what_one_sends_the_other_receives_and_both_count_it) {
     EXPECT_EQ(sockets_[0]->faults(), nullptr);
 }
 
-TEST_F(TransportTest, who_only_acknowledges_sends_no_content) {
+TEST_F(TransportTest, an_endpoint_that_only_acknowledges_sends_no_content) {
     start();
     send_all(200, 1000);
     while (!hosts_[0].endpoint->is_quiet()) poll();
@@ -109,7 +109,7 @@ TEST_F(TransportTest, who_only_acknowledges_sends_no_content) {
     EXPECT_GT(sockets_[1]->counters().datagrams_sent, 0U);
 }
 
-TEST_F(TransportTest, who_is_sent_to_often_is_given_a_line_and_no_datagram_is_lost_by_it) {
+TEST_F(TransportTest, a_frequent_destination_gets_a_connected_socket_without_losses) {
     start("", 2);
     for (int series = 0; series < 3; ++series) {
         for (int i = 0; i < 200; ++i) send_all(hosts_[1].arrived.size() + 1, 100);
@@ -124,7 +124,7 @@ TEST_F(TransportTest, who_is_sent_to_often_is_given_a_line_and_no_datagram_is_lo
     EXPECT_EQ(sockets_[0]->receive_drops() + sockets_[1]->receive_drops(), 0U);
 }
 
-TEST_F(TransportTest, who_sleeps_hears_a_line_that_was_given_meanwhile) {
+TEST_F(TransportTest, a_sleeper_is_woken_by_a_connected_socket_made_meanwhile) {
     start("", 1);
     for (int i = 0; i < 300; ++i) send_all(hosts_[1].arrived.size() + 1, 12);
     ASSERT_EQ(sockets_[1]->counters().lines, 1U);
