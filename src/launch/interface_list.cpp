@@ -75,6 +75,10 @@ std::string to_words(const Interfaces& interfaces) {
 Result<Interfaces> interfaces_from(std::string_view words) {
     Interfaces interfaces;
     while (!words.empty()) {
+        if (interfaces.size() == interfaces_max) {
+            return Status(Code::limit, "more than " + std::to_string(interfaces_max) +
+                                           " addresses of interfaces");
+        }
         auto parts = base::words_of(words, words_each + 1);
         words = parts.size() > words_each ? parts.back() : std::string_view();
         auto one = interface_from(parts);

@@ -23,7 +23,7 @@ inline constexpr std::size_t interfaces_max = 512;
 // among them.
 [[nodiscard]] std::string to_words(const Interfaces& interfaces);
 
-// Reads what to_words() writes. Errors: argument (the message has the word).
+// Reads what to_words() writes. Errors: argument (the message has the word); limit: more than interfaces_max.
 base::Result<Interfaces> interfaces_from(std::string_view words);
 
 // "eth0 10.0.0.7, docker0 172.17.0.1"; "none".

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from support import ACT, BIN, SSH_STUB, WATCHDOG_S, ToolTest, acprun, main, marked_processes, ready
+from support import ACT, BIN, SSH_STUB, WATCHDOG_S, ToolTest, acprun, main, marked_processes, ready, stop
 
 BY_STUB = ("--ssh", SSH_STUB)
 WHERE = "echo $ACP_RANK of $ACP_PROCS, node $ACP_NODE of $ACP_NODES"
@@ -256,8 +256,60 @@ class Failing(ToolTest):
             job.wait_until_gone()
 
     def test_a_timeout_holds_while_hosts_are_reached(self):
-        self.assert_fails(acprun("--timeout", "0.2", "--hosts", "a,silent", *BY_STUB, ACT, "pause"), 124,
-                          "no rank was still running")
+        for hosts in ("a,silent", "silent1,silent2"):
+            self.assert_fails(acprun("--timeout", "0.2", "--hosts", hosts, *BY_STUB, ACT, "pause"), 124,
+                              "no rank was still running")
+
+    def test_a_host_without_a_fitting_address_is_named_whichever_it_is(self):
+        job = self.start("--net", "127.0.0.0/8", "--hosts", "a,b,moved", *BY_STUB, ACT, "print=here",
+                         env={"STUB_INTERFACES": "eth9 10.9.9.9/8 c"})
+        self.assert_ends_for(job, r"\Aacprun: moved: no address of this machine fits --net 127.0.0.0/8; there are eth9 10.9.9.9\n\Z")
+
+    def test_an_agent_that_sends_what_is_no_interface_ends_the_start(self):
+        job = self.start("--hosts", "a,moved", *BY_STUB, ACT, "print=here", env={"STUB_INTERFACES": "eth9"})
+        self.assert_ends_for(job, r'\Aacprun: moved: "eth9" is no part of an interface\n\Z')
+
+    def start_with_one_host_ready(self, folder, *options):
+        """A job whose host "heard" waits to be told where to listen, until the gate is open for "gated"; and that host's agent."""
+        heard = os.path.join(folder, "heard")
+        os.mkfifo(heard)
+        end = os.open(heard, os.O_RDWR)
+        self.addCleanup(os.close, end)
+        job = self.start(*options, "--hosts", "heard,gated", *BY_STUB, ACT, "print=here",
+                         env={**self.gate(folder), "STUB_HEARD": heard})
+        told = self.read_until(end, r"(?s)process \d+\n.*interfaces [^\n]*\n")
+        return job, int(re.search(r"process (\d+)\n", told).group(1))
+
+    def assert_ends_for(self, job, *reasons):
+        code, out, error = job.finish()
+        self.assertEqual((code, out), (69, ""), error)
+        for reason in reasons:
+            self.assertRegex(error, reason)
+        job.wait_until_gone()
+
+    def test_an_agent_that_dies_while_other_hosts_are_reached_ends_the_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job, agent = self.start_with_one_host_ready(folder)
+            os.kill(agent, signal.SIGKILL)
+            # The gate stays closed.
+            self.assert_ends_for(job, rf"acprun: the agent of heard \(process {agent}\) .*before the job was over")
+
+    def test_an_agent_that_dies_before_it_is_told_where_to_listen_ends_the_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job, agent = self.start_with_one_host_ready(folder)
+            stop(agent)
+            self.open_gate()
+            self.read_until(job.process.stderr.fileno(), r"1 of 2 nodes are ready")
+            os.kill(agent, signal.SIGKILL)
+            self.assert_ends_for(job, rf"acprun: the agent of heard \(process {agent}\) .*before the job was over")
+
+    def test_an_agent_that_is_stopped_before_it_is_told_where_to_listen_ends_the_start_in_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            job, agent = self.start_with_one_host_ready(folder, "--ssh-timeout", "10")
+            stop(agent)
+            self.open_gate()
+            self.assert_ends_for(job, rf"acprun: heard: the agent \(process {agent}\) has not said within 10 s where its gateway listens",
+                                 "look there, or give it longer")
 
     def test_not_more_than_32_hosts_are_reached_at_once(self):
         hosts = [f"gated{i}" for i in range(34)]
@@ -278,7 +330,7 @@ class Failing(ToolTest):
         told = ""
         while not re.search(pattern, told):
             self.assertTrue(select.select([descriptor], [], [], WATCHDOG_S)[0], f"never told {pattern}: {told!r}")
-            told += os.read(descriptor, 65536).decode()
+            told += os.read(descriptor, 65536).decode(errors="replace")
         return told
 
     def test_a_terminal_shows_how_far_the_start_is_and_the_line_goes(self):

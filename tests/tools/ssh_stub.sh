@@ -13,6 +13,8 @@ refuses*) echo "$host: Permission denied (publickey)." >&2; exit 255 ;;
 silent*) echo "Trying to reach $host" >&2; exec tail -f /dev/null ;;
 lacks*) command="exec /no/such/acp-agent --relay" ;;
 noisy*) echo "Welcome to $host!"; printf 'no newline' ;;
+heard*) log_in | tee "$STUB_HEARD"; exit ;;
+moved*) log_in | python3 -B "${0%/*}/moved_host.py" "$STUB_INTERFACES"; exit ;;
 tapped*) tee "$STUB_TAP" | log_in; exit ;;
 gated*) echo "$host" >"$STUB_STARTED"; read -r opened <"$STUB_GATE" ;;
 esac

@@ -76,6 +76,13 @@ public:
                std::to_string(agent_pid != 0 ? agent_pid : static_cast<std::uint64_t>(pid)) + ")";
     }
 
+    // Whether it has answered all that it was asked while the nodes meet.
+    //   have_chosen  all agents have been told where to listen
+    [[nodiscard]] bool has_answered(bool have_chosen) const noexcept {
+        return have_chosen ? !gateway.addresses.empty()
+                           : interfaces.has_value() || !gateway.addresses.empty();
+    }
+
     [[nodiscard]] bool is_awaited() const noexcept { return is_running() && is_far && !is_reached; }
 
     std::optional<launch::LineChannel> channel;

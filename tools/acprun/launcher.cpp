@@ -57,7 +57,7 @@ void Launcher::loop() {
         const std::uint64_t now = os::now_ns();
         const std::uint64_t deadline =
             std::min({deadline_ns_, roll_call_.deadline_ns(), end_watch_.deadline_ns(),
-                      progress_.deadline_ns()});
+                      progress_.deadline_ns(), meeting_.deadline_ns()});
         const std::uint64_t timeout =
             deadline == os::poll_forever ? os::poll_forever : deadline - std::min(deadline, now);
         const std::size_t count = poll_->wait(events, timeout);
@@ -79,6 +79,7 @@ void Launcher::on_time() {
     tell_progress();
     settle_roll_call();
     give_up_on_silent();
+    give_up_on_meeting();
     if (os::now_ns() < deadline_ns_) return;
     deadline_ns_ = os::poll_forever;
     if (is_finishing_) {
@@ -141,6 +142,7 @@ void Launcher::on_agent(std::uint32_t node) {
     agent.is_gone = true;
     poll_->remove(agent.channel->fd());
     settle_roll_call();
+    settle_running();
     if (agent.ended || agent.is_cut_off) return;
     if (!lost_node_) lost_node_ = node;
     end_others(node, "kill");
@@ -215,6 +217,7 @@ void Launcher::settle() {
     }
     if (!is_ending_) choose_addresses();
     if (!is_ending_) tell_peers();
+    watch_meeting();
     const auto is_running = [](const AgentLink& agent) { return agent.is_running(); };
     const bool is_complete = is_ending_ || started_ == agents_.size();
     const auto is_busy = [](const AgentLink& agent) {

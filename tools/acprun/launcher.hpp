@@ -18,6 +18,7 @@
 #include "agent_link.hpp"
 #include "end_watch.hpp"
 #include "launch/job_key.hpp"
+#include "meeting_watch.hpp"
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "report.hpp"
@@ -61,6 +62,8 @@ private:
     void tell_peers();
     [[nodiscard]] bool is_ready(std::uint32_t node) const noexcept;
     void tell_progress();
+    void watch_meeting();
+    void give_up_on_meeting();
 
     // launcher.cpp
     void say(std::string_view text);  // run::say(), after the progress line has been removed
@@ -115,6 +118,7 @@ private:
     std::vector<AgentLink> agents_;  // by node
     EndWatch end_watch_;
     StartProgress progress_;
+    MeetingWatch meeting_;
     // this process's soft limit of descriptors before it was raised, which agents and ranks get; 0: it was not raised
     std::uint64_t agents_descriptors_max_ = 0;
     std::uint32_t started_ = 0;  // number of agents started

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/parse.hpp"
 #include "os/child.hpp"
 #include "os/clock.hpp"
 #include "os/descriptor_limit.hpp"
@@ -141,7 +142,38 @@ void Launcher::plan_is_due(std::uint32_t node) {
 bool Launcher::is_ready(std::uint32_t node) const noexcept {
     const AgentLink& agent = agents_[node];
     return agents_.size() == 1 ? agent.is_running() && !agent.is_awaited()
-                               : agent.interfaces || !agent.gateway.addresses.empty();
+                               : agent.has_answered(have_chosen_);
+}
+
+// Expects answers from all agents until they have been sent the addresses of all nodes. While a host is being reached, the
+// process that reaches it has a time of its own.
+void Launcher::watch_meeting() {
+    const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
+    if (agents_.size() == 1 || is_ending_ || have_peers_ || started_ < agents_.size() ||
+        std::any_of(agents_.begin(), agents_.end(), is_awaited)) {
+        return meeting_.end();
+    }
+    std::size_t answers = 0;
+    for (const AgentLink& agent : agents_) {
+        answers += (agent.interfaces ? 1U : 0U) + (agent.gateway.addresses.empty() ? 0U : 1U);
+    }
+    meeting_.expect(answers, job_.ssh_timeout_ns, os::now_ns());
+}
+
+// Ends the job when an agent has not answered in time.
+void Launcher::give_up_on_meeting() {
+    if (os::now_ns() < meeting_.deadline_ns()) return;
+    meeting_.end();
+    const auto silent = std::find_if(agents_.begin(), agents_.end(), [&](const AgentLink& agent) {
+        return !agent.has_answered(have_chosen_);
+    });
+    if (silent == agents_.end()) return;
+    refuse_addresses(static_cast<std::uint32_t>(silent - agents_.begin()),
+                     "the agent" + silent->process_text() + " has not said within " +
+                         base::seconds_text(job_.ssh_timeout_ns) + " s " +
+                         (have_chosen_ ? "where its gateway listens" : "which addresses it has") +
+                         ": it, its machine or the connection may be stopped; look there, or give "
+                         "it longer (acprun --ssh-timeout)");
 }
 
 // Tells how far the start is when that is due; all nodes are ready: nothing any more.
@@ -190,7 +222,7 @@ void Launcher::choose_addresses() {
     }
 }
 
-// Ends the job, since a node has no address at which the others would reach it.
+// Ends the job, since the others would not reach a node.
 void Launcher::refuse_addresses(std::uint32_t node, std::string_view why) {
     hear_error(node, std::to_string(launch::exit_unavailable) + " " + std::string(why));
     fixed_code_ = launch::exit_unavailable;

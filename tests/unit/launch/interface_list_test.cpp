@@ -49,6 +49,16 @@ TEST(InterfaceListTest, what_is_no_list_is_refused) {
     }
 }
 
+TEST(InterfaceListTest, more_addresses_than_are_ever_written_are_refused) {
+    std::string words = "a 10.0.0.1/8 c";
+    for (std::size_t i = 1; i < interfaces_max; ++i) words += " a 10.0.0.1/8 c";
+    EXPECT_EQ(interfaces_from(words).value().size(), interfaces_max);
+    const auto refused = interfaces_from(words + " a 10.0.0.1/8 c");
+    ASSERT_FALSE(refused.is_ok());
+    EXPECT_EQ(refused.failure().code(), base::Code::limit);
+    EXPECT_EQ(refused.failure().message(), "more than 512 addresses of interfaces");
+}
+
 TEST(InterfaceListTest, of_more_than_a_line_holds_virtual_ones_are_left_out) {
     Interfaces many;
     for (std::size_t i = 0; i < 2 * interfaces_max; ++i) {
