@@ -10,6 +10,7 @@
 #include <map>
 #include <new>
 #include <unistd.h>
+#include <vector>
 
 #include "life/probe.hpp"
 
@@ -183,6 +184,59 @@ void finalize_at_a_moment() {
     check(acp_initialized() == 0, "this process has left");
 }
 
+// Waits, and puts whose sources are watched or copied, of which one rank has its moment. What did
+// not fail has its effect, and the same calls succeed afterwards.
+void wait_at_a_moment() {
+    constexpr std::size_t bytes = 1U << 20U;
+    constexpr std::int64_t patience_ns = 10'000'000'000;
+    join();
+    const int next = (acp_rank() + 1) % acp_procs();
+    std::vector<char> source(bytes, 'a');
+    const acp_ga_t target = acp_malloc(bytes, next);
+    check(target != ACP_GA_NULL, "acp_malloc");
+    const auto* const never = reinterpret_cast<std::uint64_t*>(&words_of(acp_rank())[3]);
+
+    struct Codes {
+        int source = 0;
+        int word = 0;
+        int puts = 0;
+    };
+
+    // Allocates nothing itself.
+    const auto put_and_wait = [&] {
+        Codes codes;
+        acp_clear_errno();
+        if (acp_wait_source(acp_put(target, source.data(), bytes, now)) != 0)
+            codes.source = acp_errno();
+        const acp_handle_t copied = acp_put_copied(target, source.data(), bytes, now);
+        codes.word = acp_wait_word(never, 8, ACP_WORD_NOT_EQUAL, 0, 5'000'000);
+        codes.puts = acp_wait(copied, patience_ns);
+        return codes;
+    };
+    const auto is_memory_or = [](int code, int otherwise) {
+        return code == otherwise || code == ACP_ERR_MEMORY;
+    };
+    Codes codes;
+    {
+        const Moment moment(is_victim());
+        codes = put_and_wait();
+    }
+    check(is_memory_or(codes.source, ACP_OK), "acp_wait_source");
+    check(is_memory_or(codes.word, ACP_ERR_TIMEOUT), "acp_wait_word of a word that stays");
+    check(is_memory_or(codes.puts, ACP_OK), "the puts");
+    (void)acp_wait(ACP_HANDLE_ALL, patience_ns);  // reports failures of the moment
+    source.assign(bytes, 'b');
+    codes = put_and_wait();
+    check(codes.source == ACP_OK && codes.word == ACP_ERR_TIMEOUT && codes.puts == ACP_OK,
+          "the same calls afterwards");
+    std::vector<char> arrived(bytes);
+    check(acp_wait(acp_get(arrived.data(), target, bytes, now), patience_ns) == ACP_OK, "acp_get");
+    check(arrived == source, "what arrived");
+    check(acp_free(target) == 0, "acp_free");
+    expect_a_working_job();
+    check(acp_finalize() == 0, "acp_finalize");
+}
+
 // The program corrects an invalid setting and calls acp_init again.
 void init_again_after_a_bad_setting() {
     if (argument(0) == "all" || is_victim()) setenv("ACP_INTRANODE", "sideways", 1);
@@ -207,6 +261,7 @@ bool run_refusals(const std::string& name) {
         {"init", init_at_a_moment},
         {"reset", reset_at_a_moment},
         {"finalize", finalize_at_a_moment},
+        {"wait", wait_at_a_moment},
         {"bad_setting", init_again_after_a_bad_setting},
     };
     const auto found = scenarios.find(name);
