@@ -132,7 +132,7 @@ TEST(IdentityTest, only_a_1_is_a_wish_to_be_alone) {
     EXPECT_TRUE(identity_of({"ACP_SINGLETON="}).is_ok());
 }
 
-TEST(IdentityTest, explains_a_rank_of_another_launcher_that_tells_no_size) {
+TEST(IdentityTest, explains_a_rank_of_another_launcher_without_a_size) {
     for (const char* name : {"PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE"}) {
         const std::string variable = std::string(name) + "=0";
         expect_refused({variable}, variable + " says that another launcher");

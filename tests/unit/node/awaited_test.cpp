@@ -68,7 +68,7 @@ TEST(AwaitedTest, an_entry_is_read_as_it_was_written_and_vanishes_with_the_wait)
     EXPECT_EQ(look_at(segment, 1, 5000).call, AwaitedCall::none);
 }
 
-TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_made) {
+TEST(AwaitedTest, a_blocking_atomic_is_shown_as_the_program_s_call) {
     const Segment segment = made(3);
     join(segment, 1);
     const memory::GaLayout addresses(3);
@@ -86,7 +86,7 @@ TEST(AwaitedTest, an_atomic_that_waits_for_itself_is_told_as_the_call_that_was_m
                      base::hex(word) + ")"}));
 }
 
-TEST(AwaitedTest, a_wait_for_a_word_is_told_with_its_place_and_what_it_is_compared_with) {
+TEST(AwaitedTest, a_wait_for_a_word_is_shown_with_its_address_and_comparison) {
     const Segment segment = made(3);
     join(segment, 1);
     memory::Command command;
@@ -104,7 +104,7 @@ TEST(AwaitedTest, a_wait_for_a_word_is_told_with_its_place_and_what_it_is_compar
                      "0x7fff12345678 is at least 7 (it held 2)"}));
 }
 
-TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
+TEST(AwaitedTest, a_step_of_a_call_of_several_is_shown_by_its_effect) {
     const Segment segment = made(3);
     join(segment, 1);
     const memory::GaLayout addresses(3);
@@ -120,7 +120,7 @@ TEST(AwaitedTest, a_step_of_a_call_of_several_is_told_by_what_it_does) {
                base::hex(here) + ") to rank 2 (" + base::hex(there) + ")"}));
 }
 
-TEST(AwaitedTest, a_numbered_operation_is_told_by_its_name_and_the_rank_whose_memory_it_works_on) {
+TEST(AwaitedTest, a_numbered_operation_is_shown_by_its_name_and_the_rank_of_its_memory) {
     const Segment segment = made(3);
     join(segment, 1);
     memory::Command command;
@@ -139,7 +139,7 @@ TEST(AwaitedTest, a_numbered_operation_is_told_by_its_name_and_the_rank_whose_me
     EXPECT_EQ(describe({*sent}), (Lines{start + "operation 77 on memory of rank 2"}));
 }
 
-TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_pointer) {
+TEST(AwaitedTest, a_command_of_a_plain_pointer_is_shown_by_its_call_and_the_pointer) {
     const Segment segment = made(3);
     join(segment, 1);
     const memory::GlobalAddress there = memory::GaLayout(3).segment_start(2, 0, 1);
@@ -169,7 +169,7 @@ TEST(AwaitedTest, a_command_of_a_plain_pointer_is_told_by_its_call_and_the_point
                                            " to its memory at 0x7ffd12345678");
 }
 
-TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
+TEST(AwaitedTest, a_wait_for_a_partner_is_shown_with_the_partner_s_missing_call) {
     const auto told = [](AwaitedCall call, std::uint32_t rank, std::uint8_t width) {
         Doing one = doing(rank, SlotState::joined, 0, call);
         one.source_rank = 1;
@@ -193,7 +193,7 @@ TEST(AwaitedTest, who_waits_for_a_partner_is_told_what_the_partner_should_do) {
               "rank 1 waits in acp_wait_buffer_pm for 1.5 s: for rank 2 to receive messages");
 }
 
-TEST(AwaitedTest, a_call_on_a_team_is_told_with_its_name_the_team_and_who_is_missing) {
+TEST(AwaitedTest, a_call_on_a_team_is_shown_with_its_name_the_team_and_missing_members) {
     const Segment segment = made(3);
     join(segment, 1);
     memory::Command command;
@@ -220,7 +220,7 @@ TEST(AwaitedTest, a_call_on_a_team_is_told_with_its_name_the_team_and_who_is_mis
               (Lines{"rank 1 waits in acp_nbsync_team on team 0xbcdef0 for 1.5 s: for rank 2"}));
 }
 
-TEST(AwaitedTest, failures_that_were_not_reported_are_read_told_and_described) {
+TEST(AwaitedTest, unreported_failures_are_read_and_described) {
     const Segment segment = made(2);
     join(segment, 1);
     UnreportedPlace(segment, 1).write(2, "acp_copy by rank 1 on here: why");
@@ -271,7 +271,7 @@ TEST(AwaitedTest, words_that_are_no_doing_are_refused) {
     }
 }
 
-TEST(AwaitedTest, ranks_that_meet_are_told_together_with_those_they_miss) {
+TEST(AwaitedTest, ranks_in_a_barrier_are_shown_with_the_missing_ranks) {
     const auto joined = SlotState::joined;
     EXPECT_EQ(
         describe({doing(3, joined, 5, AwaitedCall::sync), doing(0, joined, 5, AwaitedCall::sync),
@@ -282,7 +282,7 @@ TEST(AwaitedTest, ranks_that_meet_are_told_together_with_those_they_miss) {
                "rank 2: no wait in a call of ACP"}));
 }
 
-TEST(AwaitedTest, ranks_that_are_stopped_are_told_whatever_they_do) {
+TEST(AwaitedTest, stopped_ranks_are_shown_in_any_state) {
     const auto joined = SlotState::joined;
     Doing waiting = doing(0, joined, 5, AwaitedCall::sync);
     Doing working = doing(1, joined, 5, AwaitedCall::none);
@@ -303,7 +303,7 @@ TEST(AwaitedTest, barrier_numbers_may_wrap) {
         "rank 0 waits in acp_sync for 1.5 s; not there yet: rank 1");
 }
 
-TEST(AwaitedTest, a_job_of_programs_that_never_join_is_nothing_to_tell) {
+TEST(AwaitedTest, a_job_of_programs_that_never_join_has_no_text) {
     EXPECT_TRUE(describe({doing(0, SlotState::empty, 0, AwaitedCall::none)}).empty());
     EXPECT_EQ(
         describe({doing(0, SlotState::empty, 0, AwaitedCall::none),
