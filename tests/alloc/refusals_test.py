@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Refuses one request for memory after the other to rank 0 of a job, in one mode: every command of every rank ends, no
-process is aborted, and the job goes on with memory again. refused.cpp says what a rank checks.
-    refusals_test.py MODE short|long
-short: every so-many-th request, some in one job. long: a job for each of 1000 requests, refused alone and with all
-that follow."""
+"""Refuses one allocation after the other of rank 0 of a job, in one mode: every command of every rank ends, no process is
+aborted, and the job works once allocations succeed. refused.cpp says what a rank checks. refusals_test.py MODE
+short|long short: every so-many-th request, some in one job. long: a job for each of 1000 requests, refused alone and
+with all that follow."""
 import os
 import subprocess
 import sys
@@ -12,9 +11,9 @@ import sys
 ACPRUN = os.environ["ALLOC_ACPRUN"]
 PROGRAM = os.environ["ALLOC_PROGRAM"]
 PRELOAD = os.environ["ALLOC_PRELOAD"]
-WATCHDOG_S = 3000  # not a limit to be met: refused ends itself long before that
+WATCHDOG_S = 3000  # far above the time of a run: refused ends itself long before
 
-# Of each mode: acprun's arguments, the environment, threads per rank.
+# For each mode, acprun's arguments, the environment, threads per rank.
 MODES = {
     "default": (["-n", "3"], {}, 1),
     "attach_off": (["-n", "3"], {"ACP_ATTACH": "off"}, 1),
@@ -28,7 +27,7 @@ MODES = {
     "agents_gateways": (["-n", "4", "--nodes", "2"], {}, 1),
 }
 ALL = 0
-# A rank that is refused all memory never meets another one, and is given up after this time.
+# A rank whose allocations all fail never connects to another one, and is severed after this time.
 BRIEF = {"ACP_PEER_TIMEOUT": "3"}
 
 
@@ -57,9 +56,9 @@ def requests_of(mode):
 
 
 def refuse_gateways(form):
-    """The ranks have all their memory; the gateways of their nodes have not, at first or later."""
-    # Not for ever: two that cannot keep each other's address never meet. Of 50 refusals before the first contact each costs
-    # a quarter of a second, for the router asks again twice a second.
+    """Allocations of ranks succeed; those of the gateways of their nodes fail, at first or later."""
+    # Not permanently: two gateways that cannot keep each other's address never connect. Each of 50 refusals before the
+    # first contact costs a quarter of a second, since the router asks again twice a second.
     plans = {1: (1,), 2: (5,), 3: (5, 10), 5: (5,), 7: (50,), 13: (5,), 21: (50,), 34: (10,), 40: (50,)}
     if form == "long":
         plans = {number: (1, 2, 5, 10, 50) for number in range(1, 301)}
@@ -76,21 +75,21 @@ def main():
         return
     requests = requests_of(mode)
     print(f"{mode}: {requests} requests in a round")
-    # A job that is refused nothing that it asks for shows nothing.
+    # A job without a failed allocation tests nothing.
     numbers = range(1, 1001) if form == "long" else [1, 2, 3, 5, 8, 13, 21, 34, 55]
     for number in numbers:
         if form == "short" and number > requests:
             break
         for count in (1, ALL):
             run_job(mode, "run", number, number, 1, count)
-    # Later rounds of a job make other requests than its first one.
+    # Later rounds of a job make other allocations than its first one.
     run_job(mode, "run", 1, 40 if form == "short" else 1000, 1, 1)
     run_job(mode, "run", 1, 40 if form == "short" else 1000, 1, ALL)
     run_job(mode, "register", 1, 40, 1, 1)
     run_job(mode, "register", 1, 40, 1, ALL)
     for phase in ("init", "finalize"):
         for number in range(1, 301) if form == "long" else (1, 4, 9, 16, 25, 36, 49, 64):
-            # A libcrypto that was refused memory in its first agreement on a key agrees on none in that process any more.
+            # If an allocation of libcrypto fails in its first key agreement, all later ones of that process fail.
             lasting = b"no memory for its keys" if mode.startswith("own_") and phase == "init" else None
             run_job(mode, phase, number, number, 1, 1, BRIEF, may_end_by=lasting)
             run_job(mode, phase, number, number, 1, ALL, BRIEF, may_end_by=lasting)

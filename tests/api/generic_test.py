@@ -33,7 +33,7 @@ def macros() -> list[str]:
 
 
 def container_functions() -> list[str]:
-    """Without acp_: what the headers declare whose name has a container's type at its end, an iterator's, or in it."""
+    """Names without acp_ that the headers declare and that end with a container's or an iterator's type, or contain it."""
     found = []
     for name in TYPES:
         header = INCLUDE / "acp" / f"{name}.h"

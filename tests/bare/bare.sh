@@ -85,7 +85,7 @@ ok() {
     passed=$((passed + 1))
 }
 
-# A user without rights hears which packages are missing and which command installs them.
+# For a user without rights make prints the missing packages and the command that installs them.
 if told=$(inside user "make run" 2>&1); then fail "make run as a user without packages succeeded: $told"; fi
 [[ $told == *"packages are missing:"*g++* && $told == *"sudo apt-get install"*g++* ]] ||
     fail "a user without packages is told: $told"
@@ -123,7 +123,7 @@ rank 2 of 3: 1101" ] || fail "hello as $1, $output, says: $(cat "$home/$output")
     ok "hello on 3 ranks and on 3 nodes as $1"
 }
 hello root /root/acp/build/release
-# What root installs as README.md says, everybody may use. The first make did not want pandoc; this one does.
+# Every user may use what root installs by the commands of README.md. The first make did not want pandoc; this one does.
 timed "make install" "make install PREFIX=/usr/local"
 for page in share/man/man3/acp_put.3 share/man/man1/acprun.1 share/man/man7/acp.7 share/doc/acp/html/index.html; do
     [ -s "$root/usr/local/$page" ] || fail "make install has made no $page"

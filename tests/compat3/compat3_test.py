@@ -86,7 +86,7 @@ def of_ranks(text: str, ranks: int) -> list[str]:
     return [text.format(rank=rank) for rank in range(ranks)]
 
 
-# What each program on channels prints on so many ranks, in any order of the lines.
+# The output of each program on channels for a number of ranks, in any order of the lines.
 PRINTED = {
     "one_message": lambda ranks: ["received 7 bytes: a text"],
     "ping_pong": lambda ranks: of_ranks("rank {rank}: 0 wrong", 2),

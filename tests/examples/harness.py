@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-# A job that hangs ends with 124 and acprun's report of who waits for whom.
+# A job that hangs ends with 124 and acprun's report of the waiting ranks.
 TIMEOUT_S = 120
 
 
@@ -34,7 +34,7 @@ class ExampleTest(unittest.TestCase):
 
     def run_job(self, ranks: int, program: str, *arguments: object, launcher: tuple[str, ...] = (),
                 environment: dict[str, str] | None = None) -> Job:
-        """Runs the example on so many ranks and waits for its end."""
+        """Runs the example on a number of ranks and waits for its end."""
         command = [str(self.bin / "acprun"), "-n", str(ranks), "--timeout", str(TIMEOUT_S), *launcher,
                    str(self.bin / program), *map(str, arguments)]
         return Job(subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,

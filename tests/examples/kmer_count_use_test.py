@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How kmer_count meets its user: options, output file, totals, progress bar; and that for every wrong input it
-says once what is wrong, prints no spectrum, and ends on all ranks with the same exit code."""
+"""The interface of kmer_count: options, output file, totals, progress bar; for every wrong input it prints one error and
+no spectrum, and ends on all ranks with the same exit code."""
 import gzip
 import os
 import pathlib
@@ -74,7 +74,7 @@ class Output(UseTest):
 
 class Progress(UseTest):
     def run_on_terminal(self, *arguments: object, columns: int = 60, **environment: str) -> str:
-        """What a job of two ranks writes to standard error when that is a terminal."""
+        """The standard error of a job of two ranks if it is a terminal."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (24, columns))
         command = [self.bin / "acprun", "-n", "2", "--timeout", str(harness.TIMEOUT_S), self.bin / "kmer_count",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the spectrum of an input must be: by Debian's jellyfish for files it reads, and by a plain count for
-inputs made by the tests. Knows nothing of ACP.
+"""The right spectrum of an input: by Debian's jellyfish for files it reads, and by a plain count for inputs made by the
+tests. Knows nothing of ACP.
 """
 import collections
 import gzip
@@ -61,7 +61,7 @@ def random_sequence(length: int, seed: int, letters: str = "ACGT") -> str:
 
 
 def fasta(sequences: list[str], width: int | None = None, end: str = "\n") -> bytes:
-    """The sequences as FASTA, in lines of so many letters (None: one line each)."""
+    """The sequences as FASTA, in lines of a number of letters (None: one line each)."""
     lines = []
     for number, sequence in enumerate(sequences):
         lines.append(f">sequence{number} with a description")
@@ -71,7 +71,7 @@ def fasta(sequences: list[str], width: int | None = None, end: str = "\n") -> by
 
 
 def fastq(sequences: list[str], quality: str = "I", width: int | None = None, end: str = "\n") -> bytes:
-    """The sequences as FASTQ, with this letter as quality throughout."""
+    """The sequences as FASTQ; this letter is the quality of each base."""
     lines = []
     for number, sequence in enumerate(sequences):
         step = width or max(len(sequence), 1)

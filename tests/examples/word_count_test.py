@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""word_count counts right: what it prints is what tr, sort and uniq make of the same files, whatever the number of ranks and nodes."""
+"""word_count counts right: for any number of ranks and nodes its output equals that of tr, sort and uniq for the same files."""
 import pathlib
 import random
 import subprocess

@@ -179,7 +179,7 @@ case $way in
         wait $job || fail "the job that ran: $(cat "$work/job.log")"
         grep -q "rank 0 of 4: done" "$work/job.log" || fail "the job that ran says: $(cat "$work/job.log")"
         ;;
-    new_packages) # what CMake did not find it looks for again once packages were installed
+    new_packages) # CMake searches again for missing programs once packages were installed
         tree=$work/tree
         mkdir -p "$tree/cmake" "$tree/build/release" "$work/bin"
         cp "$source_tree/cmake/build.sh" "$source_tree/cmake/progress.sh" "$tree/cmake/"

@@ -39,7 +39,7 @@ class Plants:
         self.sources = sources
         self.layers = layers
         self.tree = ROOT / "build/mutants"
-        self.shared = tempfile.TemporaryDirectory()  # of all defects: objects of the support, and GoogleTest's header compiled
+        self.shared = tempfile.TemporaryDirectory()  # objects shared by all defects: the support, and GoogleTest's compiled header
         self.has_shared = False
 
     def source(self, name: str) -> str:

@@ -130,8 +130,8 @@ EXPERIMENTS = {
     "probes of a short path back off as those of a long one": ["chains", "--chains", "1000"],
 }
 
-# What takes a rare meeting of faults to show: within so many seeds. Here a target's gateway begins anew between the first
-# byte of a third-party copy and its end, while nobody else has reason to speak to it.
+# Mutants that only a rare combination of faults reveals: the number of seeds for them. Here a target's gateway begins
+# anew between the first byte of a third-party copy and its end, while nobody else has reason to speak to it.
 RARE = {"nobody watches for another": 100_000}
 
 

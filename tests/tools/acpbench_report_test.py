@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 BIN = pathlib.Path()
-WATCHDOG_S = 300  # not a limit to be met: a run that takes as long hangs
+WATCHDOG_S = 300  # far above the time of a run: a longer one hangs
 
 DIRECTIONS = ("remote-to-remote", "remote-to-local", "local-to-remote", "local-to-local")
 

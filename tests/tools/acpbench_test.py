@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""acpbench from outside: every experiment writes rows of the stated shape, and who starts it wrongly is told what to
-type. acpbench_report_test.py has the report that draws the rows.
+"""acpbench from outside: every experiment writes rows of the stated shape, and wrong arguments get an error with the right
+command. acpbench_report_test.py has the report that draws the rows.
 
 Usage: acpbench_test.py FOLDER_OF_PROGRAMS
 """
@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 BIN = pathlib.Path()
-WATCHDOG_S = 300  # not a limit to be met: a run that takes as long hangs
+WATCHDOG_S = 300  # far above the time of a run: a longer one hangs
 
 ROW_KEYS = {"experiment", "case", "mode", "distance", "ranks", "nodes", "bytes", "iterations", "latency_us",
             "bandwidth_MBps", "yardstick", "ratio", "paper"}

@@ -83,7 +83,7 @@ class Network(unittest.TestCase):
 
     @staticmethod
     def sum_of(stated, key, kind, without=()):
-        """Of the parts of a kind: "segment", "gateway" or "own gateway"."""
+        """The sum of the parts of a kind: "segment", "gateway" or "own gateway"."""
         def kind_of(part):
             return part.split(": ")[0] if ": " in part else "segment"
         return sum(part[key] for part in stated["parts"]

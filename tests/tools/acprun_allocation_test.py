@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""acprun inside a job of a batch system: which machines it takes from Slurm, PBS and LSF. Nothing is started: dry runs
-tell the plan."""
+"""acprun inside a job of a batch system: which machines it takes from Slurm, PBS and LSF. No job is started: dry runs
+print the plan."""
 import socket
 import tempfile
 

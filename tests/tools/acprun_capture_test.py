@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What somebody on the wire sees of a job over nodes: everything that goes over the loopback interface of a network
-namespace of its own is recorded, and searched for what the ranks copy. Takes root, as recording does anywhere."""
+"""The traffic of a job over nodes, as an eavesdropper sees it: the loopback interface of a network namespace of its own is
+recorded, and the record is searched for the copied text. Takes root, as recording does anywhere."""
 import ctypes
 import fcntl
 import os
@@ -55,7 +55,7 @@ class Capture(ToolTest):
         enter_private_network()
 
     def record(self, security):
-        """What went over the wire while a text was put to another node, got back, and was an operand."""
+        """The recorded traffic while a text was put to another node, fetched, and used as an operand."""
         text = uuid.uuid4().hex
         recording = Recording()
         result = acprun("-n", "2", "--nodes", "2", RANK, "init", f"0:fill={text}", "sync", "0:put=1", "sync", "1:put=0",

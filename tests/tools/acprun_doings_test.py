@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What acprun tells of a job that does not go on: who waits in which call for whom, when it is asked by SIGUSR2 and at
-its timeout; and of ranks that ended themselves, made a mistake, or used a pointer they did not get."""
+"""The report of acprun about a job that hangs, at SIGUSR2 and at its timeout: the call in which each rank waits, and for
+which ranks; and its messages about ranks that ended by an error of their own, made a mistake, or used a pointer that
+they did not get."""
 import os
 import re
 import signal
@@ -124,7 +125,7 @@ class Doings(ToolTest):
         return job
 
     def test_calls_on_a_team_are_told_with_their_names_the_team_and_the_rank_that_is_missing(self):
-        for ranks, last in ((4, 3), (10, 9)):  # each looks at each; all come to their leader
+        for ranks, last in ((4, 3), (10, 9)):  # each rank polls each; all enter their leader's barrier
             job = self.start_split(ranks, f"{last}:pause", "team-sync")
             answer = self.ask_until(job, *(rf"\n  rank {rank} waits in acp_sync_team on team 0x[0-9a-f]+ for \d+\.\d s: for rank {last}\n"
                                            for rank in range(last)))

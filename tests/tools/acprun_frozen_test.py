@@ -91,7 +91,7 @@ class Asked(FrozenTest):
         end = os.pidfd_open(first)
         self.addCleanup(os.close, end)
         stop(late)
-        os.kill(job.rank(1), signal.SIGKILL)  # what the agent meets first when it goes on
+        os.kill(job.rank(1), signal.SIGKILL)  # the event that the agent finds first when it is continued
         job.send(signal.SIGINT)
         self.assertTrue(select.select([end], [], [], WATCHDOG_S)[0])  # the request has come through
         os.kill(late, signal.SIGCONT)

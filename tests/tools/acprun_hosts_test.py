@@ -17,7 +17,7 @@ WHERE = "echo $ACP_RANK of $ACP_PROCS, node $ACP_NODE of $ACP_NODES"
 
 
 def nodes_of(*options):
-    """"name ranks" of each node, as a dry run tells."""
+    """"name ranks" of each node, as a dry run prints it."""
     result = acprun(*options, *BY_STUB, "--dry-run", ACT)
     if result.returncode != 0:
         return result.stderr.decode()
@@ -326,7 +326,7 @@ class Failing(ToolTest):
             self.assertEqual((code, out), (0, "x\n" * 34), error)
 
     def read_until(self, descriptor, pattern):
-        """Reads what acprun tells until it has told the pattern, and returns all of it."""
+        """Reads acprun's output until the pattern appears, and returns all of it."""
         told = ""
         while not re.search(pattern, told):
             self.assertTrue(select.select([descriptor], [], [], WATCHDOG_S)[0], f"never told {pattern}: {told!r}")
@@ -357,7 +357,7 @@ class Failing(ToolTest):
                                    r"acprun: the start has taken \d+(\.\d)? s: 1 of 2 nodes are ready; no answer yet from gated\n\Z")
 
     def gate(self, folder):
-        """Hosts named gated... tell that they are being reached, and wait until the gate is open."""
+        """Hosts named gated... report that acprun starts them, and wait until the gate is open."""
         names = [os.path.join(folder, name) for name in ("started", "gate")]
         for name in names:
             os.mkfifo(name)

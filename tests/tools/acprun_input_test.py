@@ -55,7 +55,7 @@ class Terminal(ToolTest):
         return ours, theirs
 
     def owner_of(self, terminal):
-        """What a new process does to make the terminal its own."""
+        """Makes the terminal the controlling terminal of a new process."""
         def own():
             os.setsid()
             os.close(os.open(os.ttyname(terminal), os.O_RDWR))  # becomes the controlling one

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The job's key: it is nowhere where others could read it. A stub of ssh lets the test hear the talk with one agent, so
-that it knows the key it looks for."""
+"""The job's key: no other user can read it anywhere. A stub of ssh records the stream to one agent, so that the test knows
+the key for which it searches."""
 import hashlib
 import hmac
 import os
@@ -17,7 +17,7 @@ PREAMBLE = b"key 32\n"
 
 
 def lines_to_agent(talk):
-    """What an agent was sent on the launcher's channel: src/launch/relay.hpp has the frames of a trunk. A frame may end
+    """The stream to an agent on the launcher's channel: src/launch/relay.hpp has the frames of a trunk. A frame may end
     between the key's line and the key."""
     channel, of_bytes = 0, 0
     sent, at = b"", 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""acprun below and beside other launchers: it refuses to be one of several processes, reaches the hosts of a batch job by the batch
-system's own command, and sends the job's key in clear text to nobody. srun, blaunch and ssh are stubs that run what they are
-given here, and libmunge is one of ours."""
+"""acprun below and beside other launchers: it refuses to be one of several processes, reaches the hosts of a batch job by
+the batch system's own command, and never sends the job's key in clear text. srun, blaunch and ssh are stubs that run
+what they are given here, and libmunge is one of ours."""
 import os
 import socket
 import tempfile
@@ -56,7 +56,7 @@ class Launchers(ToolTest):
     def test_hosts_that_the_user_names_are_reached_as_those_of_the_job_if_they_are(self):
         self.assert_whole(self.run_beside("--hosts", f"{HERE},c", *WHOLE_JOB, env=SLURM), 2)
         self.assertIn("--nodelist=c ", "\n".join(self.calls()))
-        # "--" comes behind the options of ssh, which the stub does not know: it is the host there, and is told
+        # "--" comes behind the options of ssh, which the stub does not know: the stub takes it for the host and prints it
         result = acprun("--hosts", "b,elsewhere", "--ssh", SSH_STUB, "--dry-run", ACT, env=SLURM)
         self.assertIn(f"by {SSH_STUB}", result.stdout.decode())
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Emulated nodes with networks of their own: what each sees, that bytes pass between them, and that nothing of them is
-left, however the job ends. Takes root; says so and does nothing without."""
+"""Emulated nodes with networks of their own: the network of each, bytes that pass between them, and no network is left
+after any end of the job. Takes root; says so and does nothing without."""
 import os
 import re
 import signal
@@ -11,7 +11,7 @@ import unittest
 from support import ACPRUN, ACT, RANK, WATCHDOG_S, ToolTest, acprun, clean_environment, main, marked_processes, ready
 
 NAMESPACE = "readlink /proc/self/ns/net"
-# Rank 1 listens, rank 0 calls until it is heard; both say what they got.
+# Rank 1 listens, rank 0 sends until it is received; both print what they received.
 TALK = """
 import os, socket
 if os.environ["ACP_RANK"] == "1":
@@ -81,7 +81,7 @@ class Networks(ToolTest):
     def test_datagrams_within_a_node_need_the_loopback_device_and_say_so(self):
         result = subprocess.run(["unshare", "-n", ACPRUN, "-n", "2", RANK, "init", "finalize"], capture_output=True,
                                 timeout=WATCHDOG_S, env=clean_environment(ACP_INTRANODE="udp"))
-        # The program goes on after a failure and ends well: its text tells.
+        # The program continues after a failure and ends with 0, as its output shows.
         self.assertRegex(result.stdout.decode() + result.stderr.decode(),
                          r"acp_init by rank \d on .*ACP_INTRANODE=udp.*loopback interface lo is down.*ip link set lo up")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kill -9 of any process of a job over several nodes, here or behind ssh, at any moment: the job ends, it is said why,
-and nobody is left. Moments are chosen by chance; the seed is printed, and TOOLTEST_SEED takes it back."""
+"""kill -9 of any process of a job over several nodes, here or behind ssh, at any moment: the job ends with the cause, and
+no process is left. Moments are random; the seed is printed, and TOOLTEST_SEED sets it."""
 import contextlib
 import os
 import random
@@ -104,10 +104,10 @@ class Pausing(ToolTest):
 
 
 class Causes(ToolTest):
-    """A rank's death is heard of later than the failure of another node's rank: it is told, and before that one."""
+    """A rank's death is reported to acprun after the failure of another node's rank that it caused: acprun prints it first."""
 
     def end_both(self, first, second, *ends):
-        """Rank 0 exits with 5 and rank 1 is ended by a signal, of which acprun hears later: its agent is stopped."""
+        """Rank 0 exits with 5 and rank 1 is ended by a signal, which is reported to acprun later, since its agent is stopped."""
         job = self.start("-n", "2", "--nodes=2", RANK, "init", "sync", "print=ready", "0:await-line", "0:exit=5",
                          "1:pause", stdin=subprocess.PIPE)
         self.assertEqual(job.read_lines(2), ["ready\n"] * 2)
@@ -122,7 +122,7 @@ class Causes(ToolTest):
                 os.kill(ranks[1], ends[0])
             self.assertTrue(select.select([handle], [], [], WATCHDOG_S)[0])
             os.close(handle)
-        # Its agent reaps rank 0 after it has told acprun, which then hears of it before anything of the other agent.
+        # The agent reaps rank 0 after its report to acprun, so acprun reads it before any report of the other agent.
         while os.path.exists(f"/proc/{ranks[0]}"):
             os.sched_yield()
         os.kill(agent, signal.SIGCONT)
@@ -143,7 +143,7 @@ class Causes(ToolTest):
 
 
 class FirstContact(ToolTest):
-    """A rank alone on its node is stopped before another one has met it: it is given as long as one that falls silent."""
+    """A rank alone on its node is stopped before another one has connected to it: its timeout is that of a silent node."""
 
     def start_stopped(self, *actions, **more):
         job = self.start("-n", "2", "--nodes=2", *actions, stdin=subprocess.PIPE, **more)
@@ -157,7 +157,7 @@ class FirstContact(ToolTest):
         for timeout in ("0", "60"):
             job = self.start_stopped(RANK, "init", "print=ready", "0:await-line", "0:put=1", "sync", "finalize",
                                      env={"ACP_PEER_TIMEOUT": timeout})
-            # Longer than five seconds, which a first answer was once given whatever the user said.
+            # Longer than five seconds, which was once the limit for a first answer whatever the user had set.
             time.sleep(6)  # lint: sleep is the subject
             os.kill(job.rank(1), signal.SIGCONT)
             self.assertEqual(job.finish(), (0, "", ""))
@@ -170,7 +170,7 @@ class FirstContact(ToolTest):
 
 
 class AtRandomMoments(ToolTest):
-    """The job starts, meets on each node, and ends by itself; a process is killed on the way."""
+    """The job starts, passes a barrier, and ends by itself; a process is killed at some moment."""
 
     def strike(self, nodes, names):
         chance = random.Random(SEED)

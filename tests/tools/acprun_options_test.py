@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command lines that do not fit: what is wrong is said in the user's own words, and nothing is started."""
+"""Wrong command lines: the error quotes the user's own words, and no process is started."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kill -9 of any process of a job, at any moment: nobody is left. Moments are chosen by chance; the seed is
+"""kill -9 of any process of a job, at any moment: no process is left. Moments are chosen by chance; the seed is
 printed, and TOOLTEST_SEED takes it back."""
 import contextlib
 import os
@@ -29,7 +29,7 @@ def kill_if_named(pid, names):
 
 
 class Killed(ToolTest):
-    """The job starts, meets, and ends by itself; a process is killed on the way."""
+    """The job starts, passes a barrier, and ends by itself; a process is killed at some moment."""
 
     def at_random_moments(self, choose):
         chance = random.Random(SEED)
@@ -82,7 +82,7 @@ class Killed(ToolTest):
 
 
 class KilledWhilePausing(ToolTest):
-    """The same with a job that would never end by itself."""
+    """The job would never end by itself."""
 
     def start_pausing(self):
         job = self.start("-n", "3", ACT, "fork", "ignore=15", "print=ready", "pause")

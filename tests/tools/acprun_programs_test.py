@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs whose ranks run several programs: which rank runs what, on one node and on several, and how mistakes are told."""
+"""Jobs whose ranks run several programs: the program of each rank, on one node and on several, and messages about mistakes."""
 import os
 import re
 import tempfile

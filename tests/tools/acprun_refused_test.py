@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job needs of the kernel, refused one by one as a sandbox does: the job goes another way, or it ends with a
-sentence that names what was refused and what to do."""
+"""System calls of a job are refused one by one, as by a sandbox: the job takes another way, or it ends with a message that
+names the refused call and the remedy."""
 import errno
 import os
 import resource
@@ -101,7 +101,7 @@ class WithoutProc(ToolTest):
 
 
 def with_foreign_proc(*words):
-    """In a namespace of processes of its own, where /proc still tells of the outer one."""
+    """In a pid namespace of its own, where /proc still shows the outer one."""
     enter = ["unshare"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
     return run([*enter, "--pid", "--fork", *words], LD_LIBRARY_PATH=os.path.join(os.path.dirname(BIN), "lib"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starting a job: options, the program, the environment, and what is refused before anything is started."""
+"""Starting a job: options, the program, the environment, and errors before any process is started."""
 import os
 import resource
 import subprocess

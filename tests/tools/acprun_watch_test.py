@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is taken for dead: by whom it is watched, never by a process number that means another process elsewhere. Ranks in
-pid namespaces of their own, ranks that a wrapper started, ranks that run another program."""
+"""A death is detected by the process that watches the rank, never by a process number that belongs to another process
+in another namespace. Ranks in pid namespaces of their own, ranks that a wrapper started, ranks that run another
+program."""
 import os
 import shutil
 import signal

@@ -73,7 +73,7 @@ class Wrappers(ToolTest):
 
 
 class Socket(ToolTest):
-    """What stands at the agent's socket, as others meet it."""
+    """The agent's socket as other processes see it."""
 
     def place(self):
         job = self.start("-n", "2", RANK, "init", "print=ready", "0:await-line", "sync", "finalize",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""acpstat beside running jobs over two nodes: what it shows of them, and what it says when there is none."""
+"""acpstat beside running jobs over two nodes: its output for them, and its message if there is none."""
 import json
 import os
 import signal
@@ -33,8 +33,7 @@ def is_described(page, name):
 
 
 def until(look, is_seen):
-    """What look() gives once it is what is waited for: a gateway writes its counters ten times a second, and
-    nobody tells when."""
+    """Repeats look() until its result is accepted: a gateway writes its counters ten times a second, without a notification."""
     end = time.monotonic() + WATCHDOG_S
     while not is_seen(seen := look()):
         if time.monotonic() > end:
@@ -44,7 +43,7 @@ def until(look, is_seen):
 
 
 def states_of(process):
-    """Of its threads, as the kernel's letters."""
+    """The scheduling states of its threads, by the kernel's letters."""
     states = set()
     for thread in os.listdir(f"/proc/{process}/task"):
         with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii") as file:
@@ -95,7 +94,7 @@ class Running(AcpstatTest):
         until(self.nodes(), lambda seen: len(seen) == 2)
         stopped = job.agent_of(3)
         os.kill(stopped, signal.SIGSTOP)
-        until(lambda: states_of(stopped), lambda states: states == {"T"})  # its threads run on until each has heard
+        until(lambda: states_of(stopped), lambda states: states == {"T"})  # its threads run until each has stopped
         self.addCleanup(lambda: os.path.exists(f"/proc/{stopped}") and os.kill(stopped, signal.SIGCONT))
         job.process.stdin.write(b"3\n")
         job.process.stdin.flush()
@@ -175,7 +174,7 @@ class Waiting(AcpstatTest):
     def test_every_name_of_the_json_stands_in_the_manual_page(self):
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
-        # Rank 0 waits for a command to rank 3, whose process is stopped; rank 1 has failures it was not told of.
+        # Rank 0 waits for a command to rank 3, whose process is stopped; rank 1 has failures that no call has reported.
         job = self.start("-n", "4", "--nodes", "2", RANK, "init", "1:lose-puts=0", "print=ready", "0:await-line", "0:put=3",
                          "pause", stdin=subprocess.PIPE, env={"ACP_INTRANODE": "mailbox"})
         self.assertEqual(job.read_lines(4), ready(4))

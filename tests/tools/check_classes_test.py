@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lint check of classes (lint/check_classes.py) on small trees: what it must find, and what it must let pass."""
+"""The lint check of classes (lint/check_classes.py) on small trees: defects that it must find, and code that it must accept."""
 import pathlib
 import sys
 import textwrap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of the first hour: what it says is printed is printed. The programs, the commands and the messages stand in
+"""The page of the first steps: its commands print the output that it shows. The programs, the commands and the messages stand in
 the page alone; this test runs them as a reader would, and compares but for times, process numbers, the machine's name
 and the order of lines of different ranks."""
 import os

@@ -17,7 +17,7 @@ import tempfile
 import unittest
 
 SCRIPT = pathlib.Path()
-WATCHDOG_S = 120  # not a limit to be met: a run that takes as long hangs
+WATCHDOG_S = 120  # far above the time of a run: a longer one hangs
 LINES_MAX = 40
 STEPS = 9
 

@@ -4,7 +4,7 @@
 # ones do on a bad day; some let the test watch.
 host=$1
 command=$2
-# What a login has of its own, and nothing of ours but the mark by which the tests find their processes.
+# The environment of a login, and of ours only the mark by which the tests find their processes.
 log_in() {
     cd / && exec env -i PATH="$PATH" HOME=/ TOOLTEST_MARK="$TOOLTEST_MARK" sh -c "$command"
 }

@@ -18,7 +18,7 @@ PRIVATE = os.path.join(PROGRAMS, "private")
 RANK = os.path.join(PROGRAMS, "rank")
 MEMBER = os.path.join(PROGRAMS, "member")
 SSH_STUB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ssh_stub.sh")
-WATCHDOG_S = 120  # not a limit to be met: a test that takes as long hangs
+WATCHDOG_S = 120  # far above the time of a test: a longer one hangs
 MARK = "TOOLTEST_MARK"
 
 
@@ -90,7 +90,7 @@ def parent_of(pid):
 
 
 def stop(process):
-    """Stops a process and waits until each of its threads has stopped, when it hears of it, or ended."""
+    """Stops a process and waits until each of its threads has stopped or ended, since a thread stops only when it is scheduled."""
     os.kill(process, signal.SIGSTOP)
     tasks = f"/proc/{process}/task"
     while any(stat_of(f"{process}/task/{task}")[0] not in "TZX" for task in os.listdir(tasks)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The generated version header: it holds what people are told and nothing that a changed comment would change, for
-processes of a job are to agree on layouts, not on texts."""
+"""The generated version header: it has the version for users and nothing that depends on comments, since processes of a
+job must agree on layouts, not on texts."""
 import os
 import subprocess
 import tempfile
@@ -11,7 +11,7 @@ SCRIPT = os.path.join(ROOT, "cmake", "write_version.cmake")
 
 
 def version_header(header_text):
-    """What the build writes beside a header with this text."""
+    """The files that the build writes beside a header with this text."""
     with tempfile.TemporaryDirectory() as folder:
         header, listed, output = (os.path.join(folder, name) for name in ("a.hpp", "listed.txt", "version.hpp"))
         for name, text in ((header, header_text), (listed, header)):
