@@ -76,8 +76,8 @@ public:
                std::to_string(agent_pid != 0 ? agent_pid : static_cast<std::uint64_t>(pid)) + ")";
     }
 
-    // Whether it has answered all that it was asked while the nodes meet.
-    //   have_chosen  all agents have been told where to listen
+    // Whether it has answered each request so far, until the nodes have exchanged their addresses.
+    //   have_chosen  all agents have received the addresses at which they listen
     [[nodiscard]] bool has_answered(bool have_chosen) const noexcept {
         return have_chosen ? !gateway.addresses.empty()
                            : interfaces.has_value() || !gateway.addresses.empty();

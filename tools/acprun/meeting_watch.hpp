@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While the nodes of a job meet, checks that the agents still answer: once all have been reached,
-// each owes the addresses of its machine, and then the address at which its gateway listens. An
-// agent that is stopped, or whose host or connection is frozen, would keep the job for ever. Ends
-// nothing itself, and is told the time. Main thread.
+// The time in which agents must answer while the nodes of a job exchange their addresses. Once all
+// agents have been reached, each must send the addresses of its machine, and then the address at
+// which its gateway listens. Without a deadline, an agent that is stopped, or whose host or
+// connection is frozen, would keep the job waiting for ever. The caller passes the time, and ends
+// the job at the deadline. Main thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace acp::run {
 
 class MeetingWatch {
 public:
-    // Call after every event while agents owe answers. Each answer starts the time anew.
+    // Call after every event while answers of agents are missing. Each answer starts the time anew.
     //   answers      received since the job began
     //   patience_ns  from one answer to the next
     void expect(std::size_t answers, std::uint64_t patience_ns, std::uint64_t now_ns) noexcept {
@@ -24,10 +25,10 @@ public:
         deadline_ns_ = now_ns + patience_ns;
     }
 
-    // No answer is owed.
+    // All answers have arrived.
     void end() noexcept { *this = {}; }
 
-    // When the next answer is overdue; poll_forever while none is owed.
+    // When the next answer is overdue; poll_forever while none is missing.
     [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return deadline_ns_; }
 
 private:

@@ -36,7 +36,7 @@ struct PlannedJob {
     bool is_key_sealed =
         false;  // the command carries clear text: the key goes as a credential (launch/munge.hpp)
     std::string agent_path;  // path of acp-agent on the hosts
-    // in which a host must answer, and each agent while the nodes meet
+    // for each answer of a host or, while nodes exchange addresses, of an agent
     std::uint64_t ssh_timeout_ns = 30'000'000'000;
     std::uint64_t hang_timeout_ns = 0;  // ACP_HANG_TIMEOUT; 0: never
     bool is_netns = false;

@@ -145,8 +145,8 @@ bool Launcher::is_ready(std::uint32_t node) const noexcept {
                                : agent.has_answered(have_chosen_);
 }
 
-// Expects answers from all agents until they have been sent the addresses of all nodes. While a host is being reached, the
-// process that reaches it has a time of its own.
+// Expects answers from all agents until they have been sent the addresses of all nodes. While a host is being reached,
+// the process that reaches it has a deadline of its own.
 void Launcher::watch_meeting() {
     const auto is_awaited = [](const AgentLink& agent) { return agent.is_awaited(); };
     if (agents_.size() == 1 || is_ending_ || have_peers_ || started_ < agents_.size() ||
