@@ -282,22 +282,30 @@ bool HashedWalk::ScanState::has_room_for(const EntryPlace& entry) const noexcept
 Status HashedWalk::clear(const ContainerName& name, Scope scope) {
     auto places = tables(name, scope);
     if (!places.is_ok()) return std::move(places).failure();
+    Status first_failure;
     for (const TablePlace& place : places.value()) {
-        allocator::WalkRequest request{{place.table, place.id}, {}, 0};
-        for (allocator::ClearResult told; told.has_more != 0; request.after = told.after) {
-            auto status = ask(hashed_.tables().gma(),
-                              {hashed_.tables().process_of(place.table),
-                               allocator::table_clear_number, std::as_bytes(std::span(&request, 1)),
-                               std::as_writable_bytes(std::span(&told, 1)), nullptr});
-            if (status.code() == Code::system) return TableCalls::damage(place.table);
-            if (!status.is_ok()) return status;
-            if (told.has_room == 0) return hashed_.tables().no_room(place, 0);
-        }
+        auto status = clear_table(place);
+        if (first_failure.is_ok()) first_failure = std::move(status);
+    }
+    return first_failure;
+}
+
+Status HashedWalk::clear_table(const TablePlace& place) {
+    allocator::WalkRequest request{{place.table, place.id}, {}, 0};
+    for (allocator::ClearResult told; told.has_more != 0; request.after = told.after) {
+        auto status = ask(hashed_.tables().gma(),
+                          {hashed_.tables().process_of(place.table), allocator::table_clear_number,
+                           std::as_bytes(std::span(&request, 1)),
+                           std::as_writable_bytes(std::span(&told, 1)), nullptr});
+        if (status.code() == Code::system) return TableCalls::damage(place.table);
+        if (!status.is_ok()) return status;
+        if (told.has_room == 0) return hashed_.tables().no_room(place, 0);
     }
     return {};
 }
 
-// Reads an entry that did not fit into a message.
+// Reads an entry that did not fit into a message. That a record was reused between two steps of a
+// walk is rare; that it was each time means that its key's bytes were overwritten.
 Result<HashedWalk::LongEntry> HashedWalk::read_whole(WalkReader& reader,
                                                      const TablePlace& place,
                                                      const ContainerName& name,
@@ -306,7 +314,12 @@ Result<HashedWalk::LongEntry> HashedWalk::read_whole(WalkReader& reader,
     if (entry.head.has_bytes != 0) return LongEntry::read;
     auto fetched = fetch_long(place, name, entry.head, bytes.key, bytes.value);
     if (!fetched.is_ok()) return fetched;
-    if (fetched.value() == LongEntry::unseen) reader.go_back(place_behind_which(place, entry.head));
+    if (fetched.value() == LongEntry::unseen) {
+        bytes.unseen_row = bytes.unseen == entry.head.record ? bytes.unseen_row + 1 : 1;
+        bytes.unseen = entry.head.record;
+        if (bytes.unseen_row == unseen_row_max) return TableCalls::damage(place.table);
+        reader.go_back(place_behind_which(place, entry.head));
+    }
     entry.key = bytes.key;
     entry.value = bytes.value;
     return fetched;

@@ -63,6 +63,7 @@ public:
     // The end. For scope `all` this reads a table, in one round trip if it is on another node.
     base::Result<EntryPlace> end(const ContainerName& name, Scope scope);
 
+    // Clears the other tables also after a failure, and returns the first one.
     base::Status clear(const ContainerName& name, Scope scope);
 
     // Calls visit(key, value) -> bool (continue) with copies of the entries of the calling rank; it
@@ -83,6 +84,8 @@ public:
     base::Status move(const ContainerName& into, const ContainerName& from, Scope scope);
 
 private:
+    static constexpr std::uint32_t unseen_row_max = 64;
+
     base::Status look_for(const TablePlace& place);
     base::Status look_for(const ContainerName& into, const ContainerName& from);
     base::Result<EntryPlace> next_in(const ContainerName& name,
@@ -115,6 +118,7 @@ private:
                               Scope scope,
                               const Each& each,
                               const Flush& flush);
+    base::Status clear_table(const TablePlace& place);
     base::Status put_copy(const ContainerName& into, const WalkReader::Entry& entry);
     base::Status add_count(const ContainerName& into, const WalkReader::Entry& entry);
     base::Status take_count(const ContainerName& from, const WalkReader::Entry& entry);
@@ -126,11 +130,15 @@ private:
     struct LongBytes {
         std::vector<std::byte> key;
         std::vector<std::byte> value;
+        GlobalAddress unseen = 0;      // record of the last entry that was unseen
+        std::uint32_t unseen_row = 0;  // times in a row that it was
     };
 
     // Fetches key and value of an entry that the reader visited without them; for an unseen one the
     // reader steps back.
-    //   bytes  memory for key and value
+    //   bytes  memory for key and value, for one walk
+    // Errors: those of fetch_long(); system (a key whose hash is never that of its entry: the
+    // program has overwritten it).
     base::Result<LongEntry> read_whole(WalkReader& reader,
                                        const TablePlace& place,
                                        const ContainerName& name,

@@ -242,5 +242,30 @@ TEST_F(HashedLongTest, an_entry_whose_memory_is_reused_before_its_read_is_visite
     }
 }
 
+// The walk takes an entry whose key has another hash for one whose memory was reused, and visits it
+// again; it must not do so for ever.
+TEST_F(HashedLongTest, a_walk_that_meets_an_overwritten_long_key_ends) {
+    const std::string key(20'000, 'k');
+    for (int home = 0; home < procs_; ++home) {
+        if (rank_ != 0) continue;
+        const acp_map_t map = acp_create_map(1, &home, 4, home);
+        ASSERT_EQ(acp_insert_if_absent_map(map, key.data(), key.size(), "v", 1), 1)
+            << acp_error_message();
+        acp_map_it_t it = acp_begin_map(map);
+        const acp_ga_t bytes = acp_dereference_map_it(it).first.ga;
+        ASSERT_EQ(acp_wait(acp_put(bytes + 100, "x", 1, ACP_HANDLE_NULL), -1), ACP_OK);
+        acp_entry_t entry{};
+        std::vector<std::uint64_t> room(4'000);
+        EXPECT_EQ(acp_scan_map(&it, 1, &entry, room.data(), room.size() * 8), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_SYSTEM) << acp_error_message();
+        const acp_map_t other = acp_create_map(1, &home, 4, home);
+        EXPECT_EQ(acp_merge_map(other, map), -1);
+        EXPECT_EQ(acp_errno(), ACP_ERR_SYSTEM) << acp_error_message();
+        EXPECT_EQ(acp_destroy_map(other), 0);
+        EXPECT_EQ(acp_destroy_map(map), 0);
+    }
+    sync_ranks();
+}
+
 }  // namespace
 }  // namespace acp::test

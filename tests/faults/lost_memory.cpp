@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that use lists of which elements, or the list itself, are in memory that is gone: that of
-// the last rank, which dies with its gateway, or whose node is lost. Calls that need that memory
+// Ranks that use lists, and a map, of which elements or the whole are in memory that is gone: that
+// of the last rank, which dies with its gateway, or whose node is lost. Calls that need that memory
 // fail with ACP_ERR_PEER and leave the list as it is; all others work. Rank 0 uses lists of its own
 // and of rank 1. Argument: "agent" where the last rank, alone on its node, stops the node's agent.
 #include <array>
@@ -21,6 +21,7 @@ namespace {
 
 const std::string lost_text(5'000, 't');
 constexpr int lost_elements = 3;
+constexpr int keys = 20;
 
 int victim() {
     return acp_procs() - 1;
@@ -47,6 +48,7 @@ struct Start {
     std::array<acp_list_t, 2> lists;  // on ranks 0 and 1: "first", lost elements, "last"
     acp_list_t lost;                  // on the victim, with one element on rank 0
     acp_list_it_t lost_element;       // of it
+    acp_map_t map;                    // on the victim and rank 1
     pid_t agent;                      // the victim's
     std::uint64_t is_over;
 };
@@ -73,6 +75,12 @@ Start& start_of_own() {
     must(acp_push_back_list(start.lost, lost_text.data(), lost_text.size(), 0) == 0,
          "pushing to the victim's list");
     start.lost_element = acp_begin_list(start.lost);
+    const std::array<int, 2> homes{victim(), 1};
+    start.map = acp_create_map(2, homes.data(), 4, 0);
+    for (int key = 0; key < keys; ++key) {
+        must(acp_insert_if_absent_map(start.map, &key, sizeof key, &key, sizeof key) == 1,
+             "acp_insert_if_absent_map");
+    }
     start.agent = getppid();
     must(acp_wait(
              acp_put(acp_query_starter_ga(0), &start, offsetof(Start, is_over), ACP_HANDLE_NULL),
@@ -236,6 +244,20 @@ void expect_gone(const Start& start) {
     must_be_lost(acp_destroy_list(list) == -1, "acp_destroy_list");
 }
 
+// acp_clear_map fails, and has cleared the tables that it could reach.
+void clear_map(acp_map_t map) {
+    must_be_lost(acp_clear_map(map) == -1, "acp_clear_map");
+    int unknown = 0;
+    for (int key = 0; key < keys; ++key) {
+        int value = 0;
+        std::size_t bytes = sizeof value;
+        const int found = acp_retrieve_map(map, &key, sizeof key, &value, &bytes);
+        must(found != 1, "an entry on rank 1 is there after acp_clear_map");
+        if (found == -1) ++unknown;
+    }
+    must(unknown > 0 && unknown < keys, "entries on both ranks");
+}
+
 void end_rank_1() {
     must(acp_wait(
              acp_put_signal(acp_query_starter_ga(1), nullptr, 0,
@@ -271,6 +293,7 @@ int run(bool is_by_agent) {
             Survivor(start.lists[static_cast<std::size_t>(home)], home).use_list();
         }
         expect_gone(start);
+        clear_map(start.map);
         must(acp_heap_check(0) == 0 && acp_heap_check(1) == 0, "acp_heap_check");
         end_rank_1();
         if (is_by_agent) kill(start.agent, SIGCONT);
