@@ -67,6 +67,40 @@ public:
         return allocate_and(thread, std::max(bytes, least), alignment, owner, [](heap::Offset) {});
     }
 
+    // Does so for a small block of the program, if the span that the thread's own cache holds has
+    // one; calls no function. Only if no fence is needed (local::Hazards::has_membarrier).
+    // no_block: allocate() does it, or finds that there is no room.
+    [[nodiscard, gnu::always_inline]] heap::Offset allocate_at_once(std::uint32_t thread,
+                                                                    std::uint64_t bytes) {
+        const std::uint32_t user = user_;
+        const heap::CachePlaces::OwnPlace place = caches_.own_place(user, thread);
+        if (thread >= heap::threads_with_cache || !place.begin()) [[unlikely]]
+            return heap::no_block;
+        const heap::CacheNumber number = heap::caches_of(user).first + thread;
+        heap::CacheRecord<std::atomic>& record = heap_.control().cache(number);
+        const heap::Offset block = heap_.allocate_at_once(place.cache(number), record, bytes);
+        if (block != heap::no_block) [[likely]] {
+            prepare(block, bytes, BlockOwner::program);
+            heap::Control<>::keep(record);
+        }
+        place.end();
+        return block;
+    }
+
+    // Frees a block of the program, if its unit has never held one of a container and the thread's
+    // own cache is free. Only if no fence is needed. false: free() does it, or returns the reason.
+    [[nodiscard, gnu::always_inline]] bool free_at_once(std::uint32_t thread, heap::Offset block) {
+        if (block >= limit_bytes() || owned_.is_unit_noted(block)) return false;
+        const std::uint32_t user = user_;
+        const heap::CachePlaces::OwnPlace place = caches_.own_place(user, thread);
+        if (thread >= heap::threads_with_cache || !place.begin()) [[unlikely]]
+            return false;
+        heap::ThreadCache& cache = place.cache(heap::caches_of(user).first + thread);
+        const heap::Freed freed = heap_.free(cache, block);
+        place.end();
+        return freed == heap::Freed::done;
+    }
+
     // Frees a block that any process has allocated.   owner  program or separate: refused if the
     // block belongs to another kind of owner
     heap::Freed free(std::uint32_t thread,

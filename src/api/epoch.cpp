@@ -160,6 +160,7 @@ base::Status open_epoch(Library& instance) {
     instance.gma = std::move(gma).value();
     instance.word_waits = std::make_unique<gma::WordWaits>(*instance.gma);
     instance.allocator = std::make_unique<data::Allocator>(*instance.gma);
+    allocator_at_hand = instance.allocator.get();
     instance.hashed = std::make_unique<data::Hashed>(*instance.gma, *instance.allocator);
     hashed_at_hand = instance.hashed.get();
     hashed_epoch = ++instance.hashed_epochs;
@@ -209,6 +210,7 @@ void close_epoch(Library& instance, bool have_all_met = true) noexcept {
     hashed_at_hand = nullptr;
     hashed_epoch = 0;
     instance.hashed.reset();
+    allocator_at_hand = nullptr;
     instance.allocator.reset();
     instance.word_waits.reset();
     instance.gma.reset();

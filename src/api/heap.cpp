@@ -90,6 +90,28 @@ base::Result<acp_ga_t> allocate(std::uint64_t bytes, std::uint64_t alignment, in
     return is_ok ? 0 : -1;
 }
 
+// Allocates in the heap of another process of this node, if no slow path is needed; else as
+// allocate_long(). The calling thread has a line.
+[[gnu::noinline]] acp_ga_t allocate_near(std::uint64_t bytes, int rank) noexcept {
+    const api::Library& here = library();
+    const node::Segment& segment = here.gma->space().segment();
+    if (static_cast<std::uint32_t>(rank) < segment.shape().procs) [[likely]] {
+        const std::uint32_t process = segment.process_of(static_cast<std::uint32_t>(rank));
+        const acp_ga_t block =
+            api::allocator_at_hand->allocate_here(*api::inline_line, process, bytes);
+        if (block != ACP_GA_NULL) [[likely]]
+            return block;
+    }
+    return allocate_long("acp_malloc", bytes, allocator::alignment_least, rank);
+}
+
+// Frees a block of another process of this node, likewise.
+[[gnu::noinline]] int free_near(acp_ga_t ga) noexcept {
+    if (api::allocator_at_hand->free_here(*api::inline_line, ga)) [[likely]]
+        return 0;
+    return free_long(ga);
+}
+
 // Copies a block into a new one and frees the old one. If the process is killed, one of the two
 // stays.
 base::Result<acp_ga_t> move_block(acp_ga_t old, std::uint64_t old_bytes, std::uint64_t bytes) {
@@ -115,17 +137,11 @@ acp_ga_t acp_malloc(size_t size, int rank) {
     // A thread with a line has called the library before, but the library may have been finalized
     // since.
     const memory::HazardLine* const line = api::inline_line;
-    const api::Library& here = library();
-    if (line != nullptr && here.allocator != nullptr) [[likely]] {
-        const node::Segment& segment = here.gma->space().segment();
-        if (static_cast<std::uint32_t>(rank) < segment.shape().procs) [[likely]] {
-            const std::uint32_t process = segment.process_of(static_cast<std::uint32_t>(rank));
-            const acp_ga_t block = here.allocator->allocate_here(*line, process, size);
-            if (block != ACP_GA_NULL) [[likely]]
-                return block;
-        }
-    }
-    return allocate_long("acp_malloc", size, allocator::alignment_least, rank);
+    data::Allocator* const allocator = api::allocator_at_hand;
+    if (line == nullptr || allocator == nullptr) [[unlikely]]
+        return allocate_long("acp_malloc", size, allocator::alignment_least, rank);
+    const acp_ga_t block = allocator->allocate_own(*line, static_cast<std::uint32_t>(rank), size);
+    return block != ACP_GA_NULL ? block : allocate_near(size, rank);
 }
 
 acp_ga_t acp_aligned_alloc(size_t alignment, size_t size, int rank) {
@@ -172,11 +188,10 @@ acp_ga_t acp_realloc(acp_ga_t ga, size_t size) {
 
 int acp_free(acp_ga_t ga) {
     const memory::HazardLine* const line = api::inline_line;
-    data::Allocator* const allocator = library().allocator.get();
-    if (line != nullptr && allocator != nullptr && allocator->free_here(*line, ga)) [[likely]] {
-        return 0;
-    }
-    return free_long(ga);
+    data::Allocator* const allocator = api::allocator_at_hand;
+    if (line == nullptr || allocator == nullptr) [[unlikely]]
+        return free_long(ga);
+    return allocator->free_own(*line, ga) ? 0 : free_near(ga);
 }
 
 int acp_malloc_many(size_t count, const size_t* sizes, int rank, acp_ga_t* addresses) {

@@ -13,6 +13,7 @@ namespace acp::api {
 
 constinit std::atomic<Library*> library_at_hand{nullptr};
 constinit gma::FastPath fast_path{};
+constinit data::Allocator* allocator_at_hand = nullptr;
 constinit data::Hashed* hashed_at_hand = nullptr;
 constinit std::uint64_t hashed_epoch = 0;
 constinit std::array<data::TableViews, heap::threads_with_cache> table_views{};

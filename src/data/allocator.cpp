@@ -41,10 +41,12 @@ Allocator::Allocator(gma::Gma& gma)
       blocks_offset_(node::claim_offset(node::Claim::heap_blocks, space_.segment().shape())),
       heap_count_(space_.segment().shape().heap_bytes != 0 ? space_.segment().shape().local_procs
                                                            : 0),
-      heaps_(std::make_unique<HeapHere[]>(heap_count_)) {
+      heaps_(std::make_unique<HeapHere[]>(heap_count_)),
+      own_rank_(space_.rank()) {
     for (std::uint32_t slot = 0; slot < heap_count_; ++slot) {
         heaps_[slot].start = start_of(space_.segment().shape().first_process + slot);
     }
+    own_.start = start_of(space_.process());
 }
 
 Allocator::~Allocator() {
@@ -69,9 +71,10 @@ Result<allocator::NodeHeap*> Allocator::heap_of(std::uint32_t process) {
     if (known != nullptr) return known;
     auto made = std::make_unique<allocator::NodeHeap>(space_.segment(), space_.slot_of(process),
                                                       gma_.hazards());
-    if (place.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
-        return made.release();
-    }
+    if (place.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel))
+        known = made.release();
+    // release: partners are allocate_own(), free_own()
+    if (process == space_.process()) own_.heap.store(known, std::memory_order_release);
     return known;
 }
 

@@ -49,6 +49,28 @@ public:
         return block != heap::no_block ? heaps_[slot].start + block : 0;
     }
 
+    // Does so in the heap of this process, with the fewest instructions. 0 also if another process
+    // has the rank.
+    [[nodiscard, gnu::always_inline]] GlobalAddress allocate_own(const memory::HazardLine& line,
+                                                                 std::uint32_t rank,
+                                                                 std::uint64_t bytes) noexcept {
+        // acquire: partner is heap_of()
+        allocator::NodeHeap* const heap = own_.heap.load(std::memory_order_acquire);
+        if (heap == nullptr || rank != own_rank_) [[unlikely]]
+            return 0;
+        const heap::Offset block = heap->allocate_at_once(hazards_.index_of(line), bytes);
+        return block != heap::no_block ? own_.start + block : 0;
+    }
+
+    // Frees a block of the heap of this process, with the fewest instructions. false: see
+    // free_here(), or the address is of another heap.
+    [[nodiscard, gnu::always_inline]] bool free_own(const memory::HazardLine& line,
+                                                    GlobalAddress address) noexcept {
+        // acquire: partner is heap_of()
+        allocator::NodeHeap* const heap = own_.heap.load(std::memory_order_acquire);
+        return heap != nullptr && heap->free_at_once(hazards_.index_of(line), address - own_.start);
+    }
+
     // Frees a block of this node. false: nothing was done; free() does it, or returns the reason.
     [[nodiscard]] bool free_here(
         const memory::HazardLine& line,
@@ -170,6 +192,8 @@ private:
         blocks_offset_;         // offset of the heap's blocks in the memory claimed for a process
     std::uint32_t heap_count_;  // number of heaps of this node; 0: the job has no heaps
     std::unique_ptr<HeapHere[]> heaps_;  // indexed by slot
+    HeapHere own_;                       // a copy of this process's entry in heaps_
+    std::uint32_t own_rank_;
 };
 
 }  // namespace acp::data

@@ -26,12 +26,15 @@ public:
     AtWork(const Control<Atomic>& control, const ThreadCache& cache, OrderAll order_all) noexcept
         : is_at_work_(control.cache(cache.number()).is_at_work) {
         if (order_all != nullptr) [[likely]] {
-            is_at_work_.store(1, std::memory_order_relaxed);
-            std::atomic_signal_fence(
-                std::memory_order_seq_cst);  // thieves execute the other half of the pair
+            mark_by_store();
         } else {
             is_at_work_.exchange(1, std::memory_order_seq_cst);  // partner: is_idle()
         }
+    }
+
+    // Only if no fence is needed (`order_all` would not be nullptr).
+    explicit AtWork(CacheRecord<Atomic>& record) noexcept : is_at_work_(record.is_at_work) {
+        mark_by_store();
     }
 
     ~AtWork() {
@@ -43,6 +46,12 @@ public:
     AtWork& operator=(const AtWork&) = delete;
 
 private:
+    void mark_by_store() const noexcept {
+        is_at_work_.store(1, std::memory_order_relaxed);
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst);  // thieves execute the other half of the pair
+    }
+
     Atomic<std::uint64_t>& is_at_work_;
 };
 

@@ -171,9 +171,9 @@ private:
     OrderAll order_all_;
 };
 
-// The place of one thread, which the thread keeps from call to call: begin() and end() replace
-// borrow() and give_back() in a call that uses the number of the cache but not its content. Only
-// that thread uses it.
+// The place of one thread: begin() and end() replace borrow() and give_back(). A call that uses the
+// number of the cache but not its content keeps the place from call to call. Only that thread uses
+// it.
 class CachePlaces::OwnPlace {
 public:
     OwnPlace() noexcept = default;
@@ -189,6 +189,12 @@ public:
             return true;
         end();
         return false;
+    }
+
+    // The cache, between begin() and end().   number  of the place
+    [[nodiscard, gnu::always_inline]] ThreadCache& cache(CacheNumber number) const noexcept {
+        place_->cache.set_number(number);
+        return place_->cache;
     }
 
     void end() const noexcept {

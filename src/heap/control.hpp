@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,10 @@ inline constexpr std::uint32_t words_per_unit = unit_bytes / granule_bytes / 64;
 [[nodiscard]] constexpr std::uint32_t units_per_room_bit_of(std::uint32_t areas) noexcept {
     return classes_of_heap(areas).units_min;
 }
+
+static_assert(std::has_single_bit(long_spans.units_min) &&
+              std::has_single_bit(middle_spans.units_min) &&
+              std::has_single_bit(short_spans.units_min));
 
 // For each class the spans with several free blocks in one word, and those with fewer.
 inline constexpr std::uint32_t room_lists = 2 * size_class_count;
@@ -52,7 +57,11 @@ public:
 
     //   memory  bytes(shape) of shared memory, zero at first, aligned to 64
     Control(char* memory, HeapShape shape) noexcept
-        : shape_(shape), parts_(shape), sizes_(classes_of_heap(shape.areas).classes) {
+        : shape_(shape),
+          parts_(shape),
+          sizes_(classes_of_heap(shape.areas).classes),
+          room_shift_(
+              static_cast<std::uint32_t>(std::countr_zero(units_per_room_bit_of(shape.areas)))) {
         idle_areas_ = at(memory, 0);
         used_ = at(memory, parts_.used);
         backed_ = at(memory, parts_.backed);
@@ -75,8 +84,11 @@ public:
         return sizes_[size_class];
     }
 
-    [[nodiscard]] std::uint32_t units_per_room_bit() const noexcept {
-        return units_per_room_bit_of(shape_.areas);
+    [[nodiscard]] std::uint32_t units_per_room_bit() const noexcept { return 1U << room_shift_; }
+
+    // The bit of the room index for a span.
+    [[nodiscard]] std::uint32_t room_place(std::uint32_t head) const noexcept {
+        return head >> room_shift_;
     }
 
     // A UnitWord.
@@ -131,8 +143,10 @@ public:
 
     // Ends the pending state of a cache's last block. release: the caller's writes to the block;
     // partner: is_pending()
-    void keep(CacheNumber number) const noexcept {
-        cache(number).pending.store(0, std::memory_order_release);
+    void keep(CacheNumber number) const noexcept { keep(cache(number)); }
+
+    static void keep(CacheRecord<Atomic>& record) noexcept {
+        record.pending.store(0, std::memory_order_release);
     }
 
     // Whether a block is pending: the last one that a cache allocated, and not kept yet.
@@ -184,6 +198,7 @@ private:
     HeapShape shape_;
     Parts parts_;
     const SizeClass* sizes_;
+    std::uint32_t room_shift_;
     Word* idle_areas_;
     Word* used_;
     Word* backed_;

@@ -78,9 +78,22 @@ public:
         ThreadCache& cache, std::uint64_t bytes, std::uint64_t alignment = granule_bytes) const {
         const AtWork<Atomic> at_work(control_, cache, order_all_);
         if (bytes <= small_max && alignment <= granule_bytes) [[likely]] {
-            return spans_.allocate(cache, class_of(bytes != 0 ? bytes : 1));
+            return spans_.allocate(cache, class_of(bytes));
         }
         return allocate_rare(cache, bytes, alignment);
+    }
+
+    // allocate() of a small block from the span that the cache holds. Calls no function. Only if no
+    // fence is needed (`order` was not nullptr). no_block: allocate() does it, or finds that there
+    // is no room.
+    //   record  the cache's
+    [[nodiscard, gnu::always_inline]] Offset allocate_at_once(ThreadCache& cache,
+                                                              CacheRecord<Atomic>& record,
+                                                              std::uint64_t bytes) const {
+        if (bytes > small_max) [[unlikely]]
+            return no_block;
+        const AtWork<Atomic> at_work(record);
+        return spans_.allocate_at_once(cache, record, class_of(bytes));
     }
 
     // Called after the offset of the cache's last block was stored: recovery no longer frees the
@@ -88,7 +101,7 @@ public:
     void keep(const ThreadCache& cache) const noexcept { control_.keep(cache.number()); }
 
     // Frees a block that any thread has allocated.
-    Freed free(ThreadCache& cache, Offset block) const {
+    [[gnu::always_inline]] Freed free(ThreadCache& cache, Offset block) const {
         if (block >= limit_bytes()) [[unlikely]]
             return Freed::outside;
         const auto unit = static_cast<std::uint32_t>(block >> unit_shift);

@@ -25,13 +25,24 @@ public:
         : control_(control), first_(static_cast<std::uint32_t>(list) * size_class_count) {}
 
     void add(std::uint32_t size_class, std::uint32_t head) const noexcept {
-        const std::uint32_t place = head / control_.units_per_room_bit();
+        const std::uint32_t place = control_.room_place(head);
         set(control_.room(first_ + size_class, place / 64), place % 64);
         set(control_.room_summary(first_ + size_class, place / 64 / 64), place / 64 % 64);
     }
 
+    // Whether add() has nothing to do.
+    [[nodiscard, gnu::always_inline]] bool has(std::uint32_t size_class,
+                                               std::uint32_t head) const noexcept {
+        const std::uint32_t place = control_.room_place(head);
+        const Word& word = control_.room(first_ + size_class, place / 64);
+        const Word& summary = control_.room_summary(first_ + size_class, place / 64 / 64);
+        // seq_cst: see set()
+        return (word.load(std::memory_order_seq_cst) >> (place % 64) & 1) != 0 &&
+               (summary.load(std::memory_order_seq_cst) >> (place / 64 % 64) & 1) != 0;
+    }
+
     void remove(std::uint32_t size_class, std::uint32_t head) const noexcept {
-        const std::uint32_t place = head / control_.units_per_room_bit();
+        const std::uint32_t place = control_.room_place(head);
         clear(control_.room(first_ + size_class, place / 64), place % 64);
     }
 

@@ -34,20 +34,23 @@ public:
 
     // Allocates a block of the class; if there is no room for a span, of a larger class.
     [[gnu::always_inline]] Offset allocate(ThreadCache& cache, std::uint32_t size_class) const {
-        ThreadCache::Hold& hold = cache.hold(size_class);
-        if (is_held(cache, hold, size_class)) [[likely]] {
-            const Offset block = take(cache, hold, size_class);
-            if (block != no_block) [[likely]]
-                return block;
-        }
-        return allocate_anew(cache, size_class);
+        const Offset block = allocate_at_once(cache, record_of(cache), size_class);
+        return block != no_block ? block : allocate_anew(cache, size_class);
     }
 
-    // Does so if the span that the cache holds is full.
+    // Allocates a block from the span that the cache holds. no_block: it has none, or holds none.
+    [[gnu::always_inline]] Offset allocate_at_once(ThreadCache& cache,
+                                                   CacheRecord<Atomic>& record,
+                                                   std::uint32_t size_class) const {
+        ThreadCache::Hold& hold = cache.hold(size_class);
+        return is_held(hold) ? take(record, hold, size_class) : no_block;
+    }
+
+    // allocate() if that returned no_block.
     [[gnu::noinline]] Offset allocate_anew(ThreadCache& cache, std::uint32_t size_class) const {
         ThreadCache::Hold& hold = cache.hold(size_class);
         while (refill(cache, size_class)) {
-            const Offset block = take(cache, hold, size_class);
+            const Offset block = take(record_of(cache), hold, size_class);
             if (block != no_block) return block;
         }
         return take_larger(cache, size_class);
@@ -55,20 +58,18 @@ public:
 
     // Allocates a block of this class and no other.
     Offset allocate_exactly(ThreadCache& cache, std::uint32_t size_class) const {
-        ThreadCache::Hold& hold = cache.hold(size_class);
         do {
-            if (!is_held(cache, hold, size_class)) continue;
-            const Offset block = take(cache, hold, size_class);
+            const Offset block = allocate_at_once(cache, record_of(cache), size_class);
             if (block != no_block) return block;
         } while (refill(cache, size_class));
         return no_block;
     }
 
     //   block  in the span that begins with the unit `head`
-    Freed free(ThreadCache& cache,
-               std::uint32_t head,
-               std::uint32_t size_class,
-               Offset block) const {
+    [[gnu::always_inline]] Freed free(ThreadCache& cache,
+                                      std::uint32_t head,
+                                      std::uint32_t size_class,
+                                      Offset block) const {
         const SizeClass& size = control_.size(size_class);
         const std::uint32_t which = size.block_at(block - offset_of(head));
         if (which >= size.blocks) [[unlikely]]
@@ -77,7 +78,7 @@ public:
         auto& word = control_.blocks(head)[which / 64];
         // relaxed: the next operation is a release and comes after this store, and the stores of a
         // killed process persist up to some instruction
-        control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
+        record_of(cache).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: ordered before the load of the span's holder; partner: release(), which gives
         // the span up, then tests for room
         const std::uint64_t before = word.fetch_or(mask, std::memory_order_seq_cst);
@@ -85,10 +86,8 @@ public:
             return Freed::not_allocated;
         const UnitWord span =
             UnitWord::unpacked(control_.unit(head).load(std::memory_order_seq_cst));
-        if (span.holder == 0) {
-            const AtWork<Atomic> at_work(control_, cache, order_all_);
+        if (span.holder == 0 && !is_room_noted(head, size_class, before | mask, which / 64))
             note_freed(cache, head, size_class, before | mask, which / 64);
-        }
         return Freed::done;
     }
 
@@ -112,7 +111,7 @@ public:
         bool has_closed = false;
         for (std::uint32_t c = 0; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
-            if (is_held(cache, hold, c) && release(cache, hold.drop(), c)) has_closed = true;
+            if (is_held(hold) && release(cache, hold.drop(), c)) has_closed = true;
         }
         return has_closed;
     }
@@ -226,7 +225,7 @@ private:
 
     // Only the holder of a span takes blocks from it: a bit that it sees set stays set until the
     // holder clears it.
-    [[gnu::always_inline]] Offset take(ThreadCache& cache,
+    [[gnu::always_inline]] Offset take(CacheRecord<Atomic>& record,
                                        ThreadCache::Hold& hold,
                                        std::uint32_t size_class) const noexcept {
         const SizeClass& size = control_.size(size_class);
@@ -239,12 +238,24 @@ private:
             const Offset block =
                 offset_of(hold.head()) + std::uint64_t{hold.word * 64 + bit} * size.block_bytes;
             // relaxed: see free()
-            control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
+            record.pending.store(block + 1, std::memory_order_relaxed);
             // acq_rel: the freeing thread's writes to the block come before; partner: free()
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
             return block;
         }
         return no_block;
+    }
+
+    [[nodiscard]] CacheRecord<Atomic>& record_of(const ThreadCache& cache) const noexcept {
+        return control_.cache(cache.number());
+    }
+
+    // Prepares an empty hold for the head of a span.
+    void begin_hold(const ThreadCache& cache,
+                    ThreadCache::Hold& hold,
+                    std::uint32_t size_class) const noexcept {
+        hold.held_word = held(cache, size_class).packed();
+        hold.word = 0;
     }
 
     // Gets a span of this class with free blocks for the cache. false: there is none, and no room
@@ -260,7 +271,7 @@ private:
             if (hold.word != no_unit) return true;
             release(cache, hold.drop(), size_class);
         }
-        hold.word = 0;
+        begin_hold(cache, hold, size_class);
         hold.set_head(take_room(cache, size_class));
         if (hold.is_empty()) hold.set_head(open(cache, size_class));
         if (hold.is_empty()) {
@@ -294,7 +305,7 @@ private:
     std::uint32_t take_from(const RoomIndex<Atomic>& index,
                             ThreadCache& cache,
                             std::uint32_t size_class) const {
-        auto& freed_to = control_.cache(cache.number()).freed_to;
+        auto& freed_to = record_of(cache).freed_to;
         const auto note = [&](std::uint32_t unit) {
             freed_to.store(unit + 1, std::memory_order_relaxed);
         };
@@ -320,12 +331,12 @@ private:
     Offset take_larger(ThreadCache& cache, std::uint32_t size_class) const {
         for (std::uint32_t c = size_class + 1; c < size_class_count; ++c) {
             ThreadCache::Hold& hold = cache.hold(c);
-            if (!is_held(cache, hold, c)) {
-                hold.word = 0;
+            if (!is_held(hold)) {
+                begin_hold(cache, hold, c);
                 hold.set_head(take_room(cache, c));
             }
             if (hold.is_empty()) continue;
-            const Offset block = take(cache, hold, c);
+            const Offset block = take(record_of(cache), hold, c);
             if (block != no_block) return block;
         }
         return no_block;
@@ -360,15 +371,11 @@ private:
 
     // Whether the cache holds a span of the class: a thief may have taken it since the cache's last
     // call.
-    [[gnu::always_inline]] bool is_held(const ThreadCache& cache,
-                                        ThreadCache::Hold& hold,
-                                        std::uint32_t size_class) const noexcept {
+    [[gnu::always_inline]] bool is_held(ThreadCache::Hold& hold) const noexcept {
         if (hold.is_empty()) return false;
         // seq_cst: after the call has stored that it is at work; partner: steal_idle()
-        if (control_.unit(hold.head()).load(std::memory_order_seq_cst) ==
-            held(cache, size_class).packed()) [[likely]] {
+        if (control_.unit(hold.head()).load(std::memory_order_seq_cst) == hold.held_word) [[likely]]
             return true;
-        }
         (void)hold.drop();
         return false;
     }
@@ -391,7 +398,7 @@ private:
     // Gives a held span up, and notes that it has room; an empty one becomes units. Returns whether
     // it became units.
     bool release(ThreadCache& cache, std::uint32_t head, std::uint32_t size_class) const {
-        control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
+        record_of(cache).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: ordered before the test for room; partner: free(), which sets a bit, then loads
         // the span's holder
         control_.unit(head).store(unheld(size_class).packed(), std::memory_order_seq_cst);
@@ -440,12 +447,23 @@ private:
         return true;
     }
 
+    // Whether note_freed() has nothing to do: the span is in the index, which list does not matter,
+    // and is not empty.
+    [[nodiscard, gnu::always_inline]] bool is_room_noted(std::uint32_t head,
+                                                         std::uint32_t size_class,
+                                                         std::uint64_t bits,
+                                                         std::uint32_t word) const {
+        const SizeClass& size = control_.size(size_class);
+        return bits != size.full_word(word) && room_.has(size_class, head);
+    }
+
     // A cheaper note_room() after a change of one word of the span.
-    void note_freed(ThreadCache& cache,
-                    std::uint32_t head,
-                    std::uint32_t size_class,
-                    std::uint64_t bits,
-                    std::uint32_t word) const {
+    [[gnu::noinline]] void note_freed(ThreadCache& cache,
+                                      std::uint32_t head,
+                                      std::uint32_t size_class,
+                                      std::uint64_t bits,
+                                      std::uint32_t word) const {
+        const AtWork<Atomic> at_work(control_, cache, order_all_);
         const SizeClass& size = control_.size(size_class);
         if (bits == size.full_word(word)) {
             note_room(cache, head, size_class);

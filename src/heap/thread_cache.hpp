@@ -43,6 +43,10 @@ public:
             return dropped;
         }
 
+        // The packed word of the head of a span of this class that this cache holds. Set before
+        // set_head().
+        std::uint64_t held_word = 0;
+
         // The index of a word of the span's bits: the words before it had no free block when they
         // were read.
         std::uint32_t word = 0;

@@ -10,12 +10,12 @@ TESTS = [f"tests/unit/heap/{name}_test.cpp" for name in ("heap", "full_heap", "l
 # name: (file, text, instead)
 MUTANTS = {
     "block pending too late": ("spans.hpp", """\
-            control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
+            record.pending.store(block + 1, std::memory_order_relaxed);
             // acq_rel: the freeing thread's writes to the block come before; partner: free()
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
 """, """\
             word.fetch_and(~(std::uint64_t{1} << bit), std::memory_order_acq_rel);
-            control_.cache(cache.number()).pending.store(block + 1, std::memory_order_relaxed);
+            record.pending.store(block + 1, std::memory_order_relaxed);
 """),
     "large block pending too late": ("large_blocks.hpp", """\
         control_.cache(cache.number())
@@ -29,7 +29,7 @@ MUTANTS = {
     "pending block of a span forgotten": ("spans.hpp", "        free_pending(dead, head, size_class);\n", ""),
     "pending large block forgotten": ("heap.hpp", "            large_.free_pending(number);\n", ""),
     "freed without saying where": ("spans.hpp", """\
-        control_.cache(cache.number()).freed_to.store(head + 1, std::memory_order_relaxed);
+        record_of(cache).freed_to.store(head + 1, std::memory_order_relaxed);
         // seq_cst: ordered before the load""", "        // seq_cst: ordered before the load"),
     "taken out of the index without saying so": ("spans.hpp",
         "            freed_to.store(unit + 1, std::memory_order_relaxed);\n", "            static_cast<void>(unit);\n"),
@@ -43,6 +43,8 @@ MUTANTS = {
         const UnitWord now = units_.word(head);
         if (now.state != UnitState::span || !change(head, now, held(cache, size_class))) return false;"""),
     "a span of few free blocks is not noted": ("spans.hpp", "        } else {\n            rest_.add(size_class, head);\n        }\n", "        }\n"),
+    "room is said to be noted": ("spans.hpp", " && room_.has(size_class, head);", " && head != no_unit;"),
+    "an empty span is said to be noted": ("spans.hpp", "return bits != size.full_word(word) && room_", "return bits != 0 && room_"),
     "a new span is not noted as held": ("spans.hpp", "        units_.note_held(head);\n        return head;\n", "        return head;\n"),
     "areas are searched one by one": ("units.hpp", "            begin = area;\n", "            ++begin;\n            free_until = begin;\n"),
     "stolen from a call at work": ("spans.hpp", "is_ordered && is_idle(control_, word.holder - 1);", "is_ordered;"),

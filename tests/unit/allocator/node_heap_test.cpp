@@ -4,6 +4,7 @@
 #include "allocator/node_heap.hpp"
 
 #include <gtest/gtest.h>
+#include <vector>
 
 #include "node/death.hpp"
 
@@ -120,6 +121,109 @@ TEST(NodeHeapTest, a_separate_block_is_freed_as_such_and_a_part_by_its_container
         EXPECT_EQ(heap.free(0, block), heap::Freed::of_container) << "it was given away";
         EXPECT_EQ(heap.free(0, block, BlockOwner::separate), heap::Freed::of_container);
     }
+}
+
+// Calls at once, on a heap of one process.
+class AtOnceTest : public testing::Test {
+protected:
+    static constexpr std::uint32_t thread = 3;
+
+    [[nodiscard]] heap::Offset allocate(BlockOwner owner = BlockOwner::program) {
+        return heap_.allocate(thread, 64, alignment_least, owner);
+    }
+
+    const node::Segment node_ = local::test::make_node(1, 1, heap_bytes);
+    local::test::Owner owner_{node_, 0};
+    NodeHeap heap_{owner_.segment, 0, owner_.hazards};
+    const heap::Control<> control_{node_.claimed(0, node::Claim::heap_words),
+                                   node::heap_words(node_.shape()).shape()};
+    const heap::CachePlaces places_{node_.claimed(0, node::Claim::heap_words) +
+                                    node::heap_words(node_.shape()).caches_at()};
+    const heap::CacheNumber own_ = heap::caches_of(0).first + thread;
+};
+
+TEST_F(AtOnceTest, allocates_from_the_span_that_the_cache_holds) {
+    EXPECT_EQ(heap_.allocate_at_once(thread, 64), heap::no_block) << "the cache holds none";
+    const heap::Offset first = allocate();
+    const heap::Offset second = heap_.allocate_at_once(thread, 64);
+    ASSERT_NE(second, heap::no_block);
+    EXPECT_NE(second, first);
+    EXPECT_EQ(heap_.usable_bytes(second), 64U);
+    EXPECT_EQ(heap_.usage(thread).blocks, 2U);
+    EXPECT_EQ(control_.cache(own_).pending.load(), 0U) << "the block is kept";
+    EXPECT_EQ(control_.cache(own_).is_at_work.load(), 0U);
+    EXPECT_EQ(heap_.allocate_at_once(thread, 100'000), heap::no_block) << "a large block";
+    EXPECT_TRUE(heap_.free_at_once(thread, second));
+    EXPECT_EQ(heap_.usage(thread).blocks, 1U);
+    EXPECT_EQ(heap_.allocate_at_once(thread, 64), second);
+}
+
+TEST_F(AtOnceTest, gives_the_blocks_of_a_span_and_no_more) {
+    std::uint64_t blocks = 1;
+    const heap::Offset first = allocate();
+    for (; heap_.allocate_at_once(thread, 64) != heap::no_block; ++blocks) {
+    }
+    EXPECT_EQ(blocks, control_.size(heap::class_of(64)).blocks);
+    EXPECT_EQ(heap_.usage(thread).blocks, blocks);
+    EXPECT_NE(heap_.usable_bytes(first), 0U);
+}
+
+TEST_F(AtOnceTest, leaves_bad_frees_to_the_call_that_says_why) {
+    const heap::Offset block = allocate();
+    EXPECT_FALSE(heap_.free_at_once(thread, block + heap::granule_bytes));
+    EXPECT_FALSE(heap_.free_at_once(thread, heap_bytes));
+    EXPECT_FALSE(heap_.free_at_once(thread, heap::no_block));
+    EXPECT_TRUE(heap_.free_at_once(thread, block));
+    EXPECT_FALSE(heap_.free_at_once(thread, block)) << "twice";
+    EXPECT_EQ(heap_.free(thread, block), heap::Freed::not_allocated);
+    EXPECT_EQ(heap_.usage(thread).blocks, 0U);
+}
+
+TEST_F(AtOnceTest, does_nothing_with_a_cache_that_a_call_or_another_thread_has) {
+    const heap::Offset block = allocate();
+    const auto expect_nothing = [&](std::uint32_t by) {
+        EXPECT_EQ(heap_.allocate_at_once(by, 64), heap::no_block);
+        EXPECT_FALSE(heap_.free_at_once(by, block));
+    };
+    expect_nothing(heap::threads_with_cache);
+    {
+        const NodeHeap::Lease interrupted(heap_, thread);
+        expect_nothing(thread);
+    }
+    ASSERT_NE(places_.take_over(own_, own_ + 1), nullptr);
+    expect_nothing(thread);
+    places_.let_go(own_);
+    EXPECT_NE(heap_.allocate_at_once(thread, 64), heap::no_block);
+    EXPECT_TRUE(heap_.free_at_once(thread, block));
+}
+
+TEST_F(AtOnceTest, frees_no_part_of_a_container_and_wipes_what_one_has_signed) {
+    const heap::Offset part = allocate(BlockOwner::container);
+    EXPECT_FALSE(heap_.free_at_once(thread, part));
+    EXPECT_EQ(heap_.free(thread, part), heap::Freed::of_container);
+    const heap::Offset block = allocate();
+    auto* const words =
+        reinterpret_cast<std::uint64_t*>(node_.claimed(0, node::Claim::heap_blocks) + block);
+    heap_.note_signed(block);
+    words[0] = words[1] = ~std::uint64_t{0};
+    ASSERT_EQ(heap_.free(thread, block), heap::Freed::done);
+    ASSERT_EQ(heap_.allocate_at_once(thread, 64), block);
+    EXPECT_EQ(words[0], 0U);
+    EXPECT_EQ(words[1], 0U);
+}
+
+// The last block of a span that no cache holds makes units of it.
+TEST_F(AtOnceTest, frees_blocks_of_spans_that_no_cache_holds) {
+    std::vector<heap::Offset> blocks;
+    for (int i = 0; i < 3'000; ++i) blocks.push_back(allocate());
+    const std::uint64_t before = heap_.usage(thread).unit_bytes;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        EXPECT_TRUE(heap_.free_at_once(thread, blocks[i * 7 % blocks.size()]));
+    }
+    const heap::Usage usage = heap_.usage(thread);
+    EXPECT_EQ(usage.blocks, 0U);
+    EXPECT_LE(usage.unit_bytes * 4, before);
+    EXPECT_TRUE(heap_.findings(thread).empty());
 }
 
 TEST(NodeHeapTest, is_empty_when_it_was_cleared) {
